@@ -1,0 +1,115 @@
+/**
+ * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
+ * command may be run again. Nothing else in the program maps a failure to an exit code or tells errors apart by text.
+ */
+export type Retry = "safe" | "after-fix" | "after-status" | "never";
+
+export const errorKinds = {
+  internal: { exitCode: 1, retry: "never" },
+  usage: { exitCode: 2, retry: "after-fix" },
+  "invalid-input": { exitCode: 3, retry: "after-fix" },
+  "no-credentials": { exitCode: 4, retry: "after-fix" },
+  unauthorised: { exitCode: 5, retry: "after-fix" },
+  rejected: { exitCode: 6, retry: "after-fix" },
+  locked: { exitCode: 7, retry: "after-fix" },
+  guard: { exitCode: 8, retry: "after-fix" },
+  "rate-limited": { exitCode: 9, retry: "safe" },
+  network: { exitCode: 10, retry: "safe" },
+  pending: { exitCode: 11, retry: "after-status" },
+  "in-doubt": { exitCode: 12, retry: "after-status" },
+  service: { exitCode: 13, retry: "after-status" },
+  state: { exitCode: 14, retry: "after-fix" },
+  busy: { exitCode: 15, retry: "safe" },
+  partial: { exitCode: 16, retry: "after-status" },
+  finding: { exitCode: 17, retry: "safe" },
+  interrupted: { exitCode: 130, retry: "after-status" },
+} as const satisfies Record<string, { exitCode: number; retry: Retry }>;
+
+export type ErrorKind = keyof typeof errorKinds;
+
+/** What the service answered, as far as it may be shown: secrets are replaced before it is printed. */
+export interface ServiceDetails {
+  httpStatus: number;
+  responseStatus?: unknown;
+  errorUuid?: string;
+}
+
+/** What was counted towards a lock by a command that sent something, and the limits it is held against. */
+export interface Spent {
+  unackedStarts: number;
+  failedAttempts: number;
+  limits: { unacked: number; failed: number };
+}
+
+/** Where an exchange stands, for an error that leaves one behind. */
+export interface ExchangeSummary {
+  id: string;
+  operation: "get" | "update";
+  state: string;
+  generation?: number;
+  tokenExpiry?: string;
+}
+
+export interface ErrorFacts {
+  /** The next command or change that helps, one line. */
+  hint?: string;
+  /** Overrides the kind's own answer to "may I run it again?". */
+  retry?: Retry;
+  vault?: string;
+  exchange?: ExchangeSummary;
+  service?: ServiceDetails;
+  spent?: Spent;
+  cause?: unknown;
+}
+
+/** The only error that the program throws on purpose. `main` turns it into stderr lines and an exit code. */
+export class VaultError extends Error {
+  readonly code: ErrorKind;
+  readonly facts: ErrorFacts;
+
+  constructor(code: ErrorKind, message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = "VaultError";
+    this.code = code;
+    this.facts = facts;
+  }
+
+  get exitCode(): number {
+    return errorKinds[this.code].exitCode;
+  }
+
+  get retry(): Retry {
+    return this.facts.retry ?? errorKinds[this.code].retry;
+  }
+
+  /** The same error with more facts; those it has already win. */
+  with(facts: ErrorFacts): VaultError {
+    return new VaultError(this.code, this.message, { ...facts, ...this.facts });
+  }
+
+  /** The `error` object of cli-contract, Errors. */
+  toJSON(): Record<string, unknown> {
+    const { hint, vault, exchange, service, spent } = this.facts;
+    return {
+      code: this.code,
+      message: this.message,
+      hint: hint ?? null,
+      exitCode: this.exitCode,
+      retry: this.retry,
+      ...(vault === undefined ? {} : { vault }),
+      ...(exchange === undefined ? {} : { exchange }),
+      ...(spent === undefined ? {} : { spent }),
+      ...(service === undefined ? {} : { service }),
+    };
+  }
+}
+
+/** Any thrown value as a VaultError: what is not one already is a bug in this program. */
+export function asVaultError(error: unknown): VaultError {
+  if (error instanceof VaultError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new VaultError("internal", `unexpected failure: ${message}`, {
+    hint: "this is a bug; run it again with --debug and report what it prints",
+    cause: error,
+  });
+}

@@ -1,0 +1,277 @@
+import type { Kind, Operation } from "../interface/endpoints.ts";
+import type { Answer, Pair } from "../interface/answers.ts";
+import type { Device } from "../interface/fields.ts";
+import type { ExchangeState, HoldReason } from "./states.ts";
+
+/** What the exchange asks of the world. Everything here is implemented outside, and named only by the composition. */
+
+/** Time in milliseconds since the epoch, and waiting that ends early (rejects with the signal's reason) when aborted. */
+export interface Clock {
+  now(): number;
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** New exchange ids: 26 characters that sort by time of creation (ULID). */
+export interface Ids {
+  next(): string;
+}
+
+/** A pair with what is sent beside it. */
+export interface Credentials extends Pair {
+  hashedPin?: string;
+}
+
+export interface StartCall {
+  uuid: string;
+  kind: Kind;
+  operation: Operation;
+  externalRef: string;
+  credentials: Credentials;
+  /** Online vaults only. */
+  device?: Device;
+  /** Updates only: `newVault` as the interface has it. */
+  newVault?: Record<string, unknown>;
+}
+
+export interface EndCall {
+  uuid: string;
+  kind: Kind;
+  operation: Operation;
+  token: string;
+}
+
+/** Every way a call can end. Nothing is thrown for a failure of the network or of the service. */
+export type Reply =
+  /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
+  | { type: "not-sent"; cause: string; hint?: string }
+  /** At least a byte was written and no whole JSON answer came back: it may have been processed. 5xx is one of these. */
+  | { type: "no-answer"; cause: string; httpStatus?: number; answer?: Answer }
+  | { type: "answer"; answer: Answer };
+
+/** The client of the service. It never retries and never follows a redirect: each start counts. */
+export interface Service {
+  /** Waits for a place under the rate limit; to be called before ① and before each call. Rejects if aborted. */
+  admit(signal: AbortSignal): Promise<void>;
+  /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
+  start(call: StartCall, signal: AbortSignal): Promise<Reply>;
+  end(call: EndCall, signal: AbortSignal): Promise<Reply>;
+}
+
+/**
+ * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: handed out by a start, not yet
+ * acknowledged (or in doubt). `void`: offered by an exchange that was dropped or expired. Only the success of a rival
+ * makes a pair `superseded`.
+ */
+export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
+
+export interface Generation {
+  generation: number;
+  standing: Standing;
+  /** The service has accepted this pair, or handed it out and taken the acknowledgement. */
+  proven: boolean;
+  /** SHA-256 over the length-prefixed lower-case uuid, encryptedData and payload; 64 hexadecimal digits. */
+  fingerprint: string;
+  device: Device | null;
+  createdAt: string;
+}
+
+export interface ExchangeRecord {
+  id: string;
+  operation: Operation;
+  kind: Kind;
+  state: ExchangeState;
+  externalRef: string;
+  /** The pair it was started with. */
+  baseGeneration: number;
+  /** The pair it was given; null before ②. */
+  newGeneration: number | null;
+  startedAt: string;
+  tokenExpiry: string | null;
+  /** As the start response had it. */
+  usesRemaining: number | null;
+  /** The vault is known to be limited in its number of reads (at the time of ②). */
+  limited: boolean;
+  holdReason: HoldReason | null;
+  /** The contents are known to have been delivered whole. */
+  delivered: boolean;
+  /** A --save-cmd or --credentials-out is owed before an acknowledgement. */
+  saveOwed: boolean;
+  /** End calls that may have been sent and were not answered. */
+  endsUnanswered: number;
+  acknowledgedAt: string | null;
+}
+
+export interface VaultRecord {
+  /** Origin, path and prefix of the service, as `serviceName` writes it. */
+  service: string;
+  uuid: string;
+  kind: Kind;
+  label: string | null;
+  /** Newest first. Forgotten vaults have none. */
+  generations: Generation[];
+  unackedStarts: number;
+  failedAttempts: number;
+  usesRemaining: number | null;
+  limited: boolean;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  lastError: { at: string; code: string; message: string } | null;
+  /** The exchange in one of the open states, if there is one: at most one at a time. */
+  open: ExchangeRecord | null;
+  /** The newest exchange of all, whatever its state. */
+  last: ExchangeRecord | null;
+}
+
+/** ①. */
+export interface Intent {
+  exchangeId: string;
+  operation: Operation;
+  kind: Kind;
+  externalRef: string;
+  generation: number;
+  /** An outcome that stays unknown counts as a failed access too: the pair is not proven in this state. */
+  countsAsFailed: boolean;
+}
+
+/** ②. */
+export interface Started {
+  pair: Pair;
+  hashedPin?: string;
+  device?: Device;
+  token: string;
+  tokenExpiry: string | null;
+  usesRemaining: number | null;
+  limited: boolean;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
+  combination: string;
+}
+
+export interface ErrorNote {
+  code: string;
+  /** Secrets already replaced. */
+  message: string;
+}
+
+export interface NewPair {
+  credentials: Credentials;
+  kind: Kind;
+  device?: Device;
+  label?: string;
+}
+
+/**
+ * One vault, held: no other process can hold it until `release`. Each writing method is one transaction, durable
+ * (synced) before it resolves unless it says otherwise, conditional on the exchange, the state it comes from and the
+ * epoch of this lock: if no row changed it raises `state` and nothing may be sent any more. All raise `state` when the
+ * database cannot be read or written, and append to the journal what they did.
+ */
+export interface VaultSession {
+  readonly service: string;
+  readonly uuid: string;
+  /** The vault as it is now, or null if this service's vault is not known. */
+  read(): Promise<VaultRecord | null>;
+  /** Unsealed; raises `state` if the key does not fit or the pair is no longer kept. */
+  credentials(generation: number): Promise<Credentials>;
+  token(exchangeId: string): Promise<string>;
+  /** Whether a pair has been superseded at any time (also before `forget`) and is not a live one again. */
+  isSuperseded(pair: Pair): Promise<boolean>;
+  /** Whether the service has refused this combination before; forgotten when it is accepted, and by `resetCounters`. */
+  wasRefused(combination: string): Promise<boolean>;
+  /**
+   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known; returns its
+   * number. A pair that is already recorded and live returns that generation, with device and hashedPin brought up to date.
+   */
+  record(pair: NewPair): Promise<number>;
+
+  /** ① Counts one start without acknowledgement, and one failed access if `countsAsFailed`. */
+  intend(intent: Intent): Promise<void>;
+  /** intent → discarded; what ① counted is taken back. */
+  takeBack(exchangeId: string, error: ErrorNote): Promise<void>;
+  /** intent stays; notes the error. Not synced. */
+  unanswered(exchangeId: string, error: ErrorNote): Promise<void>;
+  /**
+   * intent → rejected; one failed access, if ① had not counted it; remembers the refused combination. With
+   * `combination` null (a locked or deleted vault) neither is done.
+   */
+  reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void>;
+  /**
+   * ② intent → started. In one transaction: the new pair `offered`, the base pair `current` and proven, every other
+   * live or void pair superseded; failed accesses zero; other intents and any open exchange of the vault end:
+   * in-doubt ones as `acknowledged` if their new pair was the base of this one, else as `expired`; others `discarded`.
+   * Returns the new generation.
+   */
+  start(exchangeId: string, started: Started): Promise<number>;
+  /** started|held → held. */
+  hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void>;
+  /** ③ started|held|ending → ending; one more unanswered end call. `delivered` is noted when true. */
+  ending(exchangeId: string, delivered: boolean): Promise<void>;
+  /** ending stays; the last end call was answered after all, with something that settles nothing. */
+  endAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
+  /** ④ ending → acknowledged: the new pair current and proven, the old one superseded, starts zero. */
+  acknowledge(exchangeId: string): Promise<void>;
+  /** ending|in-doubt → expired: the old pair is current, the new one void. */
+  expire(exchangeId: string, error: ErrorNote): Promise<void>;
+  /** ending → in-doubt. */
+  doubt(exchangeId: string, error: ErrorNote): Promise<void>;
+  /** started|held → discarded: the new pair void. For `--discard-pending` where no start follows. */
+  discard(exchangeId: string): Promise<void>;
+  /**
+   * Takes over an exchange that another machine left in a recovery document: old pair, new pair and token become an
+   * exchange in state ending with one unanswered end call. One that this state knows already is left as it is.
+   * Returns its exchange id.
+   */
+  adopt(document: AdoptedExchange): Promise<string>;
+
+  /** Both counters zero, refused combinations forgotten. */
+  resetCounters(): Promise<void>;
+  /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
+  forget(): Promise<void>;
+  /** Makes the vault, with all it has, one of this session's service. */
+  rebindFrom(service: string): Promise<void>;
+  setLabel(label: string): Promise<void>;
+
+  /** Lets the vault go. Never raises; a second call does nothing. The operating system does it when the process dies. */
+  release(): Promise<void>;
+}
+
+export interface AdoptedExchange {
+  exchangeId: string;
+  kind: Kind;
+  operation: Operation;
+  old: Credentials;
+  new: Pair;
+  token: string;
+  tokenExpiry: string | null;
+  device?: Device;
+}
+
+export interface Waiting {
+  /** Milliseconds since the epoch; `busy` is raised when it passes. */
+  deadline: number;
+  signal: AbortSignal;
+}
+
+export interface Store {
+  /**
+   * Takes the lock of a vault (by its uuid, whatever the service), waiting for another holder. Raises `busy` at the
+   * deadline, `interrupted` when aborted, `state` where the state cannot be used. Creates nothing but the state itself.
+   */
+  lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
+  /** Every vault that has credentials, or counters above zero after `forget`, by service and uuid. */
+  list(): Promise<VaultRecord[]>;
+  /** The vaults with this uuid, under any service, forgotten ones left out. */
+  find(uuid: string): Promise<VaultRecord[]>;
+  /** Exchanges of a vault, newest first, at most `limit`. */
+  exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
+  /**
+   * A place under the rate limit of an application (GCRA with burst 1), shared by all processes: reserves the next slot
+   * and returns the milliseconds until it. Not synced. `intervalMs` 0 is no limit.
+   */
+  reserveSlot(application: string, now: number, intervalMs: number): Promise<number>;
+}

@@ -1,0 +1,81 @@
+import type { Endpoint } from "./endpoints.ts";
+import { responseSchema } from "./responses.ts";
+import { validate } from "./validate.ts";
+
+/** A whole HTTP answer whose body is a JSON object. */
+export interface Answer {
+  httpStatus: number;
+  body: Record<string, unknown>;
+  /** Seconds, from the `Retry-After` header (a date is turned into a distance); the body may carry its own. */
+  retryAfter?: number;
+}
+
+export interface Pair {
+  encryptedData: string;
+  payload: string;
+}
+
+/** What an accepted start response holds. `vault` is the service's own object, untouched. */
+export interface StartSuccess {
+  vault: Record<string, unknown>;
+  pair: Pair;
+  token: string;
+  tokenExpiry: string | null;
+  usesRemaining: number | null;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  /** Deviations from the interface, each one sentence; never a reason to refuse new credentials. */
+  warnings: string[];
+}
+
+/**
+ * Reads a start response by the one rule that keeps credentials safe: a SUCCESS with both credential strings, a token
+ * and the right uuid is accepted, whatever else is wrong with it. Returns undefined for anything less.
+ */
+export function readStartSuccess(endpoint: Endpoint, uuid: string, answer: Answer): StartSuccess | undefined {
+  if (!isSuccess(answer)) return undefined;
+  const vault = object(answer.body["vault"]);
+  const credentials = object(vault?.["credentials"]);
+  const transaction = object(answer.body["transactionToken"]);
+  const encryptedData = nonEmpty(credentials?.["encryptedData"]);
+  const payload = nonEmpty(credentials?.["payload"]);
+  const token = nonEmpty(transaction?.["token"]);
+  if (vault === undefined || encryptedData === null || payload === null || token === null) return undefined;
+  if (nonEmpty(vault["uuid"])?.toLowerCase() !== uuid.toLowerCase()) return undefined;
+  const uses = vault["usesRemaining"];
+  return {
+    vault,
+    pair: { encryptedData, payload },
+    token,
+    tokenExpiry: date(transaction?.["expiry"]),
+    usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
+    expiryDate: date(vault["expiryDate"]),
+    autoLockDate: date(vault["autoLockDate"]),
+    dateCreated: date(vault["dateCreated"]),
+    lastModified: date(vault["lastModified"]),
+    warnings: deviations(endpoint, answer),
+  };
+}
+
+/** Whether the service says SUCCESS: all that an end call needs (section 4.4). */
+export function isSuccess(answer: Answer): boolean {
+  return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
+}
+
+function deviations(endpoint: Endpoint, answer: Answer): string[] {
+  const checked = validate(responseSchema(endpoint), answer.body);
+  const warnings = checked.ok ? [] : checked.violations.map((v) => `the service's answer: ${v.path || "body"} ${v.rule}`);
+  if (answer.httpStatus < 200 || answer.httpStatus > 299) warnings.push(`the service answered SUCCESS with HTTP ${answer.httpStatus}`);
+  return warnings;
+}
+
+export function object(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+}
+
+const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+
+/** A date-time that this program can compare, or null: an unreadable one must not be taken for a date. */
+const date = (value: unknown): string | null => (typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : null);

@@ -1,0 +1,90 @@
+import * as z from "zod/mini";
+import { characters, limits } from "./limits.ts";
+
+/**
+ * Field formats of the specification, section 2. Every message states the rule and shows a right value, because it is
+ * printed as it is, behind the name of the field or flag.
+ */
+const text = (rule: string, check: (value: string) => boolean) =>
+  z.string({ error: `must be text: ${rule}` }).check(z.refine(check, { error: rule }));
+
+const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, like 123e4567-e89b-42d3-a456-426614174000`;
+export const uuid = text(uuidRule, (value) => /^[0-9a-fA-F-]{36}$/.test(value));
+
+export const externalRef = text(
+  `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, like order-2291`,
+  (value) => characters(value) >= limits.externalRef.min && characters(value) <= limits.externalRef.max,
+);
+
+export const base64 = text("must be base64, like c2VjcmV0LXBpbg==", (value) =>
+  /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
+);
+
+export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
+
+/** ISO 8601 date-time; the offset may be missing, as the specification does not ask for one. */
+export const dateTime = text("must be an ISO 8601 date-time, like 2026-11-20T14:02:11Z", isDateTime);
+
+const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?$/;
+
+function isDateTime(value: string): boolean {
+  const parts = dateTimePattern.exec(value)?.slice(1).map(Number);
+  if (parts === undefined) return false;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
+  const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const inDay = hour < 24 && minute < 60 && (Number.isNaN(second) || second <= 60);
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth && inDay;
+}
+
+const deviceText = (example: string) =>
+  text(`must be letters, digits, dashes, underscores or spaces, at least ${limits.deviceTextMin}, like ${example}`, (value) =>
+    /^[A-Za-z0-9_ -]{2,}$/.test(value),
+  );
+
+/** Section 2.2. */
+export const device = z.object(
+  {
+    browserType: deviceText("Firefox"),
+    browserVersion: text("must be digits and dots, at least 2, like 128.0", (value) => /^[0-9.]{2,}$/.test(value)),
+    osType: deviceText("Linux"),
+    fonts: z
+      .array(z.string({ error: 'must be text, like "Arial"' }), { error: 'must be a list of font names, like ["Arial"]' })
+      .check(z.minLength(limits.fontsMin, { error: 'must hold at least one font name, like ["Arial"]' })),
+  },
+  {
+    error: 'must be an object, like {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
+  },
+);
+export type Device = z.infer<typeof device>;
+
+/** The Luhn check of section 2.7, over a string of digits. */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i += 1) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    const doubled = i % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+const integer = (rule: string, min: number, max: number) =>
+  z.number({ error: rule }).check(z.refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, { error: rule }));
+
+export const positiveLong = integer(`must be a whole number of at least ${limits.usesRemainingMin}`, 1, Number.MAX_SAFE_INTEGER);
+export const anyInteger = integer("must be a whole number", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+
+/** Section 2.7. */
+export const creditCard = z.object(
+  {
+    expiryMonth: integer("must be a month, 1 to 12", 1, 12),
+    expiryYear: integer("must be a year of 4 digits, like 2029", 1000, 9999),
+    name: text(`must be at most ${limits.cardNameMax} characters, like Ada Lovelace`, (value) => characters(value) <= limits.cardNameMax),
+    number: text(
+      `must be ${limits.cardNumber.min} to ${limits.cardNumber.max} digits that pass the Luhn check, like 4111111111111111`,
+      (value) => /^[0-9]{8,19}$/.test(value) && passesLuhn(value),
+    ),
+  },
+  { error: 'must be an object, like {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}' },
+);
+export type CreditCard = z.infer<typeof creditCard>;
