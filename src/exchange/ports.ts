@@ -18,7 +18,7 @@ export interface Ids {
 
 /** A pair with what is sent beside it. */
 export interface Credentials extends Pair {
-  hashedPin?: string;
+  hashedPin?: string | undefined;
 }
 
 export interface StartCall {
@@ -138,7 +138,7 @@ export interface Intent {
 /** ②. */
 export interface Started {
   pair: Pair;
-  hashedPin?: string;
+  hashedPin?: string | undefined;
   device?: Device;
   token: string;
   tokenExpiry: string | null;

@@ -1,0 +1,73 @@
+import { VaultError } from "../errors.ts";
+import type { ExchangeContext } from "./context.ts";
+import { currentRecord, summarise } from "./context.ts";
+import type { ExchangeRecord, VaultRecord } from "./ports.ts";
+import { recoveryDocument } from "./recovery-of.ts";
+import type { RecoveryDocument } from "./recovery.ts";
+import { sendEnd } from "./send-end.ts";
+import { heldError, settledAs } from "./settle.ts";
+
+export interface AckChoice {
+  /** Also a read of a limited vault that is not known to have been delivered. */
+  unread: boolean;
+  /** The user has saved the pair elsewhere: what --save-cmd or --credentials-out owed is done. */
+  saved: boolean;
+  /** Does what is owed, now: resolves when the recovery document has been taken. */
+  save?: (document: RecoveryDocument) => Promise<void>;
+}
+
+/**
+ * Finishes the open exchange of a held vault. Returns the acknowledged exchange; the last one again if nothing is open
+ * and it was acknowledged before; null if there is nothing to acknowledge. Raises `pending` where a decision is owed,
+ * `in-doubt`, `service` (the token expired: the old pair is current), and what an end call raises.
+ */
+export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<ExchangeRecord | null> {
+  const record = await currentRecord(context);
+  const { open } = record;
+  if (open === null) return record.last?.state === "acknowledged" ? record.last : null;
+  if (open.state === "in-doubt") throw inDoubt(context, open);
+  if (open.state !== "ending") await meetObligations(context, record, open, choice);
+  const outcome = await sendEnd(context, open.id, open.delivered);
+  const after = await currentRecord(context);
+  context.tell({ type: "settled", settled: settledAs(open, outcome) });
+  if (outcome === "in-doubt") throw inDoubt(context, after.open ?? open);
+  if (outcome === "expired") throw expiredError(context, { ...open, state: "expired" });
+  return after.last?.id === open.id ? after.last : { ...open, state: "acknowledged" };
+}
+
+async function meetObligations(context: ExchangeContext, record: VaultRecord, open: ExchangeRecord, choice: AckChoice): Promise<void> {
+  const { uuid } = context.session;
+  if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
+    throw new VaultError("pending", "this read of a limited vault is not known to have been delivered, and acknowledging may use it up", {
+      vault: uuid,
+      exchange: summarise(open),
+      hint: `read it again with the old pair: vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""}; or acknowledge it unread: vault ack ${uuid} --unread`,
+    });
+  }
+  if (choice.save !== undefined) await choice.save(await recoveryDocument(context, record, open));
+  else if (open.saveOwed && !choice.saved) throw heldError(context, open);
+}
+
+export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): VaultError {
+  const { uuid } = context.session;
+  return new VaultError(
+    "in-doubt",
+    "an acknowledgement went unanswered and its token is dead: the service holds the new pair or the old one",
+    {
+      vault: uuid,
+      exchange: summarise(exchange),
+      hint: `both are kept; the next start finds out which one is valid: vault get ${uuid}`,
+    },
+  );
+}
+
+export function expiredError(context: ExchangeContext, exchange: ExchangeRecord): VaultError {
+  const { uuid } = context.session;
+  const what = exchange.operation === "update" ? "the update was not applied" : "the read was not acknowledged";
+  return new VaultError("service", `the service no longer takes the token: ${what}, and the old pair is the current one`, {
+    vault: uuid,
+    exchange: summarise(exchange),
+    retry: "safe",
+    hint: `nothing is lost: vault ${exchange.operation} ${uuid} starts again`,
+  });
+}

@@ -1,0 +1,137 @@
+import { VaultError } from "../errors.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import { isOnline } from "../interface/endpoints.ts";
+import type { Device } from "../interface/fields.ts";
+import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
+import { combinationOf } from "./combination.ts";
+import type { ExchangeContext } from "./context.ts";
+import { guardDevice } from "./guard.ts";
+import type { Credentials, Generation, VaultRecord } from "./ports.ts";
+
+/** What the user gave for the start, checked against the interface already. */
+export interface PairChoice {
+  kind?: Kind | undefined;
+  given?: Credentials | undefined;
+  /** Alone, or with `given`: overrules the stored one. */
+  hashedPin?: string | undefined;
+  device?: Device | undefined;
+  generation?: number | undefined;
+  force: boolean;
+}
+
+/** A pair that may be sent, with what goes beside it. */
+export interface ChosenPair {
+  generation: number;
+  credentials: Credentials;
+  device: Device | undefined;
+  combination: string;
+  unproven: boolean;
+}
+
+/** The kind of the vault: as given for an unproven one, else as recorded. Raises `usage` or `invalid-input`. */
+export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind | undefined): Kind {
+  const known = record !== null && record.generations.length > 0 ? record : null;
+  if (known === null) {
+    if (given !== undefined) return given;
+    throw new VaultError("usage", `--kind is needed the first time vault ${uuid} is used here`, {
+      vault: uuid,
+      hint: "--kind credit-card/online, credit-card/offline or generic/offline",
+    });
+  }
+  if (given === undefined || given === known.kind) return known.kind;
+  if (!known.generations.some((g) => g.proven)) return given;
+  throw new VaultError("invalid-input", `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`, {
+    vault: uuid,
+    hint: "leave --kind out",
+  });
+}
+
+/**
+ * Checks a given pair against what is stored, before anything is recorded or sent. Returns the generation that it is
+ * recorded as, or undefined for a new one. Raises `no-credentials` for a superseded one, and for one that differs from
+ * a proven current pair without --force, or while an exchange is open.
+ */
+export async function checkGiven(
+  context: Pick<ExchangeContext, "session">,
+  record: VaultRecord | null,
+  given: Credentials,
+  force: boolean,
+): Promise<number | undefined> {
+  const { session } = context;
+  if (await session.isSuperseded(given)) {
+    throw new VaultError("no-credentials", "the given credentials were superseded by an exchange of this machine: they are never sent", {
+      vault: session.uuid,
+      hint:
+        record === null ? "give the pair that came after them" : `leave them out: vault get ${session.uuid} uses the stored current pair`,
+    });
+  }
+  if (record === null) return undefined;
+  for (const { generation } of liveGenerations(record)) {
+    const stored = await session.credentials(generation);
+    if (stored.encryptedData === given.encryptedData && stored.payload === given.payload) return generation;
+  }
+  const { open } = record;
+  if (open !== null) {
+    throw new VaultError(
+      "no-credentials",
+      `the given credentials are neither pair of the exchange that is ${open.state === "in-doubt" ? "in doubt" : "open"}`,
+      {
+        vault: session.uuid,
+        hint: `finish it first: vault ${open.state === "in-doubt" ? "get" : "ack"} ${session.uuid}`,
+      },
+    );
+  }
+  if (currentGeneration(record)?.proven === true && !force) {
+    throw new VaultError("no-credentials", "the given credentials differ from the stored current pair", {
+      vault: session.uuid,
+      hint: `leave them out to use the stored pair (generation ${currentGeneration(record)?.generation}), or send them with --force`,
+    });
+  }
+  return undefined;
+}
+
+/** The stored pairs to start with, in order, each complete and checked for its device. */
+export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
+  const prepared = new Map<number, { pair: ChosenPair; refused: boolean }>();
+  for (const generation of liveGenerations(record)) {
+    const pair = await complete(context, record, kind, generation, choice);
+    prepared.set(generation.generation, { pair, refused: await context.session.wasRefused(pair.combination) });
+  }
+  const wanted =
+    choice.generation === undefined
+      ? candidates(record, (g) => prepared.get(g.generation)?.refused === true)
+      : [chosenGeneration(record, choice.generation)];
+  const chosen = wanted.flatMap((g) => prepared.get(g.generation) ?? []);
+  if (!choice.force) for (const { pair } of chosen) guardDevice(record.uuid, acceptedDevice(record), pair.device);
+  // In doubt, what was refused before is passed over; where nothing else is left the guard speaks.
+  const fresh = choice.force ? chosen : chosen.filter(({ refused }) => !refused);
+  return fresh.map(({ pair }) => pair);
+}
+
+async function complete(
+  context: ExchangeContext,
+  record: VaultRecord,
+  kind: Kind,
+  generation: Generation,
+  choice: PairChoice,
+): Promise<ChosenPair> {
+  const stored = await context.session.credentials(generation.generation);
+  const hashedPin = choice.hashedPin ?? stored.hashedPin;
+  const credentials: Credentials = {
+    encryptedData: stored.encryptedData,
+    payload: stored.payload,
+    ...(hashedPin === undefined || !isOnline(kind) ? {} : { hashedPin }),
+  };
+  for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
+  const device = isOnline(kind) ? (choice.device ?? generation.device ?? undefined) : undefined;
+  return {
+    generation: generation.generation,
+    credentials,
+    device,
+    combination: combinationOf(record.uuid, kind, credentials, device),
+    unproven: !generation.proven || record.open?.state === "in-doubt",
+  };
+}
+
+/** The device that the service last accepted: that of the newest proven pair. */
+const acceptedDevice = (record: VaultRecord): Device | null => record.generations.find((g) => g.proven)?.device ?? null;

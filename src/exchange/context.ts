@@ -1,0 +1,117 @@
+import type { ExchangeSummary, Spent } from "../errors.ts";
+import { VaultError } from "../errors.ts";
+import type { ErrorRule } from "../interface/classify.ts";
+import type { ExchangeEvent } from "./events.ts";
+import type { Clock, ErrorNote, ExchangeRecord, Ids, Service, VaultRecord, VaultSession } from "./ports.ts";
+
+/** The service's locking thresholds, as configured. */
+export interface Policy {
+  failed: number;
+  unacked: number;
+}
+
+/** All that one exchange works with, for the time that it holds its vault. */
+export interface ExchangeContext {
+  session: VaultSession;
+  service: Service;
+  clock: Clock;
+  ids: Ids;
+  policy: Policy;
+  /** Classification rules of the profile, in front of the table. */
+  rules: readonly ErrorRule[];
+  /** Aborted by the first SIGINT or SIGTERM. */
+  signal: AbortSignal;
+  /** When waiting and retrying end, in milliseconds since the epoch. */
+  deadline: number;
+  tell(event: ExchangeEvent): void;
+  /** Replaces secrets, for what goes into the state in clear. */
+  redact(text: string): string;
+  /** Tells the redaction about a secret as soon as the program learns it. */
+  learnSecret(secret: string): void;
+}
+
+/** The vault as it is now; it is known at this point. */
+export async function currentRecord(context: ExchangeContext): Promise<VaultRecord> {
+  const record = await context.session.read();
+  if (record === null) throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
+  return record;
+}
+
+export function spentBy(record: VaultRecord, policy: Policy): Spent {
+  return { unackedStarts: record.unackedStarts, failedAttempts: record.failedAttempts, limits: { ...policy } };
+}
+
+export async function currentSpent(context: ExchangeContext): Promise<Spent> {
+  return spentBy(await currentRecord(context), context.policy);
+}
+
+export function summarise(exchange: ExchangeRecord): ExchangeSummary {
+  return {
+    id: exchange.id,
+    operation: exchange.operation,
+    state: exchange.state,
+    ...(exchange.newGeneration === null ? {} : { generation: exchange.newGeneration }),
+    ...(exchange.tokenExpiry === null ? {} : { tokenExpiry: exchange.tokenExpiry }),
+  };
+}
+
+/** By our own clock: good enough to choose words and to stop waiting, never to settle anything. */
+export function tokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry">, at: number): boolean {
+  return exchange.tokenExpiry === null || Date.parse(exchange.tokenExpiry) > at;
+}
+
+export function note(context: ExchangeContext, code: string, message: string): ErrorNote {
+  return { code, message: context.redact(message) };
+}
+
+/** Waits before repeating a call: doubling from 200 ms to 10 s. */
+export function backoff(attempt: number): number {
+  return Math.min(10_000, 200 * 2 ** Math.min(attempt, 6));
+}
+
+export function throwIfInterrupted(context: ExchangeContext, exchange?: ExchangeRecord): void {
+  if (context.signal.aborted) throw interrupted(context, exchange);
+}
+
+/** 130, with what it leaves behind. */
+export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
+  const { uuid } = context.session;
+  if (exchange === undefined) {
+    return new VaultError("interrupted", "interrupted: nothing is pending", { vault: uuid, retry: "safe", hint: "run the command again" });
+  }
+  const facts = { vault: uuid, exchange: summarise(exchange) };
+  if (exchange.state === "intent") {
+    return new VaultError(
+      "interrupted",
+      "interrupted while the start was under way: it may have reached the service and counts as one start",
+      {
+        ...facts,
+        hint: `the stored pair is still the current one: vault status ${uuid}`,
+      },
+    );
+  }
+  return new VaultError("interrupted", `interrupted: the new credentials are stored, the acknowledgement is outstanding`, {
+    ...facts,
+    hint: `vault ack ${uuid}`,
+  });
+}
+
+/** Sleeps on the context's clock; an interruption becomes 130. */
+export async function pause(context: ExchangeContext, milliseconds: number, exchange?: ExchangeRecord): Promise<void> {
+  try {
+    await context.clock.sleep(milliseconds, context.signal);
+  } catch (error) {
+    if (context.signal.aborted) throw interrupted(context, exchange);
+    throw error;
+  }
+}
+
+/** A place under the rate limit; an interruption becomes 130. */
+export async function admit(context: ExchangeContext, exchange?: ExchangeRecord): Promise<void> {
+  try {
+    await context.service.admit(context.signal);
+  } catch (error) {
+    if (context.signal.aborted) throw interrupted(context, exchange);
+    throw error;
+  }
+}

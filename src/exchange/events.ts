@@ -1,0 +1,14 @@
+import type { Settled } from "./states.ts";
+
+/** What happens during an exchange, for whoever narrates it. Holds no secret. */
+export type ExchangeEvent =
+  /** A deviation from the interface, or something the user should know. Always shown. */
+  | { type: "warning"; message: string }
+  /** What an earlier run left has been settled. Always shown. */
+  | { type: "settled"; settled: Settled }
+  | { type: "starting"; operation: "get" | "update"; generation: number; attempt: number }
+  | { type: "stored"; generation: number }
+  | { type: "acknowledging"; attempt: number }
+  | { type: "acknowledged"; generation: number }
+  /** A call is repeated after a failure that allows it. */
+  | { type: "retrying"; step: "start" | "end"; cause: string; waitMs: number };

@@ -1,0 +1,62 @@
+import { VaultError } from "../errors.ts";
+import type { Endpoint, Kind, Operation } from "../interface/endpoints.ts";
+import { findEndpoint, isOnline, kinds } from "../interface/endpoints.ts";
+import type { PairChoice } from "./choose-pair.ts";
+import { checkGiven, chooseKind } from "./choose-pair.ts";
+import type { ExchangeContext } from "./context.ts";
+import type { VaultRecord } from "./ports.ts";
+
+/** What is settled about a start before anything is written or sent. */
+export interface Prepared {
+  kind: Kind;
+  endpoint: Endpoint;
+  /** The generation that a given pair is recorded as already; undefined if it is new, or none was given. */
+  recordedAs: number | undefined;
+}
+
+/**
+ * Everything that can be refused without writing or sending: kind, endpoint, device, given pair. Raises `usage`,
+ * `invalid-input`, `no-credentials`.
+ */
+export async function prepare(
+  context: Pick<ExchangeContext, "session">,
+  record: VaultRecord | null,
+  operation: Operation,
+  choice: PairChoice,
+): Promise<Prepared> {
+  const { uuid } = context.session;
+  const known = record !== null && record.generations.length > 0;
+  if (!known && choice.given === undefined) throw noCredentials(uuid);
+  const kind = chooseKind(uuid, record, choice.kind);
+  const endpoint = findEndpoint(kind, operation, "start");
+  if (endpoint === undefined) {
+    const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
+    throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
+      vault: uuid,
+      hint: `it has one for: ${able.join(", ")}`,
+    });
+  }
+  const recordedAs = choice.given === undefined ? undefined : await checkGiven(context, record, choice.given, choice.force);
+  if (isOnline(kind) && choice.device === undefined && !record?.generations.some((g) => g.device !== null)) {
+    throw new VaultError("usage", `vault ${uuid} is an online vault: its first read needs a device`, {
+      vault: uuid,
+      hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
+    });
+  }
+  return { kind, endpoint, recordedAs };
+}
+
+export function noCredentials(uuid: string): VaultError {
+  return new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
+    vault: uuid,
+    hint: `give them once: vault get ${uuid} --kind KIND --credentials @FILE, or vault import ${uuid}`,
+  });
+}
+
+/** The same uuid known under another base URL: a pair is never sent to a service that it does not belong to. */
+export function otherService(uuid: string, here: string, there: string): VaultError {
+  return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}: nothing was sent`, {
+    vault: uuid,
+    hint: `use --base-url of that service; if the service has moved: vault import ${uuid} --rebind`,
+  });
+}

@@ -1,0 +1,33 @@
+import { VaultError } from "../errors.ts";
+import { isOnline } from "../interface/endpoints.ts";
+import type { ExchangeContext } from "./context.ts";
+import type { Credentials, ExchangeRecord, VaultRecord } from "./ports.ts";
+import type { RecoveryDocument } from "./recovery.ts";
+
+/** The recovery document of an exchange that has its new pair, read from the state. */
+export async function recoveryDocument(
+  context: Pick<ExchangeContext, "session">,
+  record: VaultRecord,
+  exchange: ExchangeRecord,
+): Promise<RecoveryDocument> {
+  const { session } = context;
+  if (exchange.newGeneration === null) throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
+  const device = record.generations.find((g) => g.generation === exchange.baseGeneration)?.device;
+  return {
+    uuid: session.uuid,
+    kind: exchange.kind,
+    exchangeId: exchange.id,
+    operation: exchange.operation,
+    state: "pending",
+    old: await session.credentials(exchange.baseGeneration),
+    new: await session.credentials(exchange.newGeneration),
+    token: await session.token(exchange.id),
+    tokenExpiry: exchange.tokenExpiry,
+    ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
+  };
+}
+
+/** A pair with its hashedPin, and nothing else: what --credentials-out holds after the acknowledgement. */
+export function pairOnly({ encryptedData, payload, hashedPin }: Credentials): Credentials {
+  return { encryptedData, payload, ...(hashedPin === undefined ? {} : { hashedPin }) };
+}

@@ -1,0 +1,225 @@
+import { VaultError } from "../errors.ts";
+import { object } from "../interface/answers.ts";
+import type { Kind, Operation } from "../interface/endpoints.ts";
+import { expiredError, inDoubt } from "./acknowledge.ts";
+import { adoptRecovery } from "./adopt.ts";
+import type { ChosenPair, PairChoice } from "./choose-pair.ts";
+import { choosePairs } from "./choose-pair.ts";
+import type { ExchangeContext } from "./context.ts";
+import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./context.ts";
+import { guardStart, refusedBefore } from "./guard.ts";
+import type { Delivery, Handover } from "./handover.ts";
+import { HandoverFailure } from "./handover.ts";
+import type { ExchangeRecord, StartCall, VaultRecord } from "./ports.ts";
+import type { Prepared } from "./prepare.ts";
+import { prepare } from "./prepare.ts";
+import { pairOnly, recoveryDocument } from "./recovery-of.ts";
+import type { RecoveryDocument } from "./recovery.ts";
+import { sendEnd } from "./send-end.ts";
+import type { SentStart } from "./send-start.ts";
+import { sendStart } from "./send-start.ts";
+import { settledByStart, settleLeft } from "./settle.ts";
+import type { Settled } from "./states.ts";
+
+export interface ExchangeRequest extends PairChoice {
+  operation: Operation;
+  /** The default names the exchange, so that audit items can be matched with the journal. */
+  externalRef?: string | undefined;
+  /** Updates: the new contents, as `newVault` of the interface. */
+  newVault?: Record<string, unknown> | undefined;
+  /** Given in place of a pair. */
+  recovery?: RecoveryDocument | undefined;
+  /** Hold the exchange after the delivery. */
+  noAck: boolean;
+  discardPending: boolean;
+  handover: Handover;
+}
+
+export interface ExchangeResult {
+  delivery: Delivery;
+  /** `acknowledged`, or `held` with --no-ack. */
+  exchange: ExchangeRecord;
+}
+
+/**
+ * One whole exchange with a vault that is held (DESIGN, The exchange): settle, guard, ① start ② deliver ③ end ④.
+ * Raises every kind of the error table from 2 to 15, and 130; whatever it raises, the state holds a pair that the
+ * service accepts and knows which, or knows that it is one of two.
+ */
+export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
+  if (request.recovery !== undefined) await adoptRecovery(context, request.recovery, request.force);
+  const prepared = await prepare(context, await context.session.read(), request.operation, request);
+  const settled = (await context.session.read()) === null ? [] : await settleLeft(context, request);
+  throwIfInterrupted(context);
+  const recordedAs = await recordGiven(context, request, prepared);
+  const before = await currentRecord(context);
+  const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation: request.generation ?? recordedAs });
+  if (pairs.length === 0) throw refusedBefore(before.uuid, recordedAs ?? before.generations[0]?.generation ?? 0);
+  const { pair, sent } = await startWith(context, request, prepared, pairs);
+  const delivery = await store(context, before, prepared.kind, pair, sent, settled);
+  return await deliverAndEnd(context, request, delivery);
+}
+
+async function recordGiven(context: ExchangeContext, request: ExchangeRequest, prepared: Prepared): Promise<number | undefined> {
+  if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
+  const record = await context.session.read();
+  if (record !== null && !request.force) guardStart(record, context.policy);
+  return await context.session.record({
+    credentials: pairOnly(request.given),
+    kind: prepared.kind,
+    ...(request.device === undefined ? {} : { device: request.device }),
+  });
+}
+
+/** Tries the pairs in order; only in doubt is there a second one, which a refusal of the first makes the likely one. */
+async function startWith(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+  { endpoint, kind }: Prepared,
+  pairs: readonly ChosenPair[],
+): Promise<{ pair: ChosenPair; sent: SentStart }> {
+  for (const [index, pair] of pairs.entries()) {
+    const call = (exchangeId: string): StartCall => ({
+      uuid: context.session.uuid,
+      kind,
+      operation: request.operation,
+      externalRef: request.externalRef ?? `vault-${exchangeId}`,
+      credentials: pair.credentials,
+      ...(pair.device === undefined ? {} : { device: pair.device }),
+      ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
+    });
+    try {
+      return { pair, sent: await sendStart(context, { ...pair, endpoint, call, force: request.force }) };
+    } catch (error) {
+      const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
+      if (!another) throw error;
+    }
+  }
+  throw new VaultError("internal", "no pair was tried");
+}
+
+/** ② and what follows from it: the new pair is durable, the contents are in memory only. */
+async function store(
+  context: ExchangeContext,
+  before: VaultRecord,
+  kind: Kind,
+  pair: ChosenPair,
+  { exchangeId, success }: SentStart,
+  settled: readonly Settled[],
+): Promise<Delivery> {
+  const { hashedPin } = pair.credentials;
+  for (const secret of secretsOf(success.vault, success.token)) context.learnSecret(secret);
+  const generation = await context.session.start(exchangeId, {
+    pair: success.pair,
+    ...(hashedPin === undefined ? {} : { hashedPin }),
+    ...(pair.device === undefined ? {} : { device: pair.device }),
+    token: success.token,
+    tokenExpiry: success.tokenExpiry,
+    usesRemaining: success.usesRemaining,
+    limited: success.usesRemaining !== null || before.limited,
+    expiryDate: success.expiryDate,
+    autoLockDate: success.autoLockDate,
+    dateCreated: success.dateCreated,
+    lastModified: success.lastModified,
+    combination: pair.combination,
+  });
+  context.tell({ type: "stored", generation });
+  for (const message of success.warnings) context.tell({ type: "warning", message });
+  const found = before.open?.state === "in-doubt" ? [settledByStart(before.open, pair.generation)] : [];
+  for (const one of found) context.tell({ type: "settled", settled: one });
+  const record = await currentRecord(context);
+  const exchange = openOf(record, exchangeId);
+  return {
+    vault: success.vault,
+    kind,
+    exchange: {
+      id: exchangeId,
+      operation: exchange.operation,
+      externalRef: exchange.externalRef,
+      startedAt: exchange.startedAt,
+      tokenExpiry: exchange.tokenExpiry,
+      generation,
+    },
+    settled: [...settled, ...found],
+    lastRead: exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
+    recovery: await recoveryDocument(context, record, exchange),
+  };
+}
+
+/** Deliver, ③, the end call, ④: in this order. */
+async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, delivery: Delivery): Promise<ExchangeResult> {
+  const { id } = delivery.exchange;
+  try {
+    await request.handover.deliver(delivery);
+  } catch (error) {
+    const held = await holdFor(context, id, error);
+    if (request.noAck && error instanceof HandoverFailure && error.reason === "masked") return { delivery, exchange: held };
+    throw notHandedOver(context, held, error);
+  }
+  if (request.noAck) {
+    await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
+    return { delivery, exchange: openOf(await currentRecord(context), id) };
+  }
+  const exchange = openOf(await currentRecord(context), id);
+  const outcome = await sendEnd(context, id, true).catch((error: unknown) => {
+    if (error instanceof VaultError && error.code === "state")
+      throw error.with({ vault: context.session.uuid, exchange: summarise(exchange) });
+    throw error;
+  });
+  if (outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" });
+  if (outcome === "in-doubt") throw inDoubt(context, { ...exchange, state: "in-doubt" });
+  context.tell({ type: "acknowledged", generation: delivery.exchange.generation });
+  await confirm(context, request.handover, delivery);
+  const { last } = await currentRecord(context);
+  return { delivery, exchange: last?.id === id ? last : { ...exchange, state: "acknowledged" } };
+}
+
+async function holdFor(context: ExchangeContext, id: string, error: unknown): Promise<ExchangeRecord> {
+  const exchange = openOf(await currentRecord(context), id);
+  // Stopped by the user: it stays at ②, which says that it is not known whether the contents arrived.
+  if (error instanceof VaultError && error.code === "interrupted") return exchange;
+  const failure = error instanceof HandoverFailure ? error : undefined;
+  await context.session.hold(id, failure?.reason ?? "delivery", {
+    delivered: failure?.delivered ?? false,
+    saveOwed: failure?.saveOwed ?? false,
+  });
+  return openOf(await currentRecord(context), id);
+}
+
+function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: unknown): VaultError {
+  const { uuid } = context.session;
+  if (error instanceof VaultError && error.code === "interrupted") return interrupted(context, held);
+  const message = error instanceof Error ? error.message : String(error);
+  const ways = held.saveOwed
+    ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
+    : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
+  return new VaultError("pending", `${message}; the new credentials are stored and nothing was acknowledged`, {
+    vault: uuid,
+    exchange: summarise(held),
+    hint:
+      (error instanceof HandoverFailure ? error.hint : undefined) ??
+      `read it again with the old pair: vault ${held.operation} ${uuid} --discard-pending; or finish it: ${ways}`,
+  });
+}
+
+async function confirm(context: ExchangeContext, handover: Handover, delivery: Delivery): Promise<void> {
+  try {
+    await handover.confirm(pairOnly(delivery.recovery.new));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.tell({ type: "warning", message: `the exchange is acknowledged, but ${message}` });
+  }
+}
+
+function openOf(record: VaultRecord, id: string): ExchangeRecord {
+  if (record.open?.id !== id) throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
+  return record.open;
+}
+
+/** Everything in a start response that must not be seen in a log. */
+function secretsOf(vault: Record<string, unknown>, token: string): string[] {
+  const credentials = object(vault["credentials"]);
+  const card = object(vault["creditCard"]);
+  const values = [token, credentials?.["encryptedData"], credentials?.["payload"], card?.["number"], vault["content"]];
+  return values.filter((value): value is string => typeof value === "string");
+}

@@ -1,0 +1,160 @@
+import { VaultError } from "../errors.ts";
+import { isSuccess } from "../interface/answers.ts";
+import type { Answer } from "../interface/answers.ts";
+import { classify } from "../interface/classify.ts";
+import type { ExchangeContext } from "./context.ts";
+import { admit, backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
+import type { EndCall, ExchangeRecord, Reply } from "./ports.ts";
+import { serviceDetails, wording } from "./service-errors.ts";
+
+/** How an exchange ended: only the service's answer decides it. */
+export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
+
+/** How long the first interruption after ③ waits for the answer to a call that is under way, in milliseconds. */
+const interruptGrace = 5000;
+
+/**
+ * Acknowledges an exchange (③ PUT end ④) with repetitions until the service answers, its token expires or the deadline
+ * passes; at least one call is made, whatever our clock says. Raises `pending`, `in-doubt` (unanswered and the token
+ * dead), `locked`, `interrupted`; the exchange then stays in state ending.
+ */
+export async function sendEnd(context: ExchangeContext, exchangeId: string, delivered: boolean): Promise<EndOutcome> {
+  const { session } = context;
+  const token = await session.token(exchangeId);
+  for (let attempt = 0; ; attempt += 1) {
+    const before = await openExchange(context, exchangeId);
+    throwIfInterrupted(context, before);
+    await admit(context, before);
+    await session.ending(exchangeId, delivered);
+    context.tell({ type: "acknowledging", attempt });
+    const call: EndCall = { uuid: session.uuid, kind: before.kind, operation: before.operation, token };
+    const reply = await endWithGrace(context, call);
+    if (reply.type === "answer") {
+      const outcome = await settleAnswer(context, exchangeId, before.endsUnanswered, reply.answer);
+      if (outcome !== "rate") return outcome;
+    } else if (reply.type === "not-sent") {
+      await session.endAnswered(exchangeId, note(context, "network", reply.cause));
+    }
+    const waitMs = waitAfter(reply, attempt);
+    const exchange = await openExchange(context, exchangeId);
+    if (context.signal.aborted) throw interrupted(context, exchange);
+    const resumeAt = context.clock.now() + waitMs;
+    if (resumeAt >= context.deadline || !tokenAlive(exchange, resumeAt)) throw outstanding(context, exchange, reply);
+    context.tell({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
+    await pause(context, waitMs, exchange);
+  }
+}
+
+async function openExchange(context: ExchangeContext, exchangeId: string): Promise<ExchangeRecord> {
+  const { open } = await currentRecord(context);
+  if (open?.id !== exchangeId) throw new VaultError("internal", `exchange ${exchangeId} is not the open one of this vault`);
+  return open;
+}
+
+function waitAfter(reply: Reply, attempt: number): number {
+  const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
+  return retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
+}
+
+/**
+ * What a whole answer to an end call settles. All that an end call carries besides the application is the token, so any
+ * definite error that is not about application, rate or lock is one about the token.
+ */
+async function settleAnswer(
+  context: ExchangeContext,
+  exchangeId: string,
+  unansweredBefore: number,
+  answer: Answer,
+): Promise<EndOutcome | "rate"> {
+  const { session } = context;
+  if (isSuccess(answer)) {
+    await acknowledge(context, exchangeId);
+    return "acknowledged";
+  }
+  const said = wording(answer);
+  const is = classify(answer, context.rules);
+  if (is === "rate" || is === "application" || is === "locked") {
+    await session.endAnswered(
+      exchangeId,
+      note(context, is === "rate" ? "rate-limited" : is === "locked" ? "locked" : "unauthorised", said),
+    );
+  }
+  if (is === "rate") return "rate";
+  const exchange = await openExchange(context, exchangeId);
+  const facts = { vault: session.uuid, exchange: summarise(exchange), service: serviceDetails(answer) };
+  if (is === "application") {
+    throw new VaultError(
+      "pending",
+      `the new credentials are stored, but the service refused the application at the acknowledgement: ${said}`,
+      {
+        ...facts,
+        hint: `check --app-uuid and --api-key, then: vault ack ${session.uuid}`,
+      },
+    );
+  }
+  if (is === "locked") {
+    throw new VaultError("locked", `the vault is locked, and the acknowledgement is outstanding: ${said}`, {
+      ...facts,
+      hint: `only an administrator unlocks it; afterwards: vault guard ${session.uuid} --reset, then vault ack ${session.uuid}`,
+    });
+  }
+  if (unansweredBefore === 0) {
+    await session.expire(exchangeId, note(context, "service", said));
+    return "expired";
+  }
+  await session.doubt(exchangeId, note(context, "in-doubt", said));
+  return "in-doubt";
+}
+
+async function acknowledge(context: ExchangeContext, exchangeId: string): Promise<void> {
+  try {
+    await context.session.acknowledge(exchangeId);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.code !== "state") throw error;
+    throw new VaultError("pending", `the service took the acknowledgement, but it could not be recorded: ${error.message}`, {
+      vault: context.session.uuid,
+      hint: `both pairs are safe in the state: mend it, then run vault ack ${context.session.uuid}`,
+      cause: error,
+    });
+  }
+}
+
+/** The end call is not given up at the first interruption but five seconds after it, so that its answer is not lost. */
+async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Reply> {
+  const givenUp = new AbortController();
+  const answered = new AbortController();
+  const onInterrupt = (): void => {
+    context.clock.sleep(interruptGrace, answered.signal).then(
+      () => givenUp.abort(context.signal.reason),
+      () => undefined,
+    );
+  };
+  context.signal.addEventListener("abort", onInterrupt, { once: true });
+  if (context.signal.aborted) onInterrupt();
+  try {
+    return await context.service.end(call, givenUp.signal);
+  } finally {
+    answered.abort(new Error("answered"));
+    context.signal.removeEventListener("abort", onInterrupt);
+  }
+}
+
+function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply): VaultError {
+  const { uuid } = context.session;
+  const cause = reply.type === "answer" ? "rate limited" : reply.cause;
+  const facts = {
+    vault: uuid,
+    exchange: summarise(exchange),
+    ...(reply.type === "not-sent" || reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+  };
+  if (exchange.endsUnanswered > 0 && !tokenAlive(exchange, context.clock.now())) {
+    return new VaultError("in-doubt", `the acknowledgement went unanswered until its token expired: ${cause}`, {
+      ...facts,
+      hint: `both pairs are kept; when the service can be reached: vault ack ${uuid}, then vault get ${uuid} finds out which one is valid`,
+    });
+  }
+  return new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${cause}`, {
+    ...facts,
+    hint: `vault ack ${uuid}`,
+  });
+}

@@ -1,0 +1,121 @@
+import { VaultError } from "../errors.ts";
+import type { StartSuccess } from "../interface/answers.ts";
+import { readStartSuccess } from "../interface/answers.ts";
+import type { Endpoint } from "../interface/endpoints.ts";
+import type { ExchangeContext } from "./context.ts";
+import { admit, backoff, currentRecord, currentSpent, interrupted, note, pause } from "./context.ts";
+import { allowsRetry, guardStart } from "./guard.ts";
+import type { Intent, Reply, StartCall } from "./ports.ts";
+import { serviceDetails } from "./service-errors.ts";
+import type { Repeat } from "./start-refused.ts";
+import { refusedBy } from "./start-refused.ts";
+
+/** One start as the engine wants it sent. */
+export interface PlannedStart {
+  endpoint: Endpoint;
+  /** The call, given the id of the exchange that ① records for it. */
+  call(exchangeId: string): StartCall;
+  generation: number;
+  combination: string;
+  /** The pair is not proven in this state: an unknown outcome counts as a failed access, and is never repeated. */
+  unproven: boolean;
+  /** Let it through whatever the guard says. */
+  force: boolean;
+}
+
+export interface SentStart {
+  exchangeId: string;
+  success: StartSuccess;
+}
+
+/** What to do after one attempt: done, or wait and try again. Everything else is thrown. */
+type Attempt = { success: StartSuccess } | Repeat;
+
+/**
+ * Sends a start, with the repetitions that DESIGN allows, each guarded and journalled as a start of its own (①). Raises
+ * `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
+ * says what the attempt counted.
+ */
+export async function sendStart(context: ExchangeContext, planned: PlannedStart): Promise<SentStart> {
+  let unanswered = 0;
+  for (let attempt = 0; ; attempt += 1) {
+    if (!planned.force) guardStart(await currentRecord(context), context.policy);
+    await admit(context);
+    const exchangeId = context.ids.next();
+    const call = planned.call(exchangeId);
+    await context.session.intend(intentOf(exchangeId, call, planned));
+    context.tell({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
+    const reply = await context.service.start(call, context.signal);
+    const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
+    if ("success" in result) return { exchangeId, success: result.success };
+    if (reply.type === "no-answer") unanswered += 1;
+    context.tell({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
+    const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
+    await pause(context, result.waitMs, left ?? undefined);
+  }
+}
+
+const intentOf = (exchangeId: string, call: StartCall, { generation, unproven }: PlannedStart): Intent => ({
+  exchangeId,
+  operation: call.operation,
+  kind: call.kind,
+  externalRef: call.externalRef,
+  generation,
+  countsAsFailed: unproven,
+});
+
+async function judgeReply(
+  context: ExchangeContext,
+  planned: PlannedStart,
+  exchangeId: string,
+  reply: Reply,
+  attempt: number,
+  unanswered: number,
+): Promise<Attempt> {
+  const answer = reply.type === "not-sent" ? undefined : reply.answer;
+  const success = answer && readStartSuccess(planned.endpoint, context.session.uuid, answer);
+  if (success !== undefined) return { success };
+  if (reply.type === "not-sent") return await notSent(context, exchangeId, reply, attempt);
+  if (reply.type === "no-answer") return await noAnswer(context, planned, exchangeId, reply, attempt, unanswered);
+  return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
+}
+
+async function notSent(
+  context: ExchangeContext,
+  exchangeId: string,
+  reply: Reply & { type: "not-sent" },
+  attempt: number,
+): Promise<Attempt> {
+  await context.session.takeBack(exchangeId, note(context, "network", reply.cause));
+  if (context.signal.aborted) throw interrupted(context);
+  const waitMs = backoff(attempt);
+  if (context.clock.now() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
+    vault: context.session.uuid,
+    hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
+  });
+}
+
+async function noAnswer(
+  context: ExchangeContext,
+  planned: PlannedStart,
+  exchangeId: string,
+  reply: Reply & { type: "no-answer" },
+  attempt: number,
+  unanswered: number,
+): Promise<Attempt> {
+  const { session, policy } = context;
+  await session.unanswered(exchangeId, note(context, "network", reply.cause));
+  const record = await currentRecord(context);
+  if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
+  const waitMs = backoff(attempt);
+  const mayRetry = !planned.unproven && unanswered < 2 && (planned.force || allowsRetry(record, policy));
+  if (mayRetry && context.clock.now() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
+    vault: session.uuid,
+    retry: "after-status",
+    spent: await currentSpent(context),
+    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    hint: `the stored pair is still the current one; it counts as a start: vault status ${session.uuid}, then run it again`,
+  });
+}

@@ -1,0 +1,94 @@
+import { VaultError } from "../errors.ts";
+import type { ExchangeContext } from "./context.ts";
+import { currentRecord, summarise } from "./context.ts";
+import { allows, guardStart, judge } from "./guard.ts";
+import type { ExchangeRecord, VaultRecord } from "./ports.ts";
+import type { EndOutcome } from "./send-end.ts";
+import { sendEnd } from "./send-end.ts";
+import type { Settled } from "./states.ts";
+
+export interface SettleChoice {
+  operation: "get" | "update";
+  discardPending: boolean;
+  force: boolean;
+}
+
+/**
+ * Settles what an earlier run left, before a new start (DESIGN, Settling): sends the end call where the journal says
+ * that one may have been sent, or where the user had asked for an update. Returns what it settled; afterwards a start
+ * may follow. Raises `pending` for a held exchange, `guard` where only a choice by a person is left, and what an end
+ * call raises.
+ */
+export async function settleLeft(context: ExchangeContext, choice: SettleChoice): Promise<Settled[]> {
+  const record = await currentRecord(context);
+  const { open } = record;
+  if (open === null) return [];
+  if (open.state === "ending") return await finish(context, open);
+  if (open.state === "in-doubt" || choice.discardPending) return [];
+  if (open.state === "held") throw heldError(context, open);
+  return await settleStarted(context, record, open, choice);
+}
+
+async function settleStarted(
+  context: ExchangeContext,
+  record: VaultRecord,
+  open: ExchangeRecord,
+  choice: SettleChoice,
+): Promise<Settled[]> {
+  if (choice.operation === "update") return [];
+  if (open.operation === "update") return await finish(context, open);
+  if (choice.force || allows(judge(record, context.policy))) return [];
+  // Acknowledging an undelivered read of a limited vault would use it up unseen: that is for a person to decide.
+  if (open.limited) guardStart(record, context.policy);
+  return await finish(context, open);
+}
+
+async function finish(context: ExchangeContext, open: ExchangeRecord): Promise<Settled[]> {
+  const outcome = await sendEnd(context, open.id, false);
+  const settled = settledAs(open, outcome);
+  context.tell({ type: "settled", settled });
+  // In doubt is not the end of it: the start that follows finds out, and tells.
+  return outcome === "in-doubt" ? [] : [settled];
+}
+
+export function settledAs(exchange: ExchangeRecord, outcome: EndOutcome): Settled {
+  const acknowledged = exchange.operation === "update" ? "applied" : "acknowledged";
+  const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
+  return { exchange: exchange.id, operation: exchange.operation, outcome: words[outcome] };
+}
+
+/** What a start with `generation` says about an exchange in doubt: one of its two pairs has proven valid. */
+export function settledByStart(open: ExchangeRecord, generation: number): Settled {
+  return settledAs(open, generation === open.newGeneration ? "acknowledged" : "expired");
+}
+
+/** Exit 11 for a held exchange, naming both ways out. */
+export function heldError(context: ExchangeContext, held: ExchangeRecord): VaultError {
+  const { uuid } = context.session;
+  const ways = held.saveOwed
+    ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
+    : held.operation === "get" && held.limited && !held.delivered
+      ? `vault ack ${uuid} --unread`
+      : `vault ack ${uuid}`;
+  return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
+    vault: uuid,
+    exchange: summarise(held),
+    hint: `finish it: ${ways}; or drop it and start anew with the old pair: vault ${held.operation} ${uuid} --discard-pending`,
+  });
+}
+
+function describeHold(held: ExchangeRecord): string {
+  switch (held.holdReason) {
+    case "delivery":
+      return "its contents could not be delivered";
+    case "masked":
+      return "it is the last read, and its contents were not shown";
+    case "credentials-out":
+      return "--credentials-out could not be written";
+    case "save-cmd":
+      return "--save-cmd failed";
+    case "no-ack":
+    case null:
+      return "as --no-ack asked";
+  }
+}
