@@ -13,7 +13,8 @@ export interface Clock {
 
 /** New exchange ids: 26 characters that sort by time of creation (ULID). */
 export interface Ids {
-  next(): string;
+  /** Sorts behind `after`, the vault's newest one so far. */
+  next(after?: string): string;
 }
 
 /** A pair with what is sent beside it. */

@@ -39,9 +39,10 @@ type Attempt = { success: StartSuccess } | Repeat;
 export async function sendStart(context: ExchangeContext, planned: PlannedStart): Promise<SentStart> {
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
-    if (!planned.force) guardStart(await currentRecord(context), context.policy);
+    const record = await currentRecord(context);
+    if (!planned.force) guardStart(record, context.policy);
     await admit(context);
-    const exchangeId = context.ids.next();
+    const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
     await context.session.intend(intentOf(exchangeId, call, planned));
     context.tell({ type: "starting", operation: call.operation, generation: planned.generation, attempt });

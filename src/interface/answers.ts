@@ -1,4 +1,5 @@
 import type { Endpoint } from "./endpoints.ts";
+import { instant } from "./fields.ts";
 import { responseSchema } from "./responses.ts";
 import { validate } from "./validate.ts";
 
@@ -77,5 +78,12 @@ export function object(value: unknown): Record<string, unknown> | undefined {
 
 const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
-/** A date-time that this program can compare, or null: an unreadable one must not be taken for a date. */
-const date = (value: unknown): string | null => (typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : null);
+/**
+ * A date-time that `Date.parse` reads as it was meant, or null: an unreadable one must not be taken for a date. Forms
+ * that it would not read, or read as local time, are written anew in UTC.
+ */
+function date(value: unknown): string | null {
+  const time = typeof value === "string" ? instant(value) : null;
+  if (typeof value !== "string" || time === null) return null;
+  return /(?:Z|[+-]\d{2}:\d{2})$/.test(value) && Date.parse(value) === time ? value : new Date(time).toISOString();
+}

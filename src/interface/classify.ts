@@ -15,30 +15,54 @@ export interface ErrorRule {
   wording?: RegExp;
 }
 
+/**
+ * Says that a lock is in force. A warning of one to come ("will be locked after 2 more attempts") is a refusal of
+ * credentials and has to be counted as such.
+ */
+const locked = new RegExp(
+  String.raw`^(?!.*\b(?:will|would|may|might|not|before|until)\b[^.;:,]*\block(?:ed)?\b)` +
+    String.raw`(?!.*(?<!\bno )\b(?:attempts?|tries)\s+(?:left|remain)).*\block(?:ed)?\b`,
+  "is",
+);
+
 export const errorRules: readonly ErrorRule[] = [
   // By HTTP status, where it leaves no doubt.
   { is: "rate", http: [429] },
   { is: "locked", http: [423] },
   { is: "gone", http: [410] },
   // By property. A lock is told in wording, whatever property it is pinned on.
-  { is: "locked", property: /vault|credentials|encryptedData|payload|uuid/i, wording: /\block(ed)?\b/i },
+  { is: "locked", property: /vault|credentials|encryptedData|payload|uuid/i, wording: locked },
   { is: "application", property: /^application\b|api-?key|x-application-uuid|\bjwt\b|authorization/i },
   { is: "token", property: /token/i },
   { is: "validation", property: /^(newVault|externalRef|vaultUuid)\b/i, http: [400, 422] },
   { is: "validation", property: /^device\b/i, http: [400, 422] },
-  { is: "credentials", property: /credentials|encryptedData|payload|hashedPin|^device\b/i },
+  { is: "credentials", property: /credentials|encryptedData|payload|hashedPin|^device\b|^vault$/i },
   { is: "validation", property: /^(newVault|externalRef|creditCard)\b/i },
   // By wording.
   { is: "rate", wording: /rate.?limit|too many requests/i },
-  { is: "locked", wording: /\block(ed)?\b/i },
+  { is: "locked", wording: locked },
+  // A bearer token is the application's, whatever it is called.
+  { is: "application", wording: /\bjwt\b|\b(bearer|access)\b.?token/i },
   { is: "token", wording: /\btoken\b/i },
-  { is: "application", wording: /api.?key|\bapplication\b|\bjwt\b|white.?list|ip address/i },
-  { is: "credentials", wording: /credential|hashed.?pin|encryptedData|payload|device/i },
+  { is: "application", wording: /api.?key|\bapplication\b|white.?list|ip address/i },
+  { is: "credentials", wording: /credential|\bpin\b|hashed.?pin|encryptedData|payload|device|attempts? (left|remain)|remaining attempt/i },
   { is: "gone", wording: /deleted|expired|not.?found|no such vault|unknown vault|does not exist/i },
   // What is left, by HTTP status alone.
   { is: "application", http: [401, 403] },
   { is: "gone", http: [404] },
-  { is: "validation", http: [400, 422] },
+  // A 400 that says nothing may be about the credentials: unknown, so that it is counted. One about a form is not.
+  { is: "validation", http: [400, 422], property: /./ },
+  {
+    is: "validation",
+    http: [400, 422],
+    wording: /\b(must|required|missing|malformed|blank|null|length|size|format|json|schema|too (long|short))\b/i,
+  },
+];
+
+/** For an answer without a `responseStatus`, which every answer of the service has (section 7): a proxy wrote it. */
+const foreignRules: readonly ErrorRule[] = [
+  { is: "rate", http: [429] },
+  { is: "application", http: [401, 403] },
 ];
 
 /** One entry of `responseStatus.detailedErrors`, as it is matched. */
@@ -51,7 +75,8 @@ interface Detail {
 export function classify(answer: Answer, before: readonly ErrorRule[] = []): ErrorClass {
   if (answer.httpStatus >= 500) return "server";
   const details = readDetails(answer.body);
-  const rule = [...before, ...errorRules].find((candidate) => matches(candidate, answer.httpStatus, details));
+  const table = object(answer.body["responseStatus"]) === undefined ? foreignRules : errorRules;
+  const rule = [...before, ...table].find((candidate) => matches(candidate, answer.httpStatus, details));
   return rule?.is ?? "service";
 }
 
@@ -76,18 +101,23 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 
 /**
  * The error uuid, found wherever the service puts it (section 7: the name of the field is not shown): the first
- * identifier under a name with "error" and an id in it, then under any name with "uuid" outside the vault.
+ * identifier under a name that has both "err" and an id in it, then one inside an object of such a name, then under any
+ * name of an id that is not the vault's, the application's or the transaction's.
  */
 export function findErrorUuid(value: unknown): string | undefined {
-  return search(value, /err.*(uu)?id$|(uu)?id.*err/i, 0) ?? search(value, /(uu)?id$/i, 0);
+  const named = (path: readonly string[]): boolean => /err.*id$|id.*err/i.test(path.at(-1) ?? "");
+  const inside = (path: readonly string[]): boolean => named([path.join(".")]);
+  const any = (path: readonly string[]): boolean => /id$/i.test(path.at(-1) ?? "");
+  return search(value, named, []) ?? search(value, inside, []) ?? search(value, any, []);
 }
 
-function search(value: unknown, name: RegExp, depth: number): string | undefined {
-  if (typeof value !== "object" || value === null || depth > 4) return undefined;
+function search(value: unknown, fits: (path: readonly string[]) => boolean, path: readonly string[]): string | undefined {
+  if (typeof value !== "object" || value === null || path.length > 4) return undefined;
   for (const [key, inner] of Object.entries(value)) {
-    if (key === "vault" || key === "application") continue;
-    if (typeof inner === "string" && name.test(key) && /^[0-9a-fA-F-]{32,36}$/.test(inner)) return inner;
-    const found = search(inner, name, depth + 1);
+    if (/^(vault|application|transaction)/i.test(key)) continue;
+    const here = [...path, key];
+    if (typeof inner === "string" && fits(here) && /^[0-9a-fA-F-]{32,36}$/.test(inner)) return inner;
+    const found = search(inner, fits, here);
     if (found !== undefined) return found;
   }
   return undefined;

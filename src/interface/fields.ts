@@ -13,7 +13,7 @@ export const uuid = text(uuidRule, (value) => /^[0-9a-fA-F-]{36}$/.test(value));
 
 export const externalRef = text(
   `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, like order-2291`,
-  (value) => characters(value) >= limits.externalRef.min && characters(value) <= limits.externalRef.max,
+  (value) => value.isWellFormed() && characters(value) >= limits.externalRef.min && characters(value) <= limits.externalRef.max,
 );
 
 export const base64 = text("must be base64, like c2VjcmV0LXBpbg==", (value) =>
@@ -25,15 +25,31 @@ export const opaque = text("must be a string that is not empty", (value) => valu
 /** ISO 8601 date-time; the offset may be missing, as the specification does not ask for one. */
 export const dateTime = text("must be an ISO 8601 date-time, like 2026-11-20T14:02:11Z", isDateTime);
 
-const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?$/;
+const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 
 function isDateTime(value: string): boolean {
-  const parts = dateTimePattern.exec(value)?.slice(1).map(Number);
+  const parts = dateTimePattern.exec(value)?.slice(1, 7).map(Number);
   if (parts === undefined) return false;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
   const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
   const inDay = hour < 24 && minute < 60 && (Number.isNaN(second) || second <= 60);
   return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth && inDay;
+}
+
+/**
+ * Milliseconds since the epoch of an ISO 8601 date-time in every form that `dateTime` takes, or null for anything else.
+ * `Date.parse` alone refuses some of the forms, takes "token 5" for a date, and one without an offset for local time:
+ * here that is UTC, since a service does not know where its clients are.
+ */
+export function instant(value: string): number | null {
+  if (!isDateTime(value)) return null;
+  const [, year, month, day, hour, minute, second = "00", fraction = "", offsetHour, offsetMinute = "00"] =
+    dateTimePattern.exec(value) ?? [];
+  // A leap second is the last one of its minute.
+  const seconds = `${second === "60" ? "59" : second}${fraction.replace(",", ".")}`;
+  const offset = offsetHour === undefined ? "Z" : `${offsetHour}:${offsetMinute}`;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${seconds}${offset}`);
+  return Number.isNaN(time) ? null : time;
 }
 
 const deviceText = (example: string) =>

@@ -1,0 +1,93 @@
+"use strict";
+// Runs on Node versions that are too old for the program. ES5 only.
+
+var fs = require("fs");
+var path = require("path");
+var childProcess = require("child_process");
+
+/**
+ * Continues on the runtime that `npm ci` installs beside the program: same arguments, environment, folder and
+ * descriptors; its exit code or its signal become ours. Without one, says in one line what is needed and exits 1.
+ */
+exports.continueOnPinned = function (process, say) {
+  var runtime = pinnedRuntime();
+  if (runtime === null) return refuse(process, say);
+  var descriptors = inheritedDescriptors(process);
+  var child = childProcess.spawn(runtime, [path.join(__dirname, "vault.js")].concat(process.argv.slice(2)), {
+    stdio: descriptors,
+    env: withMarker(process),
+  });
+  child.on("error", function () {
+    refuse(process, say);
+  });
+  // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals within 100 ms for one.
+  ["SIGTERM", "SIGHUP", "SIGINT"].forEach(function (signal) {
+    process.on(signal, function () {
+      child.kill(signal);
+    });
+  });
+  child.on("exit", function (code, signal) {
+    if (signal === null) return process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+    // Only a signal that does not end a process comes here.
+    setTimeout(process.exit, 1000, 1);
+  });
+};
+
+/** The pinned runtime's executable, or null where it is not installed. */
+function pinnedRuntime() {
+  try {
+    var executable = path.join(path.dirname(require.resolve("node/package.json")), "bin", "node");
+    return fs.statSync(executable).isFile() ? executable : null;
+  } catch (error) {
+    return null;
+  }
+}
+
+function refuse(process, say) {
+  var old = +process.versions.node.split(".")[0] <= 22;
+  say(
+    "vault needs Node " +
+      (old ? "22.19" : "24.15") +
+      " or newer (this is " +
+      process.versions.node +
+      "): install it, or run npm ci beside this program to get the pinned one",
+  );
+  process.exit(1);
+}
+
+/**
+ * Standard streams, one channel whose end tells the child that we are gone, and the descriptors that arguments or settings
+ * name (@/dev/fd/3): Node closes the others in a child.
+ */
+function inheritedDescriptors(process) {
+  var descriptors = ["inherit", "inherit", "inherit"];
+  var texts = process.argv.slice(2);
+  for (var name in process.env) if (/^VAULTSVC_/.test(name)) texts.push(process.env[name]);
+  texts.forEach(function (text) {
+    var match = /\/(?:dev|proc\/self)\/fd\/(\d{1,3})$/.exec(text);
+    if (match !== null && +match[1] > 2 && isOpen(+match[1])) descriptors[+match[1]] = +match[1];
+  });
+  var free = 3;
+  while (descriptors[free] !== undefined) free += 1;
+  descriptors[free] = "ipc";
+  for (var i = 3; i < descriptors.length; i += 1) if (descriptors[i] === undefined) descriptors[i] = "ignore";
+  return descriptors;
+}
+
+function isOpen(descriptor) {
+  try {
+    fs.fstatSync(descriptor);
+    return true;
+  } catch (error) {
+    return false;
+  }
+}
+
+function withMarker(process) {
+  var env = {};
+  for (var name in process.env) env[name] = process.env[name];
+  env.VAULTSVC_LAUNCHER = String(process.pid);
+  return env;
+}

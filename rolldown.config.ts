@@ -1,0 +1,42 @@
+import { basename } from "node:path";
+import { defineConfig, type Plugin } from "rolldown";
+
+/** The name of the package that a module belongs to, or null for our own. */
+function packageOf(id: string): string | null {
+  const match = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id);
+  return match?.[1] ?? null;
+}
+
+/** Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of start-up read it. */
+function listChunks(): Plugin {
+  return {
+    name: "list-chunks",
+    generateBundle(_options, bundle) {
+      const chunks: Record<string, { packages: string[]; sources: string[] }> = {};
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== "chunk") continue;
+        const packages = chunk.moduleIds.map(packageOf).filter((name) => name !== null);
+        const sources = chunk.moduleIds.filter((id) => packageOf(id) === null && !id.startsWith("\0")).map((id) => basename(id));
+        chunks[chunk.fileName] = { packages: [...new Set(packages)].sort(), sources: sources.sort() };
+      }
+      this.emitFile({ type: "asset", fileName: "chunks.json", source: `${JSON.stringify(chunks, null, 2)}\n` });
+    },
+  };
+}
+
+/** Split CommonJS, which starts fastest; what is imported dynamically becomes a chunk of its own, loaded by `require`. */
+export default defineConfig({
+  input: { main: "src/main.ts", host: "src/host.ts" },
+  platform: "node",
+  plugins: [listChunks()],
+  output: {
+    dir: "dist",
+    format: "cjs",
+    cleanDir: true,
+    entryFileNames: "[name].cjs",
+    chunkFileNames: "[name].cjs",
+    dynamicImportInCjs: false,
+    minify: true,
+    sourcemap: false,
+  },
+});

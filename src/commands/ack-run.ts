@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import { acknowledgeLeft } from "../exchange/acknowledge.ts";
+import type { ExchangeRecord } from "../exchange/ports.ts";
+import { noCredentials } from "../exchange/prepare.ts";
+import { openStates } from "../exchange/states.ts";
+import { operations } from "../interface/endpoints.ts";
+import { acknowledgeToken } from "./ack-token.ts";
+import type { RawInput } from "./act.ts";
+import { serialise } from "./document.ts";
+import { saveRecovery } from "./handover.ts";
+import { flag, kind, parseInput, text, uuid } from "./options.ts";
+
+const schema = z.object({
+  uuid: z.optional(uuid),
+  all: flag,
+  unread: flag,
+  saveCmd: z.optional(text),
+  saved: flag,
+  token: z.optional(text),
+  kind: z.optional(kind),
+  operation: z.optional(z.enum(operations, { error: `must be ${operations.join(" or ")}` })),
+});
+export type AckOptions = z.infer<typeof schema>;
+
+export const parseAck = (input: RawInput): AckOptions => parseInput(schema, input, ["uuid"]);
+
+export interface Acknowledged {
+  uuid: string;
+  operation: string;
+  exchange: Record<string, unknown>;
+}
+
+interface Outcome {
+  acknowledged: Acknowledged[];
+  failed: { uuid: string; error: VaultError }[];
+}
+
+/** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
+export async function runAck(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseAck(input);
+  checkCombination(options);
+  await deps.service();
+  const outcome: Outcome = { acknowledged: [], failed: [] };
+  if (options.token !== undefined) {
+    outcome.acknowledged.push(await acknowledgeToken(deps, options));
+  } else {
+    for (const target of options.uuid === undefined ? await pendingVaults(deps) : [options.uuid]) {
+      await acknowledgeOne(deps, target, options, outcome);
+    }
+  }
+  await print(deps, outcome);
+  const [failure, ...others] = outcome.failed;
+  if (failure === undefined) return 0;
+  if (others.length === 0 && outcome.acknowledged.length === 0) throw failure.error;
+  throw new VaultError(
+    "partial",
+    `${outcome.failed.length} of ${outcome.failed.length + outcome.acknowledged.length} exchanges could not be acknowledged`,
+    {
+      hint: `vault status --pending; the first: ${failure.error.message}`,
+    },
+  );
+}
+
+function checkCombination(options: AckOptions): void {
+  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack <uuid>, or vault ack --all" });
+  if (options.uuid === undefined && options.all !== true) throw usage("a vault's uuid is missing, or --all");
+  if (options.uuid !== undefined && options.all === true) throw usage("--all is for every vault: leave the uuid out");
+  const foreign = options.kind !== undefined || options.operation !== undefined;
+  if (options.token === undefined && foreign) throw usage("--kind and --operation go with --token");
+  if (options.token !== undefined && (options.kind === undefined || options.operation === undefined || options.uuid === undefined)) {
+    throw new VaultError("usage", "--token needs the uuid, --kind and --operation", {
+      hint: "vault ack <uuid> --token @FILE --kind credit-card/offline --operation get",
+    });
+  }
+}
+
+async function pendingVaults(deps: Deps): Promise<string[]> {
+  const service = deps.serviceName();
+  const records = await (await deps.store()).list();
+  return records.filter((r) => r.service === service && r.open !== null && openStates.includes(r.open.state)).map((r) => r.uuid);
+}
+
+async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
+  try {
+    const context = await deps.hold(target);
+    try {
+      const record = await context.session.read();
+      if (record === null || record.generations.length === 0) throw noCredentials(target);
+      const { saveCmd } = options;
+      const exchange = await acknowledgeLeft(context, {
+        unread: options.unread === true,
+        saved: options.saved === true,
+        ...(saveCmd === undefined ? {} : { save: async (document) => await saveRecovery(deps, saveCmd, document) }),
+      });
+      if (exchange !== null) outcome.acknowledged.push(asAcknowledged(target, exchange));
+    } finally {
+      await context.session.release();
+    }
+  } catch (error) {
+    const failure = asVaultError(error);
+    // Stopping is for the whole command, a usage error for every vault.
+    if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
+    outcome.failed.push({ uuid: target, error: failure });
+  }
+}
+
+const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged => ({
+  uuid: target,
+  operation: exchange.operation,
+  exchange: {
+    id: exchange.id,
+    state: exchange.state,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    acknowledgedAt: exchange.acknowledgedAt,
+    generation: exchange.newGeneration,
+  },
+});
+
+async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<void> {
+  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: error.toJSON() })) };
+  const text = serialise(document, deps.output, deps.host.stdout.isTTY);
+  if (text !== undefined) return await deps.host.stdout.write(text);
+  const lines = acknowledged.map(({ uuid, operation, exchange }) => {
+    const generation = exchange["generation"];
+    return `${uuid}  ${operation} acknowledged${generation === undefined ? "" : `: generation ${String(generation)} is the current one`}`;
+  });
+  if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
+  if (failed.length > 1 || acknowledged.length > 0) lines.push(...failed.map(({ uuid, error }) => `${uuid}  failed: ${error.message}`));
+  if (lines.length > 0) await deps.host.stdout.write(`${deps.redactor.redact(lines.join("\n"))}\n`);
+}

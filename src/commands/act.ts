@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { Deps, GlobalFlags } from "../deps.ts";
+
+/** A command line as commander read it: nothing is checked yet. */
+export interface RawInput {
+  args: readonly (string | readonly string[] | undefined)[];
+  options: Readonly<Record<string, unknown>>;
+}
+
+/** The third part of a command. Its module, with all that it needs, is loaded only when it is called. */
+export type RunCommand = (deps: Deps, input: RawInput) => Promise<number>;
+
+/** Turns a lazily loaded command into a commander action, and keeps its exit code. */
+export type Act = (load: () => Promise<RunCommand>) => (...parameters: unknown[]) => Promise<void>;
+
+/** Splits what commander hands to an action: positional arguments, options, the command itself. */
+export function readAction(parameters: readonly unknown[]): { input: RawInput; globals: GlobalFlags } {
+  const command = parameters.at(-1) as Command;
+  const options = parameters.at(-2) as Record<string, unknown>;
+  const args = parameters.slice(0, -2) as RawInput["args"];
+  return { input: { args, options }, globals: command.optsWithGlobals() };
+}
+
+/** The examples below a command's help: each works when pasted against the sandbox. */
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n`;
+}

@@ -1,0 +1,45 @@
+import { constants } from "node:fs";
+import { access, open, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { VaultError } from "../errors.ts";
+
+/** Checks, before anything is sent, that --credentials-out can be written. Raises `invalid-input`. */
+export async function checkCredentialsFile(path: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  const refuse = (why: string): VaultError =>
+    new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
+      hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
+    });
+  const found = await stat(path).catch(() => null);
+  if (found !== null && !found.isFile()) throw refuse(`${path} is not a file`);
+  await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
+    throw refuse(
+      error.code === "ENOENT" ? `the folder ${folder} does not exist` : `the folder ${folder} cannot be written to (${error.code})`,
+    );
+  });
+}
+
+/**
+ * Replaces a file as a whole, mode 0600, durable when it resolves: written beside it, synced, renamed, the folder
+ * synced. At every instant the path holds the former content or the new one. Rejects with Node's error.
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  const beside = join(folder, `.${basename(path)}.vault-new`);
+  // What a killed run left: it was never renamed, so nobody relies on it.
+  await rm(beside, { force: true });
+  const file = await open(beside, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+  const directory = await open(folder, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,38 @@
+import { VaultError } from "../errors.ts";
+import type { OutputChoice } from "../deps.ts";
+
+/** A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. */
+export function serialise(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
+  if (output.field !== undefined) {
+    const value = fieldOf(document, output.field);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return isTTY ? `${text}\n` : text;
+  }
+  if (output.format === "table") return undefined;
+  return output.format === "json" ? `${JSON.stringify(document, null, 2)}\n` : `${JSON.stringify(document)}\n`;
+}
+
+/** The value at a dotted path. Raises `usage` where there is none. */
+export function fieldOf(document: unknown, path: string): unknown {
+  let value: unknown = document;
+  for (const part of path.split(".")) {
+    const inner =
+      typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
+    if (inner === undefined) {
+      const known = typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
+      throw new VaultError("usage", `--field ${path}: there is no ${part}`, {
+        hint: known === "" ? "see --json for the document" : `there is: ${known}`,
+      });
+    }
+    value = inner;
+  }
+  return value;
+}
+
+/** Refuses a --field that no document of this command can have, before anything is sent. Raises `usage`. */
+export function checkField(field: string | undefined, roots: readonly string[]): void {
+  if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
+  throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {
+    hint: `--field ${roots[0]} prints the whole of it; --json shows the document`,
+  });
+}

@@ -1,0 +1,107 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import type { PairChoice } from "../exchange/choose-pair.ts";
+import type { RecoveryDocument } from "../exchange/recovery.ts";
+import { parseCredentials } from "../exchange/recovery.ts";
+import { readSecret } from "../config/secret-value.ts";
+import { validate } from "../interface/validate.ts";
+import { base64, externalRef, flag, kind, text, wholeNumber } from "./options.ts";
+
+/** Options that every exchange has (`get`, later `update`). */
+export const exchangeOptions = {
+  kind: z.optional(kind),
+  credentials: z.optional(text),
+  encryptedData: z.optional(text),
+  payload: z.optional(text),
+  hashedPin: z.optional(text),
+  externalRef: z.optional(externalRef),
+  /** commander's form of --no-ack. */
+  ack: z._default(z.boolean(), true),
+  discardPending: flag,
+  credentialsOut: z.optional(text),
+  saveCmd: z.optional(text),
+  dryRun: flag,
+  force: flag,
+  generation: z.optional(wholeNumber),
+};
+
+const schema = z.object(exchangeOptions);
+export type ExchangeOptions = z.infer<typeof schema>;
+
+export interface GivenPair {
+  choice: PairChoice;
+  recovery: RecoveryDocument | undefined;
+}
+
+/** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
+export async function readPairChoice(deps: Deps, options: ExchangeOptions): Promise<GivenPair> {
+  const { credentials, recovery } = await readGiven(deps, options);
+  const hashedPin = await readHashedPin(deps, options);
+  if (options.generation !== undefined && options.force !== true) {
+    throw new VaultError("usage", "--generation chooses a stored pair by hand: it needs --force", {
+      hint: `--generation ${options.generation} --force`,
+    });
+  }
+  const given = credentials === undefined ? undefined : { ...credentials, ...(hashedPin === undefined ? {} : { hashedPin }) };
+  return {
+    choice: {
+      kind: options.kind,
+      given,
+      hashedPin: hashedPin ?? given?.hashedPin,
+      device: await deps.device(),
+      generation: options.generation,
+      force: options.force === true,
+    },
+    recovery,
+  };
+}
+
+async function readGiven(deps: Deps, options: ExchangeOptions) {
+  const { credentials, encryptedData, payload, generation } = options;
+  const asParts = encryptedData !== undefined || payload !== undefined;
+  if (credentials !== undefined && asParts) {
+    throw new VaultError("usage", "--credentials and --encrypted-data/--payload exclude each other", { hint: "give the pair in one form" });
+  }
+  if (generation !== undefined && (credentials !== undefined || asParts)) {
+    throw new VaultError("usage", "--generation chooses a stored pair: give it without credentials", { hint: "leave one of them out" });
+  }
+  if (asParts) {
+    if (encryptedData === undefined || payload === undefined) {
+      const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
+      throw new VaultError("usage", `${missing} is missing: a pair has both parts`, { hint: "--encrypted-data @FILE --payload @FILE" });
+    }
+    const pair = {
+      encryptedData: await secret(deps, encryptedData, "--encrypted-data"),
+      payload: await secret(deps, payload, "--payload"),
+    };
+    return { credentials: pair, recovery: undefined };
+  }
+  if (credentials === undefined) return { credentials: undefined, recovery: undefined };
+  const parsed = parseCredentials(await secret(deps, credentials, "--credentials"), "--credentials");
+  if (parsed.type === "recovery") {
+    for (const pair of [parsed.document.old, parsed.document.new]) learn(deps, pair);
+    deps.redactor.add(parsed.document.token);
+    return { credentials: undefined, recovery: parsed.document };
+  }
+  learn(deps, parsed.credentials);
+  return { credentials: parsed.credentials, recovery: undefined };
+}
+
+async function readHashedPin(deps: Deps, options: ExchangeOptions): Promise<string | undefined> {
+  if (options.hashedPin === undefined) return undefined;
+  const value = await secret(deps, options.hashedPin, "--hashed-pin");
+  const checked = validate(base64, value);
+  if (checked.ok) return value;
+  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
+}
+
+async function secret(deps: Deps, spec: string, flagName: string): Promise<string> {
+  const value = await readSecret(spec, flagName, deps.sources);
+  deps.redactor.add(value);
+  return value;
+}
+
+function learn(deps: Deps, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
+  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) deps.redactor.add(value);
+}

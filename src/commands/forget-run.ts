@@ -1,0 +1,50 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import { summarise } from "../exchange/context.ts";
+import type { ExchangeRecord } from "../exchange/ports.ts";
+import { noCredentials } from "../exchange/prepare.ts";
+import type { RawInput } from "./act.ts";
+import { confirmOrFail } from "./confirm.ts";
+import { serialise } from "./document.ts";
+import { flag, parseInput, uuid } from "./options.ts";
+
+const schema = z.object({ uuid, discardPending: flag, yes: flag });
+export type ForgetOptions = z.infer<typeof schema>;
+
+export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema, input, ["uuid"]);
+
+/** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
+export async function runForget(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseForget(input);
+  const context = await deps.hold(options.uuid, { local: true });
+  try {
+    const record = await context.session.read();
+    if (record === null || record.generations.length === 0) throw noCredentials(options.uuid);
+    if (record.open !== null && options.discardPending !== true) throw stillOpen(options.uuid, record.open);
+    await confirmOrFail(
+      deps,
+      options.yes === true,
+      `Remove the credentials of vault ${options.uuid} from this machine? Without a copy of them the vault is lost.`,
+    );
+    await context.session.forget();
+  } finally {
+    await context.session.release();
+  }
+  const text = serialise({ forgotten: [options.uuid] }, deps.output, deps.host.stdout.isTTY);
+  await deps.host.stdout.write(text ?? `${options.uuid}  forgotten; the counters towards a lock are kept\n`);
+  return 0;
+}
+
+function stillOpen(uuid: string, open: ExchangeRecord): VaultError {
+  const doubt = open.state === "in-doubt";
+  return new VaultError(
+    doubt ? "in-doubt" : "pending",
+    `an exchange of vault ${uuid} is ${open.state}: forgetting it now could lose the vault`,
+    {
+      vault: uuid,
+      exchange: summarise(open),
+      hint: `finish it first: vault ${doubt ? "get" : "ack"} ${uuid}; or forget it all the same: vault forget ${uuid} --discard-pending`,
+    },
+  );
+}

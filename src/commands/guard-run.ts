@@ -1,0 +1,68 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import { allows, judge } from "../exchange/guard.ts";
+import type { VaultRecord } from "../exchange/ports.ts";
+import { noCredentials } from "../exchange/prepare.ts";
+import type { RawInput } from "./act.ts";
+import { confirmOrFail } from "./confirm.ts";
+import { checkField, serialise } from "./document.ts";
+import { flag, parseInput, uuid } from "./options.ts";
+
+const schema = z.object({ uuid: z.optional(uuid), reset: flag, yes: flag });
+export type GuardOptions = z.infer<typeof schema>;
+
+export const parseGuard = (input: RawInput): GuardOptions => parseInput(schema, input, ["uuid"]);
+
+/** Shows the counters; with --reset, zeroes those of one vault. */
+export async function runGuard(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseGuard(input);
+  checkField(deps.output.field, ["vaults"]);
+  if (options.reset === true) await reset(deps, options);
+  const records = await (await deps.store()).list();
+  const wanted = options.uuid?.toLowerCase();
+  const chosen = wanted === undefined ? records : records.filter((record) => record.uuid.toLowerCase() === wanted);
+  if (options.uuid !== undefined && chosen.length === 0 && options.reset !== true) throw noCredentials(options.uuid);
+  const vaults = chosen.map((record) => describe(record, deps));
+  const text = serialise({ vaults }, deps.output, deps.host.stdout.isTTY);
+  if (text !== undefined) {
+    await deps.host.stdout.write(text);
+    return 0;
+  }
+  const { guardList } = await import("../terminal/status-view.ts");
+  await deps.host.stdout.write(await guardList(vaults, { facts: deps.host.stdout, now: deps.host.now(), reveal: false }));
+  return 0;
+}
+
+function describe(record: VaultRecord, deps: Deps) {
+  const { policy } = deps.settings;
+  const verdict = judge(record, policy);
+  return {
+    uuid: record.uuid,
+    label: record.label,
+    unackedStarts: record.unackedStarts,
+    failedAttempts: record.failedAttempts,
+    limits: { ...policy },
+    allows: allows(verdict),
+    refuses: allows(verdict)
+      ? null
+      : verdict.failedWouldLock
+        ? `any start: it could be failed access number ${policy.failed}`
+        : `any start: it could be unacknowledged start number ${policy.unacked}`,
+  };
+}
+
+export type GuardStatus = ReturnType<typeof describe>;
+
+async function reset(deps: Deps, options: GuardOptions): Promise<void> {
+  const { uuid } = options;
+  if (uuid === undefined) throw new VaultError("usage", "--reset needs the uuid of one vault", { hint: "vault guard <uuid> --reset" });
+  const context = await deps.hold(uuid, { local: true });
+  try {
+    if ((await context.session.read()) === null) throw noCredentials(uuid);
+    await confirmOrFail(deps, options.yes === true, `Zero the counters of vault ${uuid}? Only if an administrator has unlocked it since.`);
+    await context.session.resetCounters();
+  } finally {
+    await context.session.release();
+  }
+}

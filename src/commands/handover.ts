@@ -1,0 +1,130 @@
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import type { Delivery, Handover } from "../exchange/handover.ts";
+import { HandoverFailure } from "../exchange/handover.ts";
+import type { RecoveryDocument } from "../exchange/recovery.ts";
+import { replaceFile } from "./credentials-file.ts";
+import { serialise } from "./document.ts";
+import { runSaveCommand } from "./save-command.ts";
+
+export interface HandoverOptions {
+  credentialsOut: string | undefined;
+  saveCmd: string | undefined;
+  /** --no-ack: a masked last read is printed all the same, because nothing is acknowledged. */
+  noAck: boolean;
+}
+
+/** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
+export function createHandover(deps: Deps, options: HandoverOptions): Handover {
+  return {
+    async deliver(delivery) {
+      if (delivery.exchange.operation === "get") await deliverContents(deps, delivery, options);
+      if (options.credentialsOut !== undefined) await writeRecovery(options.credentialsOut, delivery.recovery);
+      if (options.saveCmd !== undefined) await saveRecovery(deps, options.saveCmd, delivery.recovery);
+    },
+    async confirm(credentials) {
+      if (options.credentialsOut === undefined) return;
+      try {
+        await replaceFile(options.credentialsOut, `${JSON.stringify(credentials)}\n`);
+      } catch (error) {
+        const { message } = error as Error;
+        throw new Error(
+          `${options.credentialsOut} could not be replaced by the new pair alone (${message}): it holds the recovery document`,
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+async function deliverContents(deps: Deps, delivery: Delivery, options: HandoverOptions): Promise<void> {
+  let reveal = deps.output.reveal;
+  const complete = showsContents(deps, reveal);
+  if (delivery.lastRead && !complete) reveal = await askToReveal(deps);
+  const shown = showsContents(deps, reveal);
+  const saveOwed = options.credentialsOut !== undefined || options.saveCmd !== undefined;
+  const masked = new HandoverFailure(
+    "masked",
+    "this is the last read of a limited vault, and the chosen output would not show its contents",
+    {
+      delivered: false,
+      saveOwed,
+      hint: `read it whole with the old pair: vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+    },
+  );
+  if (delivery.lastRead && !shown && !options.noAck) throw masked;
+  await print(deps, delivery, reveal, saveOwed);
+  if (delivery.lastRead && !shown) throw masked;
+}
+
+/** Whether the chosen output holds the contents whole. */
+function showsContents(deps: Deps, reveal: boolean): boolean {
+  const { field, format } = deps.output;
+  if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
+  return format !== "table" || reveal;
+}
+
+async function askToReveal(deps: Deps): Promise<boolean> {
+  if (!deps.mayAsk || deps.output.field !== undefined) return false;
+  const { confirm } = await import("../terminal/prompts.ts");
+  return await confirm(deps.host, "This is the last read of this vault, and the contents would be masked. Show them?");
+}
+
+async function print(deps: Deps, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
+  const { vault, kind, exchange, settled } = delivery;
+  try {
+    const text =
+      serialise({ vault, kind, exchange, settled }, deps.output, deps.host.stdout.isTTY) ?? (await asTable(deps, delivery, reveal));
+    await deps.host.stdout.write(text);
+  } catch (error) {
+    if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while the contents were printed", { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "EPIPE" ? "the reader of the output has gone" : code === "ENOSPC" ? "the disk is full" : message;
+    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed });
+  }
+}
+
+async function asTable(deps: Deps, delivery: Delivery, reveal: boolean): Promise<string> {
+  const { vaultTable } = await import("../terminal/vault-view.ts");
+  return await vaultTable(delivery, { facts: deps.host.stdout, now: deps.host.now(), reveal });
+}
+
+async function writeRecovery(path: string, document: RecoveryDocument): Promise<void> {
+  try {
+    await replaceFile(path, `${JSON.stringify(document)}\n`);
+  } catch (error) {
+    throw new HandoverFailure("credentials-out", `--credentials-out ${path} could not be written: ${(error as Error).message}`, {
+      delivered: true,
+      saveOwed: true,
+    });
+  }
+}
+
+/** Hands the recovery document to --save-cmd; what the command prints becomes talk. */
+export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument): Promise<void> {
+  try {
+    await runSaveCommand(
+      {
+        command,
+        timeoutMs: deps.settings.timeoutMs,
+        env: environmentWithoutSecrets(deps),
+        exchangeId: document.exchangeId,
+        endGroup: (pid) => deps.host.endGroup(pid),
+        say: (text) => void deps.host.stderr.write(text),
+      },
+      `${JSON.stringify(document)}\n`,
+    );
+  } catch (error) {
+    throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
+  }
+}
+
+/** Neither the variables that hold our secrets by name, nor any other whose value is one of them. */
+function environmentWithoutSecrets(deps: Deps): Record<string, string> {
+  const secretNames = ["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_JWT"];
+  const entries = Object.entries(deps.host.env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !secretNames.includes(entry[0]) && deps.redactor.redact(entry[1]) === entry[1],
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,137 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { readSecret, readValue } from "../config/secret-value.ts";
+import { VaultError } from "../errors.ts";
+import { acknowledgeLeft } from "../exchange/acknowledge.ts";
+import { adoptRecovery } from "../exchange/adopt.ts";
+import { checkGiven, chooseKind } from "../exchange/choose-pair.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import { pairOnly } from "../exchange/recovery-of.ts";
+import type { GivenCredentials } from "../exchange/recovery.ts";
+import { parseCredentials } from "../exchange/recovery.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import { device, type Device } from "../interface/fields.ts";
+import { validate } from "../interface/validate.ts";
+import type { RawInput } from "./act.ts";
+import { serialise } from "./document.ts";
+import { flag, kind, parseInput, text, uuid } from "./options.ts";
+
+const schema = z.object({
+  uuid: z.optional(uuid),
+  kind: z.optional(kind),
+  credentials: z.optional(text),
+  label: z.optional(text),
+  rebind: flag,
+  file: z.optional(text),
+});
+export type ImportOptions = z.infer<typeof schema>;
+
+export const parseImport = (input: RawInput): ImportOptions => parseInput(schema, input, ["uuid"]);
+
+const line = z.object({
+  uuid,
+  kind: z.optional(kind),
+  credentials: z.looseObject({}, { error: 'must be an object, like {"encryptedData":"…","payload":"…"}' }),
+  device: z.optional(device),
+  label: z.optional(text),
+});
+
+/** One vault to import, checked as far as it can be without the state. */
+interface Entry {
+  uuid: string;
+  kind: Kind | undefined;
+  given: GivenCredentials | undefined;
+  device: Device | undefined;
+  label: string | undefined;
+  rebind: boolean;
+}
+
+interface Imported {
+  uuid: string;
+  kind: Kind;
+  generation: number;
+  label: string | null;
+}
+
+/** Records pairs as unproven generations. With --file, every line is checked before the first is recorded. */
+export async function runImport(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseImport(input);
+  const entries = options.file === undefined ? [await readOne(deps, options)] : await readFile(deps, options.file, options);
+  const imported: Imported[] = [];
+  for (const entry of entries) imported.push(await importOne(deps, entry));
+  const document = serialise({ imported }, deps.output, deps.host.stdout.isTTY);
+  const lines = imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})\n`);
+  await deps.host.stdout.write(document ?? lines.join(""));
+  return 0;
+}
+
+async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
+  const { uuid, credentials } = options;
+  if (uuid === undefined)
+    throw new VaultError("usage", "a vault's uuid is missing, or --file", { hint: "vault import <uuid> --kind KIND --credentials @FILE" });
+  if (credentials === undefined && options.rebind !== true) {
+    throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
+  }
+  const given =
+    credentials === undefined ? undefined : parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials");
+  return { uuid, kind: options.kind, given, device: await deps.device(), label: options.label, rebind: options.rebind === true };
+}
+
+async function readFile(deps: Deps, path: string, options: ImportOptions): Promise<Entry[]> {
+  const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
+  if (extra !== undefined)
+    throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
+  const content = await readValue(path === "-" ? "-" : `@${path}`, "--file", deps.sources);
+  return content.split("\n").flatMap((row, index) => (row.trim() === "" ? [] : [readLine(row, index + 1, options)]));
+}
+
+function readLine(row: string, number: number, options: ImportOptions): Entry {
+  const where = `--file line ${number}`;
+  let value: unknown;
+  try {
+    value = JSON.parse(row);
+  } catch {
+    throw new VaultError("invalid-input", `${where}: not valid JSON`, {
+      hint: 'a right line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
+    });
+  }
+  const checked = validate(line, value);
+  if (!checked.ok) {
+    const [first] = checked.violations;
+    throw new VaultError("invalid-input", `${where}: ${first?.path ?? ""} ${first?.rule ?? ""}`, { hint: "nothing was imported" });
+  }
+  const given = parseCredentials(JSON.stringify(checked.value.credentials), `${where}: credentials`);
+  const { uuid, kind, device, label } = checked.value;
+  return { uuid, kind, given, device, label, rebind: options.rebind === true };
+}
+
+async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
+  const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
+  try {
+    if (entry.given?.type === "recovery") {
+      await deps.service();
+      await adoptRecovery(context, entry.given.document, true);
+      await acknowledgeLeft(context, { unread: true, saved: true });
+    } else if (entry.given !== undefined) {
+      await recordPair(context, entry, entry.given.credentials);
+    }
+    if (entry.label !== undefined) await context.session.setLabel(entry.label);
+    const record = await context.session.read();
+    if (record === null)
+      throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { vault: entry.uuid });
+    return { uuid: entry.uuid, kind: record.kind, generation: record.generations[0]?.generation ?? 0, label: record.label };
+  } finally {
+    await context.session.release();
+  }
+}
+
+async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<void> {
+  const record = await context.session.read();
+  const recordedKind = chooseKind(entry.uuid, record, entry.kind);
+  await checkGiven(context, record, credentials, true);
+  await context.session.record({
+    credentials: pairOnly(credentials),
+    kind: recordedKind,
+    ...(entry.device === undefined ? {} : { device: entry.device }),
+  });
+}

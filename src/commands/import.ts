@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import type { Act } from "./act.ts";
+import { examples } from "./act.ts";
+
+export function defineImport(program: Command, act: Act): void {
+  program
+    .command("import")
+    .argument("[uuid]", "the vault (or --file for many)")
+    .summary("put credentials into the state")
+    .description("Put credentials into the state. Never replaces: the former pair stays until a start with the new one succeeds.")
+    .option("--kind <kind>", "credit-card/online, credit-card/offline or generic/offline")
+    .option("--credentials <secret>", "the pair as JSON, or a recovery document, which is settled: @FILE, -, env:NAME")
+    .option("--label <text>", "a name for people")
+    .option("--rebind", "the vault moves to this --base-url, with all that is known of it")
+    .option("--file <file>", "many vaults, NDJSON as vault export --all writes it: a file, or - for stdin")
+    .addHelpText(
+      "after",
+      examples(
+        "vault import $VAULT --kind generic/offline --credentials @pair.json --label 'spare key'",
+        "vault import --file vaults.ndjson",
+      ),
+    )
+    .action(act(async () => (await import("./import-run.ts")).runImport));
+}
+
+export function defineExport(program: Command, act: Act): void {
+  program
+    .command("export")
+    .argument("[uuid]", "the vault (or --all)")
+    .summary("print credentials as JSON; of an open exchange the recovery document")
+    .description("Print the stored credentials of a vault as JSON, in clear; of an open exchange the recovery document.")
+    .option("--all", "every vault, NDJSON as vault import --file reads it")
+    .addHelpText("after", examples("vault export $VAULT > pair.json", "vault export --all > vaults.ndjson"))
+    .action(act(async () => (await import("./export-run.ts")).runExport));
+}
+
+export function defineForget(program: Command, act: Act): void {
+  program
+    .command("forget")
+    .argument("<uuid>", "the vault")
+    .summary("remove a vault's credentials from the state")
+    .description("Remove a vault's credentials from the state. The counters towards a lock are kept.")
+    .option("--discard-pending", "also with an exchange open or in doubt")
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      examples("vault export $VAULT > pair.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"),
+    )
+    .action(act(async () => (await import("./forget-run.ts")).runForget));
+}

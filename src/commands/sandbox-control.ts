@@ -1,0 +1,88 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import { auditToCsv, auditToNdjson } from "../sandbox/audit-export.ts";
+import type { ControlClient } from "../sandbox/control-client.ts";
+import { connectControl } from "../sandbox/control-client.ts";
+import { parseFault } from "../sandbox/fault-grammar.ts";
+import { createPalette } from "../terminal/palette.ts";
+import { listTable } from "../terminal/tables.ts";
+import { localTime } from "../terminal/time.ts";
+import type { RawInput } from "./act.ts";
+import { replaceFile } from "./credentials-file.ts";
+import { serialise } from "./document.ts";
+import { flag, parseInput, text, uuid } from "./options.ts";
+import { defaultReadyFile } from "./sandbox-start.ts";
+
+const readyFile = z.optional(text);
+const plain = z.object({ readyFile });
+const vault = z.object({ readyFile, uuid });
+const audit = z.object({ readyFile, export: z.optional(text) });
+const fault = z.object({ readyFile, clear: flag, faults: z._default(z.array(text), []) });
+
+const connect = (deps: Deps, options: { readyFile?: string | undefined }): ControlClient =>
+  connectControl(options.readyFile ?? defaultReadyFile(deps));
+
+async function print(deps: Deps, document: unknown, line: string): Promise<number> {
+  await deps.host.stdout.write(serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${line}\n`);
+  return 0;
+}
+
+export async function runReset(deps: Deps, input: RawInput): Promise<number> {
+  const vaults = await connect(deps, parseInput(plain, input)).reset();
+  return await print(deps, { vaults }, `Reset: ${vaults} vaults as at the start, without faults. Their credentials are in the ready file.`);
+}
+
+export async function runLock(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseInput(vault, input, ["uuid"]);
+  const found = await connect(deps, options).lock(options.uuid);
+  return await print(deps, { vault: found }, `${found.uuid} is ${found.state}`);
+}
+
+export async function runUnlock(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseInput(vault, input, ["uuid"]);
+  const found = await connect(deps, options).unlock(options.uuid);
+  return await print(deps, { vault: found }, `${found.uuid} is ${found.state}`);
+}
+
+export async function runFault(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseInput(fault, input, ["faults"]);
+  if (options.clear !== true && options.faults.length === 0) {
+    throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
+  }
+  const rules = options.faults.map(parseFault);
+  const client = connect(deps, options);
+  if (options.clear === true) await client.clearFaults();
+  const armed = rules.length === 0 ? 0 : await client.addFaults(rules);
+  return await print(deps, { armed }, armed === 0 ? "No faults." : `${armed} fault${armed === 1 ? "" : "s"} armed.`);
+}
+
+/** Prints the audit items, or writes them to a file: CSV where its name ends in .csv, else NDJSON. */
+export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseInput(audit, input);
+  const items = await connect(deps, options).audit();
+  if (options.export !== undefined) {
+    await replaceFile(options.export, /\.csv$/i.test(options.export) ? auditToCsv(items) : auditToNdjson(items));
+    return await print(deps, { items: items.length, file: options.export }, `${items.length} items written to ${options.export}`);
+  }
+  if (deps.output.format === "ndjson") {
+    await deps.host.stdout.write(auditToNdjson(items));
+    return 0;
+  }
+  const document = serialise({ items }, deps.output, deps.host.stdout.isTTY);
+  await deps.host.stdout.write(document ?? (await asTable(deps, items)));
+  return 0;
+}
+
+async function asTable(deps: Deps, items: Awaited<ReturnType<ControlClient["audit"]>>): Promise<string> {
+  if (items.length === 0) return "No audit items yet.\n";
+  const palette = await createPalette(deps.host.stdout.color);
+  const rows = items.map((item) => [
+    localTime(Date.parse(item.time)),
+    item.action,
+    { text: item.outcome, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
+    item.vaultUuid ?? "",
+    item.externalRef ?? item.description ?? "",
+  ]);
+  return await listTable(["Time", "Action", "Outcome", "Vault", "Reference"], rows, { palette, columns: deps.host.stdout.columns });
+}

@@ -1,0 +1,81 @@
+import * as z from "zod/mini";
+import { parseDuration } from "../config/duration.ts";
+import type { Deps } from "../deps.ts";
+import type { Policy } from "../sandbox/policy.ts";
+import { readPolicy } from "../sandbox/policy.ts";
+import { readSeed } from "../sandbox/seeds.ts";
+import type { RunningSandbox } from "../sandbox/start-sandbox.ts";
+import { startSandbox } from "../sandbox/start-sandbox.ts";
+import type { RawInput } from "./act.ts";
+import { serialise } from "./document.ts";
+import { parseInput, text } from "./options.ts";
+
+const schema = z.object({
+  port: z.optional(z.pipe(z.string().check(z.regex(/^\d{1,5}$/, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number))),
+  data: z.optional(text),
+  seed: z.optional(text),
+  tokenTtl: z.optional(text),
+  latency: z.optional(text),
+  policy: z.optional(text),
+  readyFile: z.optional(text),
+});
+export type SandboxStartOptions = z.infer<typeof schema>;
+
+export const parseSandboxStart = (input: RawInput): SandboxStartOptions => parseInput(schema, input);
+
+/** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
+export const defaultReadyFile = (deps: Deps): string => `${deps.stateDirectory()}-sandbox.json`;
+
+/** Serves until the first SIGINT or SIGTERM. */
+export async function runStart(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseSandboxStart(input);
+  const readyFile = options.readyFile ?? defaultReadyFile(deps);
+  const sandbox = await startSandbox({
+    now: () => deps.host.now(),
+    port: options.port ?? 0,
+    prefix: deps.settings.apiPrefix,
+    latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
+    policy: policyOf(deps, options),
+    seed: readSeed(options.seed ?? "demo"),
+    ...(options.data === undefined ? {} : { dataFolder: options.data }),
+    readyFile,
+  });
+  try {
+    const text = serialise(sandbox.ready, deps.output, deps.host.stdout.isTTY);
+    await deps.host.stdout.write(text ?? describe(sandbox, readyFile));
+    await stopped(deps);
+    return 0;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+function policyOf(deps: Deps, options: SandboxStartOptions): Partial<Policy> {
+  const policy = options.policy === undefined ? {} : readPolicy(options.policy);
+  return {
+    ...policy,
+    ...(options.tokenTtl === undefined ? {} : { tokenTtlMs: parseDuration(options.tokenTtl, "--token-ttl") }),
+    ...(deps.rateGiven ? { rate: deps.settings.rate } : {}),
+  };
+}
+
+function describe(sandbox: RunningSandbox, readyFile: string): string {
+  const vaults = sandbox.vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label ?? ""}`);
+  return [
+    `The sandbox listens at ${sandbox.baseUrl}`,
+    "",
+    ...vaults,
+    "",
+    `Application, credentials and the control token are in ${readyFile}`,
+    "Ctrl-C stops it.",
+    "",
+  ].join("\n");
+}
+
+async function stopped(deps: Deps): Promise<void> {
+  const { interrupted } = deps.host;
+  if (interrupted.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  interrupted.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+}

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import type { Act } from "./act.ts";
+import { examples } from "./act.ts";
+
+export function defineSandbox(program: Command, act: Act): void {
+  const sandbox = program
+    .command("sandbox")
+    .summary("the service, emulated on this machine")
+    .description("The service, emulated on this machine: to try things, and to run integration tests against.")
+    .addHelpText("after", examples("vault sandbox start --seed demo", "vault sandbox audit"));
+  defineStart(sandbox, act);
+  const control = (name: string, summary: string, ...lines: string[]): Command =>
+    sandbox
+      .command(name)
+      .summary(summary)
+      .description(summary[0]?.toUpperCase() + summary.slice(1) + ".")
+      .option("--ready-file <file>", "the file that the running sandbox wrote")
+      .addHelpText("after", examples(...lines));
+  control("reset", "back to the seed, without faults", "vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json").action(
+    act(async () => (await import("./sandbox-control.ts")).runReset),
+  );
+  control("audit", "print the audit items", "vault sandbox audit", "vault sandbox audit --export items.csv")
+    .option("--export <file>", "write them to a file instead: NDJSON, or CSV by its name")
+    .action(act(async () => (await import("./sandbox-control.ts")).runAudit));
+  control("lock", "lock a vault, as the console would", "vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json")
+    .argument("<uuid>", "the vault")
+    .action(act(async () => (await import("./sandbox-control.ts")).runLock));
+  control("unlock", "unlock a vault, as an administrator would", "vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json")
+    .argument("<uuid>", "the vault")
+    .action(act(async () => (await import("./sandbox-control.ts")).runUnlock));
+  control(
+    "fault",
+    "make it misbehave, by rule and by count",
+    "vault sandbox fault get-end:drop-after",
+    "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
+    "vault sandbox fault --clear",
+  )
+    .argument("[faults...]", "TARGET:ACTION[@SKIP][*TIMES], like get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1")
+    .option("--clear", "no faults any more")
+    .action(act(async () => (await import("./sandbox-control.ts")).runFault));
+}
+
+function defineStart(sandbox: Command, act: Act): void {
+  sandbox
+    .command("start")
+    .summary("start it on loopback; it serves until interrupted")
+    .description("Start the emulated service on 127.0.0.1; it serves until interrupted.")
+    .option("--port <n>", "a fixed port (a free one)")
+    .option("--data <directory>", "keep its vaults there, across restarts")
+    .option("--seed <seed>", "demo, or a JSON file with a list of vaults (demo)")
+    .option("--token-ttl <duration>", "how long a transaction token lives (5m)")
+    .option("--latency <duration>", "before each answer")
+    .option("--policy <file>", "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd")
+    .option("--ready-file <file>", "written once it listens, with the control token")
+    .addHelpText(
+      "after",
+      examples("vault sandbox start --seed demo", "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json"),
+    )
+    .action(act(async () => (await import("./sandbox-start.ts")).runStart));
+}

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
+
+export interface SaveCommand {
+  command: string;
+  timeoutMs: number;
+  /** Without this program's secrets. */
+  env: Record<string, string>;
+  exchangeId: string;
+  /** Kills a process and all that it started. */
+  endGroup(pid: number): void;
+  /** What the command prints, on either stream. */
+  say(text: string): void;
+}
+
+/** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
+const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
+
+/**
+ * Runs --save-cmd with `document` on its standard input. Resolves when the command has read all of it and exited 0; else
+ * rejects with an Error that says what went wrong. The command and what it started are ended at the time-out.
+ */
+export async function runSaveCommand(save: SaveCommand, document: string): Promise<void> {
+  const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", save.command], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    env: { ...save.env, VAULTSVC_EXCHANGE_ID: save.exchangeId },
+    detached: true,
+  });
+  let unread = false;
+  let timedOut = false;
+  const input = child.stdio[3] as Socket;
+  // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
+  input.on("error", () => (unread = true));
+  input.resume();
+  input.end(document);
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => save.say(text));
+  const timer = setTimeout(() => {
+    timedOut = true;
+    if (child.pid !== undefined) save.endGroup(child.pid);
+  }, save.timeoutMs);
+  try {
+    const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", (code, signal) => {
+        // The streams may be held open by something that the command left behind: a moment for what is on its way.
+        setImmediate(() => resolve({ code, signal }));
+      });
+    });
+    if (timedOut) throw new Error(`--save-cmd did not finish within ${save.timeoutMs / 1000}s and was ended`);
+    if (code !== 0) throw new Error(`--save-cmd failed with ${signal ?? `exit code ${code}`}`);
+    if (unread) throw new Error("--save-cmd did not read the whole document from its standard input");
+  } finally {
+    clearTimeout(timer);
+    input.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}

@@ -1,0 +1,68 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import type { VaultRecord } from "../exchange/ports.ts";
+import { noCredentials } from "../exchange/prepare.ts";
+import type { RawInput } from "./act.ts";
+import { checkField, serialise } from "./document.ts";
+import { flag, parseInput, uuid } from "./options.ts";
+import type { VaultStatus } from "./vault-status.ts";
+import { describeVault } from "./vault-status.ts";
+
+const findings = ["locked", "pending", "at-risk"] as const;
+const failOn = z.pipe(
+  z.string().check(
+    z.refine((value) => value.split(",").every((one) => (findings as readonly string[]).includes(one.trim())), {
+      error: `must be of ${findings.join(", ")}, separated by commas`,
+    }),
+  ),
+  z.transform((value) => value.split(",").map((one) => one.trim() as (typeof findings)[number])),
+);
+const schema = z.object({ uuid: z.optional(uuid), pending: flag, history: flag, failOn: z.optional(failOn) });
+export type StatusOptions = z.infer<typeof schema>;
+
+export const parseStatus = (input: RawInput): StatusOptions => parseInput(schema, input, ["uuid"]);
+
+/** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
+export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseStatus(input);
+  checkField(deps.output.field, ["vaults"]);
+  const store = await deps.store();
+  const records = await chosen(deps, options);
+  const vaults: VaultStatus[] = [];
+  for (const record of records) {
+    const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
+    const vault = describeVault(record, exchanges, deps.settings.policy, deps.host.now());
+    if (options.pending !== true || vault.pending !== null) vaults.push(vault);
+  }
+  await print(deps, vaults, options);
+  const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
+  if (found.length === 0) return 0;
+  throw new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
+}
+
+async function chosen(deps: Deps, options: StatusOptions): Promise<VaultRecord[]> {
+  const records = await (await deps.store()).list();
+  if (options.uuid === undefined) return records;
+  const wanted = options.uuid.toLowerCase();
+  const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
+  if (found.length === 0) throw noCredentials(options.uuid);
+  return found;
+}
+
+function has(vault: VaultStatus, finding: (typeof findings)[number]): boolean {
+  if (finding === "locked") return vault.locked;
+  if (finding === "pending") return vault.pending !== null;
+  return vault.atRisk;
+}
+
+async function print(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+  const text = serialise({ vaults }, deps.output, deps.host.stdout.isTTY);
+  if (text !== undefined) return await deps.host.stdout.write(text);
+  const { statusList, statusTable } = await import("../terminal/status-view.ts");
+  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
+  const [only] = vaults;
+  await deps.host.stdout.write(
+    options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view),
+  );
+}

@@ -1,0 +1,57 @@
+import { currentGeneration } from "../exchange/candidates.ts";
+import type { Policy } from "../exchange/context.ts";
+import { allows, judge } from "../exchange/guard.ts";
+import type { ExchangeRecord, VaultRecord } from "../exchange/ports.ts";
+
+/** An exchange as the JSON documents show it: no secret in it. */
+export function describeExchange(exchange: ExchangeRecord, now: number) {
+  const { id, operation, state, externalRef, startedAt, tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
+  const secondsLeft = tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
+  return {
+    ...{ id, operation, state, externalRef, startedAt, tokenExpiry },
+    tokenSecondsLeft: secondsLeft,
+    generation: exchange.newGeneration,
+    ...{ holdReason, delivered, saveOwed: exchange.saveOwed, endsUnanswered: exchange.endsUnanswered, acknowledgedAt },
+  };
+}
+
+/** One vault of `status`. */
+export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number) {
+  const verdict = judge(record, policy);
+  const shown = record.open ?? record.last;
+  return {
+    uuid: record.uuid,
+    service: record.service,
+    kind: record.kind,
+    label: record.label,
+    generation: currentGeneration(record)?.generation ?? record.generations.find((g) => g.standing === "imported")?.generation ?? null,
+    state: shown?.state ?? null,
+    pending: record.open === null ? null : describeExchange(record.open, now),
+    unackedStarts: record.unackedStarts,
+    failedAttempts: record.failedAttempts,
+    limits: { ...policy },
+    guard: { allows: allows(verdict), ...verdict },
+    atRisk: !allows(verdict),
+    locked: record.lastError?.code === "locked",
+    usesRemaining: record.usesRemaining,
+    expiryDate: record.expiryDate,
+    autoLockDate: record.autoLockDate,
+    dateCreated: record.dateCreated,
+    lastModified: record.lastModified,
+    lastError: record.lastError,
+    ...(exchanges === undefined
+      ? {}
+      : {
+          generations: record.generations.map(({ generation, standing, proven, fingerprint, createdAt }) => ({
+            generation,
+            standing,
+            proven,
+            fingerprint,
+            createdAt,
+          })),
+          exchanges: exchanges.map((exchange) => describeExchange(exchange, now)),
+        }),
+  };
+}
+
+export type VaultStatus = ReturnType<typeof describeVault>;

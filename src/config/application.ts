@@ -1,0 +1,16 @@
+import { VaultError } from "../errors.ts";
+import { uuid as identifier } from "../interface/fields.ts";
+import type { Application } from "../interface/requests.ts";
+import { validate } from "../interface/validate.ts";
+
+/** Section 2.1: both are identifiers. Raises `invalid-input`, never showing the key. */
+export function checkApplication(uuid: string, apiKey: string): Application {
+  for (const [flag, value] of [
+    ["--app-uuid", uuid],
+    ["--api-key", apiKey],
+  ] as const) {
+    const checked = validate(identifier, value);
+    if (!checked.ok) throw new VaultError("invalid-input", `${flag}: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
+  }
+  return { apiKey, uuid };
+}

@@ -1,0 +1,54 @@
+/**
+ * The settings of the contract as data: precedence is flag over environment over profile over default. `help` feeds
+ * `--help` and the README.
+ */
+export interface SettingDefinition {
+  /** Long flag with its argument, as commander takes it. */
+  flag?: string;
+  env?: string;
+  /** Key in a profile; dotted for nested ones. */
+  key?: string;
+  help: string;
+}
+
+export const settingDefinitions = {
+  profile: {
+    flag: "--profile <name>",
+    env: "VAULTSVC_PROFILE",
+    key: "currentProfile",
+    help: "which profile of the configuration (default)",
+  },
+  baseUrl: { flag: "--base-url <url>", env: "VAULTSVC_BASE_URL", key: "baseUrl", help: "the service" },
+  insecureHttp: { flag: "--insecure-http", help: "allow http: to a host that is not this machine" },
+  apiPrefix: { flag: "--api-prefix <path>", env: "VAULTSVC_API_PREFIX", key: "apiPrefix", help: "path prefix (/vaultsvc/v1-2)" },
+  appUuid: { flag: "--app-uuid <uuid>", env: "VAULTSVC_APP_UUID", key: "appUuid", help: "application uuid" },
+  apiKey: { flag: "--api-key <secret>", env: "VAULTSVC_API_KEY", help: "application key: @FILE, -, env:NAME" },
+  device: { flag: "--device <json>", env: "VAULTSVC_DEVICE", key: "device", help: "device of online vaults: @FILE or JSON" },
+  state: { flag: "--state <directory>", env: "VAULTSVC_STATE", key: "state", help: "where the durable state lives" },
+  configDir: { env: "VAULTSVC_CONFIG_DIR", help: "where the configuration and the key file live" },
+  stateKey: { flag: "--state-key <secret>", env: "VAULTSVC_STATE_KEY", help: "key of the state, 32 bytes as base64: @FILE, -, env:NAME" },
+  stateKeyFile: { key: "stateKeyFile", help: "file of the key that seals the state (made on first use)" },
+  rate: { flag: "--rate <n>", env: "VAULTSVC_RATE", key: "rateLimit", help: "requests per second, over all processes (25; 0 = none)" },
+  timeout: { flag: "--timeout <duration>", env: "VAULTSVC_TIMEOUT", key: "timeout", help: "one request (30s)" },
+  maxWait: { flag: "--max-wait <duration>", env: "VAULTSVC_MAX_WAIT", key: "maxWait", help: "all waiting and retrying (2m)" },
+  lockAfterFailed: { flag: "--lock-after-failed <n>", key: "policy.failed", help: "failed accesses that lock a vault (3)" },
+  lockAfterUnacked: { flag: "--lock-after-unacked <n>", key: "policy.unacked", help: "unacknowledged starts that lock a vault (5)" },
+  output: { flag: "-o, --output <format>", env: "VAULTSVC_OUTPUT", key: "output", help: "table, json or ndjson (table)" },
+  debug: { flag: "--debug", env: "VAULTSVC_DEBUG", help: "print each request and response, secrets redacted" },
+} as const satisfies Record<string, SettingDefinition>;
+
+export type SettingName = keyof typeof settingDefinitions;
+
+/** Every way to supply a setting, for the error that misses it: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
+export function waysToSet(name: SettingName): string {
+  const { flag, env, key }: SettingDefinition = settingDefinitions[name];
+  const ways = [flag?.replace(/^-\w, /, "").split(" ")[0], env, key === undefined ? undefined : `the config key ${key}`];
+  const given = ways.filter((way) => way !== undefined);
+  return given.length > 1 ? `${given.slice(0, -1).join(", ")} or ${given.at(-1)}` : (given[0] ?? "");
+}
+
+/** The flag of a setting as it is written on the command line. */
+export function flagOf(name: SettingName): string {
+  const { flag, env }: SettingDefinition = settingDefinitions[name];
+  return flag?.replace(/^-\w, /, "").split(" ")[0] ?? env ?? name;
+}

@@ -1,0 +1,19 @@
+import { VaultError } from "../errors.ts";
+import type { Device } from "../interface/fields.ts";
+import { device } from "../interface/fields.ts";
+import { validate } from "../interface/validate.ts";
+
+/** Section 2.2, from JSON. Raises `invalid-input` naming the field, the rule and a right value. */
+export function parseDevice(text: string, source: string): Device {
+  const example = 'a right value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new VaultError("invalid-input", `${source}: not valid JSON`, { hint: example });
+  }
+  const checked = validate(device, value);
+  if (checked.ok) return checked.value;
+  const [first] = checked.violations;
+  throw new VaultError("invalid-input", `${source}${first?.path ? `.${first.path}` : ""}: ${first?.rule}`, { hint: example });
+}

@@ -1,0 +1,13 @@
+import { VaultError } from "../errors.ts";
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** `500ms`, `30s`, `2m`, `1h` as milliseconds. Raises `invalid-input` naming `source`, the flag or variable it came from. */
+export function parseDuration(text: string, source: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
+  if (match === null) {
+    throw new VaultError("invalid-input", `${source}: must be a duration, like 500ms, 30s, 2m or 1h`, { hint: `${source} 30s` });
+  }
+  const [, amount = "", unit = ""] = match;
+  return Math.round(Number(amount) * units[unit as keyof typeof units]);
+}

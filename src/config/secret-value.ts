@@ -1,0 +1,62 @@
+import { VaultError } from "../errors.ts";
+
+/** Where values of options come from, besides the command line itself. */
+export interface ValueSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /** The text of a file; rejects with Node's error. */
+  readFile(path: string): Promise<string>;
+  /** All of standard input, once. */
+  readStdin(): Promise<string>;
+  warn(message: string): void;
+}
+
+/**
+ * The value of an option in the forms of the contract: `@FILE`, `-` (stdin), `env:NAME`, or a literal. One final newline
+ * of a file or of stdin is not part of the value. Raises `invalid-input` naming the flag, never showing a value.
+ */
+export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
+  if (spec === "-") return nonEmpty(stripNewline(await sources.readStdin()), flag, "standard input");
+  if (spec.startsWith("@")) {
+    const path = spec.slice(1);
+    try {
+      return nonEmpty(stripNewline(await sources.readFile(path)), flag, path);
+    } catch (error) {
+      if (error instanceof VaultError) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      throw new VaultError("invalid-input", `${flag}: cannot read the file ${path || '""'} (${code ?? "unreadable"})`, {
+        hint: `${flag} @FILE needs a file that you can read, like ${flag} @./secret.json`,
+      });
+    }
+  }
+  if (spec.startsWith("env:")) {
+    const name = spec.slice(4);
+    const value = sources.env[name];
+    if (value === undefined || value === "") {
+      throw new VaultError("invalid-input", `${flag}: the environment variable ${name || '""'} is not set`, {
+        hint: `export ${name || "NAME"}=…`,
+      });
+    }
+    return value;
+  }
+  return spec;
+}
+
+/** As readValue, for a secret: a literal draws a warning, because other users can see it in the process list. */
+export async function readSecret(spec: string, flag: string, sources: ValueSources): Promise<string> {
+  const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
+  if (isLiteral) {
+    sources.warn(
+      `${flag} has its secret on the command line, where other users of this machine can see it: use ${flag} @FILE, - or env:NAME`,
+    );
+  }
+  return await readValue(spec, flag, sources);
+}
+
+const stripNewline = (text: string): string => text.replace(/\r?\n$/, "");
+
+function nonEmpty(text: string, flag: string, where: string): string {
+  if (text !== "") return text;
+  throw new VaultError("invalid-input", `${flag}: ${where} is empty`, {
+    hint: `give the value in it, or another form: @FILE, -, env:NAME`,
+  });
+}

@@ -1,0 +1,218 @@
+import { isAbsolute, resolve } from "node:path";
+import { readProfile } from "./config/profile.ts";
+import type { ValueSources } from "./config/secret-value.ts";
+import { readSecret, readValue } from "./config/secret-value.ts";
+import type { Settings } from "./config/settings.ts";
+import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
+import { VaultError } from "./errors.ts";
+import type { ExchangeContext } from "./exchange/context.ts";
+import type { Service, Store } from "./exchange/ports.ts";
+import type { Host } from "./host.ts";
+import type { Device } from "./interface/fields.ts";
+import type { Narrator } from "./terminal/narrator.ts";
+import { configDirectory, stateDirectory } from "./state/paths.ts";
+import { createNarrator } from "./terminal/narrator.ts";
+import type { Redactor } from "./terminal/redactor.ts";
+import { createRedactor } from "./terminal/redactor.ts";
+
+/** The program's own flags and those of one command, as commander hands them over. */
+export type GlobalFlags = Readonly<Record<string, unknown>>;
+
+export interface OutputChoice {
+  format: "table" | "json" | "ndjson";
+  field: string | undefined;
+  reveal: boolean;
+}
+
+export interface HoldOptions {
+  /** The vault may be known under another base URL: it moves to this one, with all it has. */
+  rebind?: boolean;
+  /** Nothing is sent: where no base URL is configured, the one under which the vault is known will do. */
+  local?: boolean;
+}
+
+/**
+ * What commands work with. Each part is built on first use, so that a command loads only what it needs. This file is the
+ * only one that names the adapters.
+ */
+export interface Deps {
+  host: Host;
+  settings: Settings;
+  output: OutputChoice;
+  narrator: Narrator;
+  redactor: Redactor;
+  sources: ValueSources;
+  /** --rate was given on the command line: for the sandbox it is the rate to emulate. */
+  rateGiven: boolean;
+  /** Whether a question may be asked: a terminal on both sides, no --no-input, no CI. */
+  mayAsk: boolean;
+  /** When all waiting and retrying of this command ends, in milliseconds since the epoch. */
+  deadline: number;
+  version: string;
+  /** The service's name in the state; raises `usage` or `invalid-input` for a base URL that cannot be used. */
+  serviceName(): string;
+  store(): Promise<Store>;
+  /** The client. Raises `usage` where the application's uuid or key is missing. */
+  service(): Promise<Service>;
+  /** The configured device, if there is one. */
+  device(): Promise<Device | undefined>;
+  /** An exchange context on a vault that this call locks; release it by its session. */
+  hold(uuid: string, options?: HoldOptions): Promise<ExchangeContext>;
+  /** Paths of this user. */
+  stateDirectory(): string;
+}
+
+export async function createDeps(host: Host, flags: GlobalFlags, version: string): Promise<Deps> {
+  const place = { platform: host.platform, env: host.env, home: host.home };
+  const configDir = configDirectory(place);
+  const profile = await readProfile(configDir, (flags["profile"] as string | undefined) ?? host.env["VAULTSVC_PROFILE"]);
+  const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
+  const settings = resolveSettings(given, host.env, profile);
+  const redactor = createRedactor();
+  host.stderr.redactWith((text) => redactor.redact(text));
+  const narrator = createNarrator({
+    stderr: host.stderr,
+    quiet: flags["quiet"] === true,
+    verbose: flags["verbose"] === true,
+    json: settings.output !== "table",
+  });
+  const sources: ValueSources = {
+    env: host.env,
+    readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
+    readStdin: once(async () => Buffer.from(await host.stdin.readAll(inputLimit)).toString("utf8")),
+    warn: (message) => narrator.warn(message),
+  };
+  const deps: Deps = {
+    host,
+    settings,
+    output: { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true },
+    narrator,
+    redactor,
+    sources,
+    rateGiven: flags["rate"] !== undefined,
+    mayAsk: host.stdin.isTTY && host.stderr.isTTY && flags["input"] !== false && (host.env["CI"] ?? "") === "",
+    deadline: host.now() + settings.maxWaitMs,
+    version,
+    serviceName: () => serviceName(settings),
+    stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
+    store: once(async () => await openState(deps, settings.stateKeyFile ?? `${configDir}/state.key`)),
+    service: once(async () => await openService(deps)),
+    device: once(async () => await readDevice(deps)),
+    hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
+  };
+  return deps;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
+
+/** Bytes that an option may take from standard input. */
+const inputLimit = 64 * 1024 * 1024;
+
+async function openState(deps: Deps, keyFile: string): Promise<Store> {
+  const { settings, host, narrator } = deps;
+  if (settings.state !== undefined && /^[a-z]+:\/\//i.test(settings.state)) {
+    throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", {
+      hint: "--state /var/lib/vaultsvc",
+    });
+  }
+  const given = settings.stateKeySpec;
+  const key = given === undefined ? undefined : await read(deps, given.text, given.source, given.fromFlag);
+  const { openStore } = await import("./state/sqlite-store.ts");
+  return openStore({
+    directory: deps.stateDirectory(),
+    keySource: key === undefined ? { type: "file", path: absolute(keyFile, host.cwd) } : { type: "given", key },
+    clock: host,
+    platform: host.platform,
+    warn: (message) => narrator.warn(message),
+  });
+}
+
+/** A secret from a flag (all forms), or from the environment (`@FILE` or the value itself). */
+async function read(deps: Deps, spec: string, source: string, fromFlag: boolean): Promise<string> {
+  const literal = !fromFlag && !spec.startsWith("@");
+  const value = literal ? spec : await (fromFlag ? readSecret : readValue)(spec, source, deps.sources);
+  deps.redactor.add(value);
+  return value;
+}
+
+async function openService(deps: Deps): Promise<Service> {
+  const { settings, host } = deps;
+  const service = deps.serviceName();
+  if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
+  if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
+  const { text, source, fromFlag } = settings.apiKeySpec;
+  const apiKey = await read(deps, text, source, fromFlag);
+  const [{ checkApplication }, { createClient }, { rateLimited }] = await Promise.all([
+    import("./config/application.ts"),
+    import("./service/client.ts"),
+    import("./service/rate-limited.ts"),
+  ]);
+  const application = checkApplication(settings.appUuid, apiKey);
+  const target = { baseUrl: settings.baseUrl ?? "", apiPrefix: settings.apiPrefix, application, version: deps.version };
+  const client = rateLimited(createClient({ ...target, timeoutMs: settings.timeoutMs }), {
+    rate: settings.rate,
+    clock: host,
+    reserveSlot: async (now, intervalMs) =>
+      await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs),
+  });
+  if (!settings.debug) return client;
+  const { traced } = await import("./service/traced.ts");
+  return traced(client, {
+    target,
+    now: () => host.now(),
+    trace: (event) => void host.stderr.write(`${JSON.stringify(deps.redactor.redactValue(event))}\n`),
+  });
+}
+
+async function readDevice(deps: Deps): Promise<Device | undefined> {
+  const spec = deps.settings.deviceSpec;
+  if (spec === undefined) return undefined;
+  const [{ parseDevice }, text] = await Promise.all([import("./config/device.ts"), readValue(spec.text, spec.source, deps.sources)]);
+  return parseDevice(text, spec.source);
+}
+
+async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promise<ExchangeContext> {
+  const { host, settings, narrator, redactor } = deps;
+  const [store, { otherService }, { createIds }] = await Promise.all([
+    deps.store(),
+    import("./exchange/prepare.ts"),
+    import("./exchange/ulid.ts"),
+  ]);
+  const known = await store.find(uuid);
+  const [only, ...more] = known;
+  const isLocal = options.local === true && settings.baseUrl === undefined && only !== undefined && more.length === 0;
+  const here = isLocal ? only.service : deps.serviceName();
+  const session = await store.lock(here, uuid, { deadline: deps.deadline, signal: host.interrupted });
+  try {
+    const elsewhere = known.find((record) => record.service !== here);
+    if (elsewhere !== undefined && !known.some((record) => record.service === here)) {
+      if (options.rebind !== true) throw otherService(uuid, here, elsewhere.service);
+      await session.rebindFrom(elsewhere.service);
+    }
+  } catch (error) {
+    await session.release();
+    throw error;
+  }
+  return {
+    session,
+    service: {
+      admit: async (signal) => await (await deps.service()).admit(signal),
+      start: async (call, signal) => await (await deps.service()).start(call, signal),
+      end: async (call, signal) => await (await deps.service()).end(call, signal),
+    },
+    clock: host,
+    ids: createIds(host),
+    policy: settings.policy,
+    rules: [],
+    signal: host.interrupted,
+    deadline: deps.deadline,
+    tell: (event) => narrator.tell(event),
+    redact: (text) => redactor.redact(text),
+    learnSecret: (secret) => redactor.add(secret),
+  };
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from "node:crypto";
+import type { Clock, Ids } from "./ports.ts";
+
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const timeLength = 10;
+
+/**
+ * ULIDs: 10 characters of time in milliseconds, 16 random ones. An id is later than the one it must come after even
+ * where the clock was set back, so that whoever receives two can refuse the older one.
+ */
+export function createIds(clock: Pick<Clock, "now">): Ids {
+  return {
+    next(after) {
+      const floor = after === undefined ? 0 : decodeTime(after) + 1;
+      return encode(Math.max(clock.now(), floor), timeLength) + randomPart();
+    },
+  };
+}
+
+function encode(value: number, length: number): string {
+  let text = "";
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = (alphabet[rest % 32] ?? "") + text;
+  return text;
+}
+
+/** 0 for what is no ULID: an adopted exchange keeps the id that another machine gave it. */
+function decodeTime(id: string): number {
+  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id)) return 0;
+  let value = 0;
+  for (const character of id.slice(0, timeLength)) value = value * 32 + alphabet.indexOf(character);
+  return value;
+}
+
+function randomPart(): string {
+  let text = "";
+  for (const byte of randomBytes(16)) text += alphabet[byte % 32];
+  return text;
+}

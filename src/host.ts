@@ -1,0 +1,132 @@
+import { readFile } from "node:fs";
+import { resolve } from "node:path";
+import type { Clock } from "./exchange/ports.ts";
+import { wantsColor } from "./terminal/color.ts";
+import type { Interrupts } from "./terminal/signals.ts";
+import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
+import type { DataStream, InputStream, TalkStream, TerminalFacts } from "./terminal/streams.ts";
+import { dataStream, descriptorWriter, readAll, talkStream } from "./terminal/streams.ts";
+
+/** The process and the machine, as the program sees them. Nothing else reads `process`. */
+export interface Host extends Clock, Interrupts {
+  /** As it was at the start. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly pid: number;
+  readonly versions: { readonly node: string };
+  readonly stdin: InputStream;
+  readonly stdout: DataStream;
+  readonly stderr: TalkStream;
+  /** --color (true), --no-color (false), or neither: decides about colour on both outputs. */
+  chooseColor(choice: boolean | undefined): void;
+  /** The runtime's own streams, for a prompt that must read keys. Never for data. */
+  terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
+  /** The whole file, `path` taken from `cwd`. Rejects with the system's error, or with the reason of `interrupted`. */
+  readFile(path: string): Promise<Uint8Array>;
+  /** Kills a process and all that it started (its process group). Nothing happens where it is gone. */
+  endGroup(pid: number): void;
+  /** Resolves when all output so far has been written or cannot be. */
+  flush(): Promise<void>;
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** How long a second signal leaves the program to say where things stand. */
+const lastWordsMs = 1000;
+
+/**
+ * The real one. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
+ * they abort those. What few commands need (terminals, home folder) is loaded at the first question.
+ */
+export function createHost(process: NodeJS.Process): Host {
+  const env = { ...process.env };
+  const isTTY = (fd: number): boolean => process.getBuiltinModule("node:tty").isatty(fd);
+  let colorChoice: boolean | undefined;
+  let watched: Interrupts | undefined;
+  const interrupts = (): Interrupts => (watched ??= watchSignals(process));
+
+  const facts = (fd: 1 | 2): TerminalFacts => ({
+    get isTTY() {
+      return isTTY(fd);
+    },
+    get columns() {
+      const stream = fd === 1 ? process.stdout : process.stderr;
+      return (isTTY(fd) ? stream.columns : 0) || Number(env["COLUMNS"]) || 80;
+    },
+    get color() {
+      return wantsColor({ choice: colorChoice, isTTY: isTTY(fd), env });
+    },
+  });
+  const signal = (): AbortSignal | undefined => watched?.interrupted;
+  const stdout = dataStream({ facts: facts(1), signal, openWriter: descriptorWriter(1) });
+  const stderr = talkStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
+
+  return {
+    env,
+    platform: process.platform,
+    pid: process.pid,
+    versions: process.versions,
+    stdout,
+    stderr,
+    stdin: {
+      get isTTY() {
+        return isTTY(0);
+      },
+      readAll: (limit, signal = interrupts().interrupted) => readAll(process.stdin, limit, signal),
+    },
+    get interrupted() {
+      return interrupts().interrupted;
+    },
+    get killed() {
+      return interrupts().killed;
+    },
+    get cwd() {
+      return process.cwd();
+    },
+    get home() {
+      return env["HOME"] || process.getBuiltinModule("node:os").homedir();
+    },
+    chooseColor(choice) {
+      colorChoice = choice;
+    },
+    terminal() {
+      // A terminal that goes away while a prompt is shown must not end the process by an event that nobody awaits.
+      process.stderr.on("error", () => {});
+      return { input: process.stdin, output: process.stderr };
+    },
+    endGroup(pid) {
+      try {
+        process.kill(-pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    },
+    readFile(path) {
+      const whole = Promise.withResolvers<Uint8Array>();
+      readFile(resolve(process.cwd(), path), (error, bytes) => (error ? whole.reject(error) : whole.resolve(bytes)));
+      return orAborted(whole.promise, interrupts().interrupted);
+    },
+    async flush() {
+      await stdout.flush();
+      await stderr.flush();
+    },
+    now: () => Date.now(),
+    sleep: pause,
+  };
+}
+
+function watchSignals(process: NodeJS.Process): Interrupts {
+  const interrupts = watchInterrupts(
+    (callback) => signals.forEach((signal) => process.on(signal, callback)),
+    () => process.uptime() * 1000,
+  );
+  interrupts.killed.addEventListener("abort", () => {
+    setTimeout(() => {
+      for (const signal of signals) process.removeAllListeners(signal);
+      process.kill(process.pid, (interrupts.killed.reason as { signal: string }).signal);
+    }, lastWordsMs).unref();
+  });
+  return interrupts;
+}

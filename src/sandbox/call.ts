@@ -1,0 +1,124 @@
+import type { Endpoint, Operation } from "../interface/endpoints.ts";
+import type { CreditCard, Device } from "../interface/fields.ts";
+import { uuid as uuidField } from "../interface/fields.ts";
+import type { Application, Credentials } from "../interface/requests.ts";
+import { requestSchema } from "../interface/requests.ts";
+import type { Violation } from "../interface/validate.ts";
+import { validate } from "../interface/validate.ts";
+import { record, actionOf } from "./audit.ts";
+import type { Outcome } from "./outcome.ts";
+import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
+import { sameSecret } from "./random.ts";
+import type { RateWindow } from "./rate-window.ts";
+import type { VaultState } from "./state.ts";
+import { findVault } from "./vaults.ts";
+import type { World } from "./world.ts";
+
+/** One request of a vault endpoint. */
+export interface Call {
+  endpoint: Endpoint;
+  uuid: string;
+  /** Names in lower case. */
+  headers: Record<string, string | undefined>;
+  /** Parsed JSON; undefined if it was none. */
+  body: unknown;
+  remoteAddress: string;
+  /** Method and path, for the audit. */
+  target: string;
+}
+
+/** The body of a start call, all variants together, after validation. */
+export interface StartBody {
+  application: Application;
+  device?: Device;
+  externalRef?: string;
+  newVault?: { creditCard: CreditCard };
+  vault: { credentials: Credentials };
+}
+
+export type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
+
+/**
+ * Everything before the vault is looked at: the rate (each call of a known application consumes a place, also an
+ * invalid one), the shape of path and body, and the application, which starts name in the body and ends in headers.
+ */
+export function admit(world: World, window: RateWindow, call: Call): Admitted {
+  const wrong = checkApplication(world, call);
+  const wait = wrong === undefined ? window.admit(world.now) : 0;
+  if (wait > 0) return { ok: false, outcome: refuseRate(world, wait) };
+  const path = validate(uuidField, call.uuid);
+  const violations: Violation[] = path.ok ? [] : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
+  const checked = validate<unknown>(requestSchema(call.endpoint), call.body);
+  if (call.body === undefined) violations.push({ path: "", rule: "must be JSON" });
+  else if (!checked.ok) violations.push(...checked.violations);
+  if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
+  if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
+  return { ok: true, body: checked.ok ? checked.value : undefined };
+}
+
+/** The property that is wrong, or undefined if uuid and key are those of the application. */
+function checkApplication(world: World, call: Call): string | undefined {
+  const { uuid, apiKey } = world.state.application;
+  const given = claimedApplication(call);
+  const [uuidName, keyName] =
+    call.endpoint.step === "start" ? ["application.uuid", "application.apiKey"] : ["x-application-uuid", "x-api-key"];
+  if (given.uuid?.toLowerCase() !== uuid.toLowerCase()) return uuidName;
+  return given.apiKey !== undefined && sameSecret(given.apiKey, apiKey) ? undefined : keyName;
+}
+
+function claimedApplication(call: Call): Partial<Application> {
+  if (call.endpoint.step === "end") return textFields({ uuid: call.headers["x-application-uuid"], apiKey: call.headers["x-api-key"] });
+  const body = call.body as { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
+  return textFields({ uuid: body?.application?.uuid, apiKey: body?.application?.apiKey });
+}
+
+const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Application> => ({
+  ...(typeof given.uuid === "string" ? { uuid: given.uuid } : {}),
+  ...(typeof given.apiKey === "string" ? { apiKey: given.apiKey } : {}),
+});
+
+/** Section 5.3: the audit item is made where the key is in the body; it carries address and endpoint. */
+function refuseApplication(world: World, call: Call, property: string): Outcome {
+  if (call.endpoint.step === "start") {
+    const claimed = claimedApplication(call).uuid ?? null;
+    record(world, {
+      action: "API_KEY_CHECK",
+      outcome: "FAILURE",
+      ...traces(call),
+      applicationUuid: claimed,
+      description: "API key check failed",
+    });
+  }
+  return refuse(world, "application", property, "the application or its key is wrong");
+}
+
+/** What every audit item of a call says about where it came from. */
+export function traces(call: Call) {
+  return { vaultUuid: call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
+}
+
+/** An audit item for the outcome of a call that reached its vault. */
+export function recordCall(
+  world: World,
+  call: Call,
+  outcome: "SUCCESS" | "FAILURE",
+  externalRef: string | null,
+  description: string,
+): void {
+  record(world, { action: actionOf(call.endpoint), outcome, ...traces(call), externalRef, description });
+}
+
+/** The vault if it is one of this endpoint's kind and open, else the refusal: 404, 410 or 423. */
+export function openVault(world: World, call: Call): VaultState | Outcome {
+  const vault = findVault(world, call.uuid);
+  if (vault === undefined || vault.kind !== call.endpoint.kind) return refuse(world, "unknown", "vaultUuid", "no such vault");
+  if (vault.state === "deleted") return refuse(world, "deleted", "vaultUuid", "the vault was deleted");
+  if (vault.state === "locked") return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
+  return vault;
+}
+
+export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
+
+/** Whether an end call names the operation and token of an exchange. */
+export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: Operation, token: string): boolean =>
+  exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);

@@ -1,0 +1,77 @@
+import fs from "node:fs";
+import { VaultError } from "../errors.ts";
+import { defaults } from "../interface/limits.ts";
+
+/** How strict the emulated service is. What the specification leaves open is a setting here. */
+export interface Policy {
+  /** Consecutive failed accesses that lock a vault. */
+  lockAfterFailed: number;
+  /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches it is refused. */
+  lockAfterUnacked: number;
+  /** Lifetime of a transaction token. */
+  tokenTtlMs: number;
+  /** Requests per application in any window of one second; 0 is no limit. */
+  rate: number;
+  /** From a start that was accepted to the autoLockDate. */
+  autoLockAfterMs: number;
+  /** Whether repeating an end call that was acknowledged succeeds again. The harsher service answers with an error. */
+  idempotentEnd: boolean;
+}
+
+/** Service-facts: FAQ and reference/rate-limit. The lifetime of a token is not documented: five minutes is a guess. */
+export const defaultPolicy: Policy = {
+  lockAfterFailed: defaults.lockAfterFailed,
+  lockAfterUnacked: defaults.lockAfterUnacked,
+  tokenTtlMs: 5 * 60_000,
+  rate: defaults.rate,
+  autoLockAfterMs: 365 * 24 * 60 * 60_000,
+  idempotentEnd: false,
+};
+
+const minimum: Record<Exclude<keyof Policy, "idempotentEnd">, number> = {
+  lockAfterFailed: 1,
+  lockAfterUnacked: 1,
+  tokenTtlMs: 1,
+  rate: 0,
+  autoLockAfterMs: 1,
+};
+
+/** A partial policy checked and completed with the defaults. Raises `invalid-input` naming the setting. */
+export function completePolicy(given: unknown, where = "policy"): Policy {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new VaultError("invalid-input", `${where}: must be an object, like {"lockAfterFailed":3,"tokenTtlMs":300000}`);
+  }
+  const entries = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  for (const [name, value] of entries) checkSetting(name, value, where);
+  return { ...defaultPolicy, ...(Object.fromEntries(entries) as Partial<Policy>) };
+}
+
+function checkSetting(name: string, value: unknown, where: string): void {
+  if (!Object.hasOwn(defaultPolicy, name)) {
+    const hint = `known settings: ${Object.keys(defaultPolicy).join(", ")}`;
+    throw new VaultError("invalid-input", `${where}: ${name} is not a setting`, { hint });
+  }
+  if (name === "idempotentEnd") {
+    if (typeof value !== "boolean") throw new VaultError("invalid-input", `${where}: idempotentEnd must be true or false`);
+    return;
+  }
+  const least = minimum[name as keyof typeof minimum];
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
+    throw new VaultError(
+      "invalid-input",
+      `${where}: ${name} must be a whole number of at least ${least}, like ${defaultPolicy[name as keyof Policy]}`,
+    );
+  }
+}
+
+/** The policy of a `--policy FILE`. Raises `invalid-input` if it cannot be read, is not JSON or breaks a rule. */
+export function readPolicy(file: string): Partial<Policy> {
+  let given: unknown;
+  try {
+    given = JSON.parse(fs.readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"lockAfterFailed":3}', cause });
+  }
+  completePolicy(given, `--policy ${file}`);
+  return given as Partial<Policy>;
+}

@@ -1,0 +1,78 @@
+import type { Dispatcher } from "undici";
+import type { Reply } from "../exchange/ports.ts";
+import type { Cause } from "./causes.ts";
+import { connectCause, exchangeCause, named } from "./causes.ts";
+import { replyOf } from "./reply.ts";
+
+export interface CallEnds {
+  /** Called once, with how the call ended. */
+  settled(reply: Reply): void;
+}
+
+/**
+ * One request on its way. Undici calls `onRequestStart` in the same synchronous step that writes the request, just
+ * before it, and never again for the same request; until then certainly no byte has gone out, from then on one may have.
+ */
+export class Call implements Dispatcher.DispatchHandler {
+  readonly #origin: URL;
+  readonly #ends: CallEnds;
+  readonly #chunks: Uint8Array[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: { httpStatus: number; headers: Record<string, string | string[] | undefined> } | undefined;
+  #isSettled = false;
+
+  constructor(origin: URL, ends: CallEnds) {
+    this.#origin = origin;
+    this.#ends = ends;
+  }
+
+  /** Whether a byte of it may have been written. */
+  get mayBeSent(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** Settles the call now; its connection, if it has one, is dropped, so that a late answer meets nobody. */
+  giveUp(before: Cause, after: string): void {
+    const wasSent = this.mayBeSent;
+    this.#settle(wasSent ? this.#noAnswer(after) : { type: "not-sent", ...before });
+    this.#controller?.abort(new Error("given up"));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Given up while it was waiting for a connection; or about to be written a second time, which the engine alone decides.
+    if (this.#isSettled || this.mayBeSent) {
+      controller.abort(new Error("given up"));
+      return;
+    }
+    this.#controller = controller;
+  }
+
+  onResponseStart(_: unknown, httpStatus: number, headers: Record<string, string | string[] | undefined>): void {
+    // Interim responses (1xx) announce the one that counts.
+    if (httpStatus >= 200) this.#head = { httpStatus, headers };
+  }
+
+  onResponseData(_: unknown, chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#head === undefined) return;
+    this.#settle(replyOf({ ...this.#head, body: Buffer.concat(this.#chunks) }, named(this.#origin).host, Date.now()));
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (!this.mayBeSent) this.#settle({ type: "not-sent", ...connectCause(error, this.#origin) });
+    else this.#settle(this.#noAnswer(exchangeCause(error, this.#origin, this.#head !== undefined)));
+  }
+
+  #noAnswer(cause: string): Reply {
+    return { type: "no-answer", cause, ...(this.#head === undefined ? {} : { httpStatus: this.#head.httpStatus }) };
+  }
+
+  #settle(reply: Reply): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#ends.settled(reply);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Reply } from "../exchange/ports.ts";
+import type { Answer } from "../interface/answers.ts";
+
+/** A response that has arrived whole. Header names are in lower case. */
+export interface WholeResponse {
+  httpStatus: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Uint8Array;
+}
+
+/**
+ * What a whole response means. A JSON object is an answer, whatever the status, except that 5xx tells nothing about
+ * what was done (it may have come from a proxy, after the service had processed the call).
+ */
+export function replyOf(response: WholeResponse, host: string, now: number): Reply {
+  const { httpStatus, headers } = response;
+  const body = readJson(response.body);
+  const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
+  if (httpStatus >= 500) {
+    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, ...(answer === undefined ? {} : { answer }) };
+  }
+  if (answer !== undefined) return { type: "answer", answer };
+  const isRedirect = httpStatus >= 300 && httpStatus < 400;
+  const cause = isRedirect
+    ? `redirect (HTTP ${httpStatus}) is not followed`
+    : `answer of ${host} is not JSON (HTTP ${httpStatus}${response.body.length === 0 ? ", empty" : ""})`;
+  return { type: "no-answer", cause, httpStatus };
+}
+
+function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: Record<string, unknown>, now: number): Answer {
+  const retryAfter = retryAfterHeader(headers, now) ?? seconds(body["retryAfter"]);
+  return { httpStatus, body, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
+/** Only a JSON object, in valid UTF-8; undefined for anything else. */
+function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * `Retry-After` in seconds: a number, or a date, whose distance is taken from the service's own `Date`, so that a clock
+ * that is wrong on either side does no harm.
+ */
+function retryAfterHeader(headers: WholeResponse["headers"], now: number): number | undefined {
+  const value = first(headers["retry-after"])?.trim() ?? "";
+  if (/^\d+$/.test(value)) return seconds(Number(value));
+  const until = httpDate(value);
+  if (until === undefined) return undefined;
+  const from = httpDate(first(headers["date"])) ?? now;
+  return Math.max(0, Math.ceil((until - from) / 1000));
+}
+
+/** Only the form with a weekday name: `Date.parse` alone takes "tomorrow 5" for a date. */
+function httpDate(value: string | undefined): number | undefined {
+  const time = value !== undefined && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? /.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+const seconds = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+const first = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);

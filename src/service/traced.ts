@@ -1,0 +1,70 @@
+import type { EndCall, Reply, Service, StartCall } from "../exchange/ports.ts";
+import { maskSecrets } from "./mask.ts";
+import type { HttpRequest, Target } from "./request.ts";
+import { endRequest, startRequest } from "./request.ts";
+
+interface CallFacts {
+  /** Counts the calls of this service from 1: joins a response with its request. */
+  call: number;
+  method: string;
+  path: string;
+}
+
+/** What `--debug` shows of a call. The values of secret fields are replaced; wording goes through the redactor yet. */
+export type TraceEvent =
+  | ({ type: "request"; headers: Record<string, unknown>; body: unknown } & CallFacts)
+  | ({
+      type: "response";
+      durationMs: number;
+      outcome: Reply["type"];
+      httpStatus?: number;
+      cause?: string;
+      retryAfter?: number;
+      body?: unknown;
+    } & CallFacts);
+
+export interface Tracing {
+  /** The target that the service was made with: requests are shown as the client writes them. */
+  target: Target;
+  trace(event: TraceEvent): void;
+  /** Milliseconds, for durations. */
+  now(): number;
+}
+
+/** The same service, reporting each request before it is made and each outcome before it is returned. */
+export function traced<S extends Service>(service: S, tracing: Tracing): S {
+  let calls = 0;
+
+  async function report(request: HttpRequest, send: () => Promise<Reply>): Promise<Reply> {
+    calls += 1;
+    const facts: CallFacts = { call: calls, method: request.method, path: request.path };
+    const { headers, body } = request;
+    tracing.trace({ type: "request", ...facts, headers: maskSecrets(headers) as Record<string, unknown>, body: maskSecrets(body) });
+    const startedAt = tracing.now();
+    const reply = await send();
+    tracing.trace({ type: "response", ...facts, durationMs: tracing.now() - startedAt, ...outcome(reply) });
+    return reply;
+  }
+
+  return {
+    ...service,
+    async start(call: StartCall, signal: AbortSignal) {
+      return report(startRequest(tracing.target, call), () => service.start(call, signal));
+    },
+    async end(call: EndCall, signal: AbortSignal) {
+      return report(endRequest(tracing.target, call), () => service.end(call, signal));
+    },
+  };
+}
+
+function outcome(reply: Reply) {
+  const answer = reply.type === "not-sent" ? undefined : reply.answer;
+  const httpStatus = answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined);
+  return {
+    outcome: reply.type,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(reply.type === "answer" ? {} : { cause: reply.cause }),
+    ...(answer?.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
+    ...(answer === undefined ? {} : { body: maskSecrets(answer.body) }),
+  };
+}

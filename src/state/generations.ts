@@ -1,0 +1,156 @@
+import { VaultError } from "../errors.ts";
+import type { Credentials, Standing } from "../exchange/ports.ts";
+import type { Pair } from "../interface/answers.ts";
+import type { Device } from "../interface/fields.ts";
+import { fingerprint } from "./fingerprints.ts";
+import { all, one, run } from "./query.ts";
+import type { CredentialsRow } from "./rows.ts";
+import type { SealedPlace, SealingKey } from "./sealing.ts";
+import { seal, unseal } from "./sealing.ts";
+import type { VaultTransaction } from "./vault-transaction.ts";
+
+/** How many superseded generations keep their pair; of older ones the fingerprint stays. */
+const keptSuperseded = 5;
+
+type Place = Pick<VaultTransaction, "service" | "uuid">;
+
+/** A pair with the hashedPin that goes with it, if there is one. */
+export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials => {
+  const { encryptedData, payload } = pair;
+  return hashedPin === undefined ? { encryptedData, payload } : { encryptedData, payload, hashedPin };
+};
+
+/** The pair of a generation. Raises `state` if there is none, it is no longer kept, or the key does not open it. */
+export function openCredentials(key: SealingKey, place: Place, row: CredentialsRow): Credentials {
+  if (row.sealed === null) throw notKept(place.uuid, row.generation);
+  return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;
+}
+
+/** A generation that is still kept; raises `state` otherwise. */
+export function keptGeneration(tx: Pick<VaultTransaction, "db" | "uuid">, vault: number, generation: number): CredentialsRow {
+  const row = one<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND generation = ?", vault, generation);
+  if (row === undefined || row.sealed === null) throw notKept(tx.uuid, generation);
+  return row;
+}
+
+/** Adds a pair under the next number, which was never used in this vault before; returns the number. */
+export function addGeneration(
+  tx: VaultTransaction,
+  key: SealingKey,
+  vault: number,
+  pair: { standing: Standing; credentials: Credentials; device: Device | string | null },
+): number {
+  run(tx.db, "UPDATE vaults SET last_generation = last_generation + 1, forgotten = 0 WHERE id = ?", vault);
+  const generation = one<{ n: number }>(tx.db, "SELECT last_generation AS n FROM vaults WHERE id = ?", vault)?.n ?? 0;
+  run(
+    tx.db,
+    "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, device, created_at) VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
+    vault,
+    generation,
+    pair.standing,
+    seal(key, sealedPlace(tx, generation), JSON.stringify(pair.credentials)),
+    fingerprint(tx.uuid, pair.credentials),
+    typeof pair.device === "string" || pair.device === null ? pair.device : JSON.stringify(pair.device),
+    tx.at,
+  );
+  return generation;
+}
+
+/** Brings what goes beside a kept pair up to date: a hashedPin, a device. What is undefined stays. */
+export function bringUpToDate(
+  tx: VaultTransaction,
+  key: SealingKey,
+  row: CredentialsRow,
+  { hashedPin, device }: { hashedPin: string | undefined; device: Device | undefined },
+): void {
+  if (hashedPin !== undefined) {
+    const credentials = openCredentials(key, tx, row);
+    if (credentials.hashedPin !== hashedPin) reseal(tx, key, row, withPin(credentials, hashedPin));
+  }
+  if (device !== undefined) {
+    run(tx.db, "UPDATE credentials SET device = ? WHERE vault = ? AND generation = ?", JSON.stringify(device), row.vault, row.generation);
+  }
+}
+
+/** Seals the kept pairs of a vault for its new service. */
+export function moveGenerations(tx: VaultTransaction, key: SealingKey, vault: number, from: string): void {
+  for (const row of all<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND sealed IS NOT NULL", vault)) {
+    reseal(tx, key, row, openCredentials(key, { service: from, uuid: tx.uuid }, row));
+  }
+}
+
+/** A generation with this fingerprint that can be sent. */
+export function liveGeneration(tx: VaultTransaction, vault: number, print: string): CredentialsRow | undefined {
+  return one<CredentialsRow>(
+    tx.db,
+    "SELECT * FROM credentials WHERE vault = ? AND fingerprint = ? AND standing IN ('current', 'imported', 'offered') " +
+      "ORDER BY generation DESC LIMIT 1",
+    vault,
+    print,
+  );
+}
+
+/** The service has accepted this pair: every other one is dead, and never to be sent again. */
+export function makeCurrent(tx: VaultTransaction, vault: number, current: number): void {
+  const others = all<CredentialsRow>(
+    tx.db,
+    "SELECT * FROM credentials WHERE vault = ? AND generation <> ? AND standing <> 'superseded'",
+    vault,
+    current,
+  );
+  for (const row of others) {
+    run(tx.db, "UPDATE credentials SET standing = 'superseded' WHERE vault = ? AND generation = ?", vault, row.generation);
+    run(tx.db, "INSERT OR IGNORE INTO superseded (vault, fingerprint) VALUES (?, ?)", vault, row.fingerprint);
+  }
+  run(tx.db, "UPDATE credentials SET standing = 'current', proven = 1 WHERE vault = ? AND generation = ?", vault, current);
+  revive(tx, vault, current);
+  eraseOld(tx, vault);
+}
+
+/** A pair that the service has accepted or handed out is not a dead one, whatever it was before. */
+export function revive(tx: VaultTransaction, vault: number, generation: number): void {
+  run(
+    tx.db,
+    "DELETE FROM superseded WHERE vault = ?1 AND fingerprint = (SELECT fingerprint FROM credentials WHERE vault = ?1 AND generation = ?2)",
+    vault,
+    generation,
+  );
+}
+
+export function setStanding(tx: VaultTransaction, vault: number, generation: number, standing: Standing): void {
+  run(tx.db, "UPDATE credentials SET standing = ? WHERE vault = ? AND generation = ?", standing, vault, generation);
+}
+
+export function isSuperseded(tx: Pick<VaultTransaction, "db">, vault: number, print: string): boolean {
+  return one(tx.db, "SELECT 1 FROM superseded WHERE vault = ? AND fingerprint = ?", vault, print) !== undefined;
+}
+
+function eraseOld(tx: VaultTransaction, vault: number): void {
+  run(
+    tx.db,
+    "UPDATE credentials SET sealed = NULL WHERE vault = ?1 AND sealed IS NOT NULL AND generation IN " +
+      "(SELECT generation FROM credentials WHERE vault = ?1 AND standing = 'superseded' AND sealed IS NOT NULL " +
+      "ORDER BY generation DESC LIMIT -1 OFFSET ?2)",
+    vault,
+    keptSuperseded,
+  );
+}
+
+function reseal(tx: VaultTransaction, key: SealingKey, row: CredentialsRow, credentials: Credentials): void {
+  const sealed = seal(key, sealedPlace(tx, row.generation), JSON.stringify(credentials));
+  run(tx.db, "UPDATE credentials SET sealed = ? WHERE vault = ? AND generation = ?", sealed, row.vault, row.generation);
+}
+
+const sealedPlace = ({ service, uuid }: Place, generation: number): SealedPlace => ({
+  service,
+  uuid,
+  column: "credentials.sealed",
+  row: String(generation),
+});
+
+function notKept(uuid: string, generation: number): VaultError {
+  return new VaultError("state", `generation ${generation} of vault ${uuid} is not kept in this state`, {
+    vault: uuid,
+    hint: `the generations kept: vault status ${uuid} --history`,
+  });
+}

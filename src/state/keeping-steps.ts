@@ -1,0 +1,129 @@
+import { VaultError } from "../errors.ts";
+import type { AdoptedExchange, Credentials, NewPair } from "../exchange/ports.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import type { Device } from "../interface/fields.ts";
+import { findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
+import { fingerprint } from "./fingerprints.ts";
+import { addGeneration, bringUpToDate, isSuperseded, liveGeneration, openCredentials, setStanding, withPin } from "./generations.ts";
+import { one, run } from "./query.ts";
+import { findVault } from "./read-vault.ts";
+import type { CredentialsRow } from "./rows.ts";
+import type { SealingKey } from "./sealing.ts";
+import type { VaultTransaction } from "./vault-transaction.ts";
+import { journal, vaultOf } from "./vault-transaction.ts";
+
+/** Each function is a step of `VaultSession`, whose contract it carries; it runs in the one transaction of that step. */
+
+export function record(tx: VaultTransaction, key: SealingKey, pair: NewPair): number {
+  const vault = knownVault(tx, pair.kind);
+  run(tx.db, "UPDATE vaults SET kind = ?, label = coalesce(?, label) WHERE id = ?", pair.kind, pair.label ?? null, vault);
+  const { generation, added } = ensureGeneration(tx, key, vault, "imported", pair.credentials, pair.device);
+  journal(tx, added ? "imported" : "imported-again", null, { generation, kind: pair.kind });
+  return generation;
+}
+
+export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedExchange): string {
+  const vault = knownVault(tx, document.kind);
+  if (findExchange(tx, vault, document.exchangeId) !== undefined) return document.exchangeId;
+  const open = openExchangeOf(tx, vault);
+  if (open !== undefined) {
+    throw new VaultError("pending", `exchange ${open.id} of vault ${tx.uuid} is open: another one cannot be taken over`, {
+      vault: tx.uuid,
+      hint: `finish it first: vault ack ${tx.uuid}`,
+    });
+  }
+  const base = ensureGeneration(tx, key, vault, "imported", document.old, document.device).generation;
+  // The machine that wrote the document had its start accepted: what was current here before is at best an older pair.
+  run(tx.db, "UPDATE credentials SET standing = 'imported' WHERE vault = ? AND standing = 'current' AND generation <> ?", vault, base);
+  setStanding(tx, vault, base, "current");
+  const offered = withPin(document.new, document.old.hashedPin);
+  const { generation } = ensureGeneration(tx, key, vault, "offered", offered, document.device);
+  setStanding(tx, vault, generation, "offered");
+  run(
+    tx.db,
+    "INSERT INTO exchanges (vault, id, operation, kind, state, external_ref, base_generation, new_generation, started_at, token, " +
+      "token_expiry, ends_unanswered, counted_start, counted_failed) VALUES (?, ?, ?, ?, 'ending', '', ?, ?, ?, ?, ?, 1, 1, 0)",
+    vault,
+    document.exchangeId,
+    document.operation,
+    document.kind,
+    base,
+    generation,
+    tx.at,
+    sealToken(key, tx, document.exchangeId, document.token),
+    document.tokenExpiry,
+  );
+  run(tx.db, "UPDATE vaults SET unacked_starts = unacked_starts + 1 WHERE id = ?", vault);
+  journal(tx, "adopted", document.exchangeId, { operation: document.operation, base, generation });
+  return document.exchangeId;
+}
+
+export function resetCounters(tx: VaultTransaction): void {
+  const vault = vaultOf(tx);
+  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0 WHERE id = ?", vault.id);
+  settleCounted(tx, vault.id);
+  run(tx.db, "DELETE FROM refusals WHERE vault = ?", vault.id);
+  journal(tx, "counters-reset", null, { unackedStarts: vault.unacked_starts, failedAttempts: vault.failed_attempts });
+}
+
+export function forget(tx: VaultTransaction): void {
+  const vault = vaultOf(tx);
+  run(tx.db, "DELETE FROM credentials WHERE vault = ?", vault.id);
+  run(tx.db, "DELETE FROM exchanges WHERE vault = ?", vault.id);
+  run(
+    tx.db,
+    "UPDATE vaults SET forgotten = 1, label = NULL, uses_remaining = NULL, limited = 0, expiry_date = NULL, auto_lock_date = NULL, " +
+      "date_created = NULL, last_modified = NULL, last_error = NULL WHERE id = ?",
+    vault.id,
+  );
+  journal(tx, "forgotten", null);
+}
+
+export function setLabel(tx: VaultTransaction, label: string): void {
+  run(tx.db, "UPDATE vaults SET label = ? WHERE id = ?", label, vaultOf(tx).id);
+  journal(tx, "labelled", null, { label });
+}
+
+/** The row of the vault, made if need be. */
+function knownVault(tx: VaultTransaction, kind: Kind): number {
+  run(tx.db, "INSERT OR IGNORE INTO vaults (service, uuid, kind, forgotten) VALUES (?, ?, ?, 1)", tx.service, tx.uuid, kind);
+  return findVault(tx.db, tx.service, tx.uuid)?.id ?? 0;
+}
+
+/**
+ * The generation of a pair: the live one that it is recorded as, or a new one, with the hashedPin and the device that
+ * the vault had last, where none are given. Raises `no-credentials` for a superseded pair.
+ */
+function ensureGeneration(
+  tx: VaultTransaction,
+  key: SealingKey,
+  vault: number,
+  standing: "imported" | "offered",
+  credentials: Credentials,
+  device: Device | undefined,
+): { generation: number; added: boolean } {
+  const print = fingerprint(tx.uuid, credentials);
+  const live = liveGeneration(tx, vault, print);
+  if (live !== undefined) {
+    bringUpToDate(tx, key, live, { hashedPin: credentials.hashedPin, device });
+    return { generation: live.generation, added: false };
+  }
+  if (isSuperseded(tx, vault, print)) {
+    throw new VaultError("no-credentials", `the credentials given for vault ${tx.uuid} were superseded: they are never sent`, {
+      vault: tx.uuid,
+      hint: `see what is stored: vault status ${tx.uuid} --history`,
+    });
+  }
+  const last = one<CredentialsRow>(
+    tx.db,
+    "SELECT * FROM credentials WHERE vault = ? AND sealed IS NOT NULL ORDER BY standing = 'current' DESC, generation DESC LIMIT 1",
+    vault,
+  );
+  const hashedPin = credentials.hashedPin ?? (last === undefined ? undefined : openCredentials(key, tx, last).hashedPin);
+  const generation = addGeneration(tx, key, vault, {
+    standing,
+    credentials: withPin(credentials, hashedPin),
+    device: device ?? last?.device ?? null,
+  });
+  return { generation, added: true };
+}

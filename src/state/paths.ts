@@ -1,0 +1,33 @@
+import { isAbsolute, join } from "node:path";
+
+/** What decides where a user's files live; passed in, so that this is a pure function of it. */
+export interface UserPlace {
+  platform: string;
+  env: Readonly<Record<string, string | undefined>>;
+  home: string;
+}
+
+const name = "vaultsvc";
+
+/** The per-user state directory: what `--state` and VAULTSVC_STATE overrule. */
+export function stateDirectory(place: UserPlace): string {
+  if (place.platform === "darwin") return join(place.home, "Library", "Application Support", name);
+  return join(xdg(place, "XDG_STATE_HOME") ?? join(place.home, ".local", "state"), name);
+}
+
+/** The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. */
+export function configDirectory(place: UserPlace): string {
+  const given = place.env["VAULTSVC_CONFIG_DIR"];
+  if (given !== undefined && given !== "") return given;
+  if (place.platform === "darwin") return join(place.home, "Library", "Preferences", name);
+  return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
+}
+
+/** The key file that is used where the configuration names no other. */
+export const defaultKeyFile = (place: UserPlace): string => join(configDirectory(place), "state.key");
+
+/** The XDG specification has relative values ignored. */
+function xdg(place: UserPlace, variable: string): string | undefined {
+  const value = place.env[variable];
+  return value !== undefined && isAbsolute(value) ? value : undefined;
+}

@@ -1,0 +1,61 @@
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { VaultError } from "../errors.ts";
+import { onState, systemCode } from "./state-error.ts";
+
+/**
+ * Makes a directory that only its owner can use, durably, with the parents that it lacks; an existing one is checked
+ * as `checkPrivateDirectory` does.
+ */
+export function ensurePrivateDirectory(path: string): void {
+  if (checkPrivateDirectory(path)) return;
+  onState(path, () => {
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    const top = dirname(resolve(first));
+    for (let at = dirname(resolve(path)); at.length >= top.length; at = dirname(at)) {
+      syncDirectory(at);
+      if (at === top) break;
+    }
+  });
+}
+
+/**
+ * Whether the directory exists. One that others can write to is refused (`state`): they could exchange what is in it.
+ * One that others can only read is tightened, if it is ours.
+ */
+export function checkPrivateDirectory(path: string): boolean {
+  const stats = onState(path, () => statSync(path, { throwIfNoEntry: false }));
+  if (stats === undefined) return false;
+  if (!stats.isDirectory()) {
+    throw new VaultError("state", `the state cannot be used: ${path}: a file is where a directory should be`, {
+      hint: "move that file away, or name another directory with --state",
+    });
+  }
+  if ((stats.mode & 0o022) !== 0) {
+    throw new VaultError("state", `the state cannot be used: ${path}: other users can write to this directory`, {
+      hint: `chmod go-w ${path}, or name a directory of your own below it`,
+    });
+  }
+  if ((stats.mode & 0o055) !== 0) tighten(path, 0o700);
+  return true;
+}
+
+/** Takes all rights from others; where the file is not ours it stays as it is. */
+export function tighten(path: string, mode: number): void {
+  try {
+    chmodSync(path, mode);
+  } catch (error) {
+    if (systemCode(error) !== "EPERM" && systemCode(error) !== "EROFS") throw error;
+  }
+}
+
+/** Makes the names in a directory durable. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

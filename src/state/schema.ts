@@ -1,0 +1,107 @@
+/** "vsst", in the header of the file: tells a state from any other SQLite database. */
+export const applicationId = 0x76737374;
+
+/**
+ * Each script takes a state from the version before it to its own, its place in the list counted from 1. A published
+ * one is never changed, only followed by another; all of them make a new state.
+ */
+export const migrations: readonly string[] = [
+  `
+  -- Facts about the state itself: journal-from, before which journal entries may be removed.
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  -- How often each vault lock was taken: a holder that finds another number has lost its vault.
+  CREATE TABLE locks (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
+
+  CREATE TABLE vaults (
+    id INTEGER PRIMARY KEY,
+    service TEXT NOT NULL,
+    uuid TEXT NOT NULL CHECK (uuid = lower(uuid)),
+    kind TEXT NOT NULL,
+    label TEXT,
+    last_generation INTEGER NOT NULL DEFAULT 0,
+    unacked_starts INTEGER NOT NULL DEFAULT 0 CHECK (unacked_starts >= 0),
+    failed_attempts INTEGER NOT NULL DEFAULT 0 CHECK (failed_attempts >= 0),
+    uses_remaining INTEGER,
+    limited INTEGER NOT NULL DEFAULT 0,
+    expiry_date TEXT,
+    auto_lock_date TEXT,
+    date_created TEXT,
+    last_modified TEXT,
+    last_error TEXT,
+    forgotten INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (service, uuid)
+  ) STRICT;
+  CREATE INDEX vaults_by_uuid ON vaults (uuid);
+
+  CREATE TABLE credentials (
+    vault INTEGER NOT NULL REFERENCES vaults (id),
+    generation INTEGER NOT NULL,
+    standing TEXT NOT NULL CHECK (standing IN ('current', 'imported', 'offered', 'superseded', 'void')),
+    proven INTEGER NOT NULL,
+    -- Null once it is no longer kept.
+    sealed TEXT,
+    fingerprint TEXT NOT NULL,
+    device TEXT,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (vault, generation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX credentials_kept ON credentials (vault, generation) WHERE sealed IS NOT NULL;
+  CREATE UNIQUE INDEX one_current_pair ON credentials (vault) WHERE standing = 'current';
+
+  CREATE TABLE exchanges (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    vault INTEGER NOT NULL REFERENCES vaults (id),
+    id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN
+      ('intent', 'started', 'held', 'ending', 'acknowledged', 'in-doubt', 'expired', 'discarded', 'rejected')),
+    external_ref TEXT NOT NULL,
+    base_generation INTEGER NOT NULL,
+    new_generation INTEGER,
+    started_at TEXT NOT NULL,
+    -- Sealed; null before the token is known and once it is of no use.
+    token TEXT,
+    token_expiry TEXT,
+    uses_remaining INTEGER,
+    limited INTEGER NOT NULL DEFAULT 0,
+    hold_reason TEXT,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    save_owed INTEGER NOT NULL DEFAULT 0,
+    ends_unanswered INTEGER NOT NULL DEFAULT 0 CHECK (ends_unanswered >= 0),
+    acknowledged_at TEXT,
+    -- What step 1 counted and what can still be taken back.
+    counted_start INTEGER NOT NULL,
+    counted_failed INTEGER NOT NULL,
+    UNIQUE (vault, id)
+  ) STRICT;
+  CREATE INDEX exchanges_by_vault ON exchanges (vault, seq);
+  CREATE UNIQUE INDEX one_open_exchange ON exchanges (vault) WHERE state IN ('started', 'held', 'ending', 'in-doubt');
+
+  -- Both outlive a vault that is forgotten.
+  CREATE TABLE superseded (
+    vault INTEGER NOT NULL REFERENCES vaults (id), fingerprint TEXT NOT NULL, PRIMARY KEY (vault, fingerprint)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE refusals (
+    vault INTEGER NOT NULL REFERENCES vaults (id), combination TEXT NOT NULL, PRIMARY KEY (vault, combination)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    service TEXT NOT NULL,
+    uuid TEXT NOT NULL,
+    exchange TEXT,
+    event TEXT NOT NULL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  CREATE TRIGGER journal_is_never_changed BEFORE UPDATE ON journal
+  BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
+  CREATE TRIGGER journal_is_only_pruned BEFORE DELETE ON journal
+  WHEN OLD.at >= coalesce((SELECT value FROM meta WHERE name = 'journal-from'), '')
+  BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
+
+  CREATE TABLE limiter (application TEXT PRIMARY KEY, next REAL NOT NULL, reserved_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+];

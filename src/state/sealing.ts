@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { VaultError } from "../errors.ts";
+
+/** A key that seals, with the public name that every sealed value carries. */
+export interface SealingKey {
+  /** 16 hexadecimal digits; says nothing about the key. */
+  id: string;
+  bytes: Buffer;
+}
+
+/** Where a sealed value belongs. A value that is found anywhere else does not open. */
+export interface SealedPlace {
+  service: string;
+  uuid: string;
+  column: "credentials.sealed" | "exchanges.token";
+  /** The generation, or the exchange id. */
+  row: string;
+}
+
+/** Format, key id, base64 of nonce, ciphertext and tag. */
+const format = "s1";
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** The key for sealing and its id, both derived: the 32 bytes of a key file are used for nothing else. */
+export function deriveKey(material: Uint8Array): SealingKey {
+  const derive = (label: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", label, 32));
+  return { id: derive("vaultsvc key id 1").toString("hex", 0, 8), bytes: derive("vaultsvc sealing 1") };
+}
+
+export function seal(key: SealingKey, place: SealedPlace, text: string): string {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(additionalData(key, place));
+  const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `${format}:${key.id}:${sealed.toString("base64")}`;
+}
+
+/** Raises `state` if the value was sealed with another key, for another place, or has been changed. */
+export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
+  const [version, keyId, body = ""] = sealed.split(":");
+  if (version !== format) throw damaged(place, `its format is not ${format}`);
+  if (keyId !== key.id) throw damaged(place, `it is sealed with key ${keyId ?? ""}, and the key in use is ${key.id}`);
+  const bytes = Buffer.from(body, "base64");
+  if (bytes.length < nonceBytes + tagBytes) throw damaged(place, "it is cut short");
+  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  decipher.setAAD(additionalData(key, place));
+  decipher.setAuthTag(bytes.subarray(-tagBytes));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString("utf8");
+  } catch {
+    throw damaged(place, "it was changed, or moved here from another place");
+  }
+}
+
+/** The id of the key that a value was sealed with. */
+export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
+
+const additionalData = (key: SealingKey, { service, uuid, column, row }: SealedPlace): Buffer =>
+  Buffer.from(JSON.stringify(["vaultsvc", format, key.id, service, uuid, column, row]));
+
+function damaged(place: SealedPlace, why: string): VaultError {
+  return new VaultError("state", `a sealed value of vault ${place.uuid} cannot be opened (${place.column} ${place.row}): ${why}`, {
+    vault: place.uuid,
+    hint: "give the key it was sealed with (--state-key, or its key file), or restore a backup of the state directory",
+  });
+}

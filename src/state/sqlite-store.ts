@@ -1,0 +1,133 @@
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock, ExchangeRecord, Store, VaultRecord, VaultSession, Waiting } from "../exchange/ports.ts";
+import { prune } from "./journal.ts";
+import type { KeySource } from "./key-source.ts";
+import { Keyring } from "./keyring.ts";
+import { reserveSlot } from "./limiter.ts";
+import type { Opening } from "./open-database.ts";
+import { checkNotNewer, createDatabase, migrate, openDatabase, schemaVersion } from "./open-database.ts";
+import { checkPrivateDirectory, ensurePrivateDirectory } from "./private-directory.ts";
+import { one } from "./query.ts";
+import { findVaults, listExchanges, listVaults } from "./read-vault.ts";
+import { migrations } from "./schema.ts";
+import { patiently, StateDatabase } from "./state-database.ts";
+import { VaultLocks } from "./vault-lock.ts";
+import { SqliteVaultSession } from "./vault-session.ts";
+
+export interface StoreOptions {
+  directory: string;
+  keySource: KeySource;
+  clock: Clock;
+  /** As Node names it. */
+  platform: string;
+  /** Told once for what is no reason to stop, like a key file that others can read. */
+  warn: (message: string) => void;
+}
+
+/**
+ * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first
+ * one that writes. Raises `invalid-input` for a given key that is none; its methods raise `state` where the directory,
+ * the database or the key cannot be used, with nothing overwritten. `scripts` make the tables.
+ */
+export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): Store {
+  return new SqliteStore(options, scripts);
+}
+
+class SqliteStore implements Store {
+  readonly #options: StoreOptions;
+  readonly #opening: Opening;
+  readonly #keyring: Keyring;
+  readonly #locks: VaultLocks;
+  #database: Promise<StateDatabase | null> | null = null;
+
+  constructor(options: StoreOptions, scripts: readonly string[]) {
+    this.#options = options;
+    this.#opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
+    this.#keyring = new Keyring(options.keySource, options.directory, options.warn);
+    this.#locks = new VaultLocks(join(options.directory, "locks"), options.clock, async (slot) => await this.#takeEpoch(slot));
+  }
+
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
+    const database = await this.#ensure();
+    await database.read((db) => this.#keyring.check(db));
+    const lock = await this.#locks.take(uuid, waiting);
+    const { clock } = this.#options;
+    return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
+  }
+
+  async list(): Promise<VaultRecord[]> {
+    return await this.#query(listVaults);
+  }
+
+  async find(uuid: string): Promise<VaultRecord[]> {
+    return await this.#query((db) => findVaults(db, uuid));
+  }
+
+  async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
+    return await this.#query((db) => listExchanges(db, service, uuid, limit));
+  }
+
+  async reserveSlot(application: string, now: number, intervalMs: number): Promise<number> {
+    if (intervalMs === 0) return 0;
+    const database = await this.#ensure();
+    return await database.write((db) => reserveSlot(db, application, now, intervalMs), "unsynced");
+  }
+
+  /** A state that is not there knows nothing, and is not made by asking. */
+  async #query<T>(query: (db: DatabaseSync) => T[]): Promise<T[]> {
+    const database = await this.#open();
+    return database === null ? [] : await database.read(query);
+  }
+
+  async #ensure(): Promise<StateDatabase> {
+    const database = await this.#open();
+    if (database !== null) return database;
+    ensurePrivateDirectory(this.#options.directory);
+    createDatabase(this.#opening);
+    return (await this.#open()) ?? (await this.#ensure());
+  }
+
+  /** One connection for all calls; what could not be opened is tried again by the next one. */
+  async #open(): Promise<StateDatabase | null> {
+    this.#database ??= this.#connect().then(
+      (database) => {
+        if (database === null) this.#database = null;
+        return database;
+      },
+      (error: unknown) => {
+        this.#database = null;
+        throw error;
+      },
+    );
+    return await this.#database;
+  }
+
+  async #connect(): Promise<StateDatabase | null> {
+    if (!checkPrivateDirectory(this.#options.directory)) return null;
+    const { clock } = this.#options;
+    const { path } = this.#opening;
+    const connection = await patiently(clock, path, () => openDatabase(this.#opening));
+    if (connection === null) return null;
+    const database = new StateDatabase(connection, path, clock);
+    if (schemaVersion(connection) < this.#opening.migrations.length) await this.#migrate(database);
+    return database;
+  }
+
+  /** With every vault held: no process may be between ① and ④ while the tables change. */
+  async #migrate(database: StateDatabase): Promise<void> {
+    const waiting = { deadline: this.#options.clock.now() + 30_000, signal: new AbortController().signal };
+    await this.#locks.withAll(waiting, async () => await database.write((db) => migrate(db, this.#opening.migrations)));
+  }
+
+  /** Counts that a slot was taken, which ends the right of every earlier holder to write. Not synced. */
+  async #takeEpoch(slot: number): Promise<number> {
+    const database = await this.#ensure();
+    return await database.write((db) => {
+      checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+      prune(db, this.#options.clock.now());
+      const sql = "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
+      return one<{ epoch: number }>(db, sql, slot)?.epoch ?? 0;
+    }, "unsynced");
+  }
+}

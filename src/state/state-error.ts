@@ -1,0 +1,82 @@
+import { VaultError } from "../errors.ts";
+
+interface Cause {
+  cause: string;
+  hint: string;
+}
+
+const damaged: Cause = {
+  cause: "it is damaged, or not a database",
+  hint: "nothing was changed: keep the files as they are, and put a backup of the whole folder in their place",
+};
+const full: Cause = { cause: "the disk is full", hint: "nothing was changed: free some space there, then run it again" };
+const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or name another directory with --state" };
+const denied: Cause = {
+  cause: "permission denied",
+  hint: "give your user access to it (chown, chmod u+rwX), or name another directory with --state",
+};
+const inTheWay: Cause = {
+  cause: "a file is where a directory should be",
+  hint: "move that file away, or name another directory with --state",
+};
+
+/** By primary result code of SQLite. */
+const sqliteCauses: Readonly<Record<number, Cause>> = {
+  3: denied,
+  8: readOnly,
+  10: { cause: "reading or writing failed", hint: "check the disk (space, quota, file size limit), then run it again" },
+  11: damaged,
+  13: full,
+  14: { cause: "it cannot be opened", hint: "check that its folder exists, is yours, is writable and has space left, then run it again" },
+  23: denied,
+  26: damaged,
+};
+
+const systemCauses: Readonly<Record<string, Cause>> = {
+  EACCES: denied,
+  EPERM: denied,
+  EROFS: readOnly,
+  ENOSPC: full,
+  EDQUOT: full,
+  ENOTDIR: inTheWay,
+  EEXIST: inTheWay,
+};
+
+/** Whether SQLite gave way to another connection: worth another try. */
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === 5 || code === 6;
+}
+
+/**
+ * An error of the database or the file system as `state`, naming the path, the cause and the way out. Everything else
+ * is handed back as it is: it is a bug, or a VaultError already.
+ */
+export function asStateError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof VaultError) return error;
+  const sqlite = sqliteCode(error);
+  const system = "code" in error && "syscall" in error && typeof error.code === "string" ? error.code : undefined;
+  if (sqlite === undefined && system === undefined) return error;
+  const known = sqlite === undefined ? systemCauses[system ?? ""] : sqliteCauses[sqlite];
+  const { cause, hint } = known ?? { cause: "it failed", hint: "check the file and its folder, then run it again" };
+  const detail = sqlite === undefined ? (system ?? "") : error.message;
+  return new VaultError("state", `the state cannot be used: ${path}: ${cause} (${detail})`, { hint, cause: error });
+}
+
+/** Runs file system or database work on `path`; what it throws is told as `state`. */
+export function onState<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asStateError(path, error);
+  }
+}
+
+/** The system's code of an error of the file system, like ENOENT. */
+export const systemCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
+/** The primary result code of an error that SQLite raised. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
+  return error.errcode & 0xff;
+}

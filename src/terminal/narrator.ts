@@ -1,0 +1,98 @@
+import type { VaultError } from "../errors.ts";
+import type { ExchangeEvent } from "../exchange/events.ts";
+import type { Settled } from "../exchange/states.ts";
+import type { TalkStream } from "./streams.ts";
+
+export interface NarratorOptions {
+  stderr: TalkStream;
+  /** --quiet, --verbose. */
+  quiet: boolean;
+  verbose: boolean;
+  /** stdout and stderr are read by a program: what the JSON says already is not said again. */
+  json: boolean;
+}
+
+/** All that the program says on stderr besides errors: one formatter for each event. */
+export interface Narrator {
+  tell(event: ExchangeEvent): void;
+  /** Something the user must know, also without a terminal. */
+  warn(message: string): void;
+  /** The closing line of a success: on a terminal only. */
+  close(line: string): void;
+  /** For --verbose. */
+  detail(line: string): void;
+}
+
+export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
+  const write = (line: string): void => void stderr.write(`${line}\n`);
+  const talkative = stderr.isTTY && !quiet;
+  const narrator: Narrator = {
+    warn: (message) => write(`vault: warning: ${message}`),
+    close: (line) => {
+      if (talkative) write(line);
+    },
+    detail: (line) => {
+      if (verbose) write(line);
+    },
+    tell: (event) => {
+      switch (event.type) {
+        case "warning":
+          narrator.warn(event.message);
+          break;
+        case "settled":
+          if (!json || talkative) write(describeSettled(event.settled));
+          break;
+        case "retrying":
+          if (talkative || verbose) write(`${event.cause}: trying the ${event.step} call again in ${seconds(event.waitMs)}`);
+          break;
+        case "starting":
+          narrator.detail(
+            `start (${event.operation}) with generation ${event.generation}${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`,
+          );
+          break;
+        case "stored":
+          narrator.detail(`new credentials stored as generation ${event.generation}`);
+          break;
+        case "acknowledging":
+          narrator.detail(`acknowledging${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`);
+          break;
+        case "acknowledged":
+          narrator.detail(`acknowledged: generation ${event.generation} is current`);
+          break;
+      }
+    },
+  };
+  return narrator;
+}
+
+const outcomes: Record<Settled["outcome"], string> = {
+  acknowledged: "is acknowledged now",
+  applied: "is acknowledged now: the update took effect",
+  "not-applied": "was not acknowledged: the old credentials are the current ones",
+  "in-doubt": "is in doubt: both pairs are kept",
+};
+
+function describeSettled({ exchange, operation, outcome }: Settled): string {
+  const what =
+    operation === "update" && outcome === "not-applied" ? "was not acknowledged: the update did not take effect" : outcomes[outcome];
+  return `the ${operation} that an earlier run left (exchange ${exchange}) ${what}`;
+}
+
+const seconds = (milliseconds: number): string =>
+  milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
+
+/** An error as two or three lines for a person, or as the one line of the contract. Secrets are replaced by the stream. */
+export function errorLines(error: VaultError, json: boolean): string {
+  if (json) return JSON.stringify({ error: error.toJSON() });
+  const { hint, exchange, spent } = error.facts;
+  const lines = [`vault: ${error.message}`];
+  const pending = exchange === undefined ? "" : `exchange ${exchange.id} (${exchange.operation}) is ${exchange.state}`;
+  const counted =
+    spent === undefined
+      ? ""
+      : `counted towards a lock: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ${spent.failedAttempts} of ${spent.limits.failed} failed accesses`;
+  const facts = [pending, counted].filter((part) => part !== "").join("; ");
+  if (facts !== "") lines.push(`  ${facts}`);
+  if (hint !== undefined) lines.push(`  next: ${hint}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,61 @@
+/** Why work stops: the name of the signal, as the abort reason of `interrupted` and `killed`. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  readonly signal: string;
+
+  constructor(signal: string) {
+    super(`interrupted by ${signal}`);
+    this.signal = signal;
+  }
+}
+
+export interface Interrupts {
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: finish or hold what is under way, then leave. */
+  readonly interrupted: AbortSignal;
+  /** Aborted by a second one: leave now. The process dies of it a second later, whatever it is doing. */
+  readonly killed: AbortSignal;
+}
+
+/** One Ctrl-C may arrive twice, from the terminal and through the launcher. */
+export const sameSignalMs = 100;
+
+/** `listen` calls back for every signal; `now` is a clock in milliseconds that does not jump. */
+export function watchInterrupts(listen: (callback: (signal: string) => void) => void, now: () => number): Interrupts {
+  const first = new AbortController();
+  const second = new AbortController();
+  let firstAt = 0;
+  listen((signal) => {
+    if (!first.signal.aborted) {
+      firstAt = now();
+      first.abort(new Interruption(signal));
+    } else if (now() - firstAt > sameSignalMs) {
+      second.abort(new Interruption(signal));
+    }
+  });
+  return { interrupted: first.signal, killed: second.signal };
+}
+
+/** What the promise becomes, or a rejection with the signal's reason as soon as it is aborted. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+/** Resolves after a time, or rejects with the signal's reason as soon as it is aborted. */
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(milliseconds, longestTimer));
+  });
+  try {
+    await orAborted(elapsed, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,117 @@
+import type { GuardStatus } from "../commands/guard-run.ts";
+import type { VaultStatus } from "../commands/vault-status.ts";
+import type { Palette } from "./palette.ts";
+import { createPalette } from "./palette.ts";
+import type { Cell } from "./tables.ts";
+import { factsTable, listTable } from "./tables.ts";
+import { distance, when } from "./time.ts";
+import type { View } from "./vault-view.ts";
+
+/** One row a vault. */
+export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
+  if (vaults.length === 0) return "No vaults. vault get or vault import makes the first one known.\n";
+  const palette = await createPalette(view.facts.color);
+  const heading = ["Vault", "Label", "Gen", "State", "Starts", "Failed", "Reads left"];
+  const rows = vaults.map((vault) => [
+    vault.uuid,
+    vault.label ?? "",
+    vault.generation === null ? "–" : String(vault.generation),
+    stateCell(vault, view.now, palette),
+    counter(vault.unackedStarts, vault.limits.unacked, palette),
+    counter(vault.failedAttempts, vault.limits.failed, palette),
+    vault.usesRemaining === null ? "" : String(vault.usesRemaining),
+  ]);
+  return await listTable(heading, rows, { palette, columns: view.facts.columns });
+}
+
+/** Everything about one vault. */
+export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const options = { palette, columns: view.facts.columns };
+  const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
+  const rows: (readonly [string, Cell | undefined])[] = [
+    ["Vault", { text: vault.uuid, paint: palette.strong }],
+    ["Label", vault.label ?? undefined],
+    ["Service", vault.service],
+    ["Kind", vault.kind],
+    ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}`],
+    ["State", stateCell(vault, view.now, palette)],
+    ["Next", nextStep(vault, palette)],
+    ["Starts", counter(vault.unackedStarts, vault.limits.unacked, palette, "without acknowledgement")],
+    ["Failed", counter(vault.failedAttempts, vault.limits.failed, palette, "accesses in a row")],
+    ["Reads left", vault.usesRemaining === null ? undefined : String(vault.usesRemaining)],
+    ["Expires", date(vault.expiryDate)],
+    ["Locks itself", date(vault.autoLockDate)],
+    ["Created", date(vault.dateCreated)],
+    ["Last modified", date(vault.lastModified)],
+    ["Last error", vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${vault.lastError.message}`],
+  ];
+  const facts = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
+  return (await factsTable(facts, options)) + (await history(vault, view, palette));
+}
+
+/** The counters towards a lock, a row each vault. */
+export async function guardList(vaults: readonly GuardStatus[], view: View): Promise<string> {
+  if (vaults.length === 0) return "No vaults.\n";
+  const palette = await createPalette(view.facts.color);
+  const rows = vaults.map((vault) => [
+    vault.uuid,
+    counter(vault.unackedStarts, vault.limits.unacked, palette),
+    counter(vault.failedAttempts, vault.limits.failed, palette),
+    vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
+  ]);
+  return await listTable(["Vault", "Starts", "Failed", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+}
+
+/** "2 of 5": yellow from the first, red where the next could be the one that locks. */
+function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {
+  const text = `${count} of ${limit}${unit === undefined ? "" : ` ${unit}`}`;
+  return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
+}
+
+function stateCell(vault: VaultStatus, now: number, palette: Palette): Cell {
+  if (vault.locked) return { text: "locked", paint: palette.bad };
+  const { pending } = vault;
+  if (pending === null) {
+    const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? "imported" : "start unanswered") : vault.state;
+    return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
+  }
+  const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : tokenLeft(Date.parse(pending.tokenExpiry), now);
+  return { text: `${pending.state}${left}`, paint: palette.warn };
+}
+
+const tokenLeft = (expiry: number, now: number): string =>
+  expiry > now ? `, token expires ${distance(expiry, now)}` : `, token expired ${distance(expiry, now)}`;
+
+function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
+  if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
+  if (vault.pending !== null)
+    return { text: `vault ${vault.pending.state === "in-doubt" ? "get" : "ack"} ${vault.uuid}`, paint: palette.code };
+  return undefined;
+}
+
+async function history(vault: VaultStatus, view: View, palette: Palette): Promise<string> {
+  const { generations, exchanges } = vault;
+  if (generations === undefined || exchanges === undefined) return "";
+  const options = { palette, columns: view.facts.columns };
+  const pairs = generations.map((g) => [
+    String(g.generation),
+    g.standing,
+    g.proven ? "yes" : "no",
+    g.fingerprint.slice(0, 12),
+    when(g.createdAt, view.now),
+  ]);
+  const runs = exchanges.map((e) => [
+    e.id,
+    e.operation,
+    e.state,
+    e.generation === null ? "" : String(e.generation),
+    when(e.startedAt, view.now),
+  ]);
+  return [
+    "\n",
+    await listTable(["Gen", "Standing", "Proven", "Fingerprint", "Since"], pairs, options),
+    "\n",
+    await listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
+  ].join("");
+}

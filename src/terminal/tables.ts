@@ -1,0 +1,92 @@
+import type { Palette } from "./palette.ts";
+import { printable } from "./redactor.ts";
+import { widthOf, wrap } from "./width.ts";
+
+/** A text of any origin, with the colour it is to be shown in. */
+export type Cell = string | { text: string; paint: (text: string) => string };
+
+export interface TableOptions {
+  palette: Palette;
+  /** What the whole table fits into. */
+  columns: number;
+}
+
+const margin = 2;
+const gap = 2;
+const narrowest = 8;
+
+/**
+ * Labels and values, a line each, without borders; long values go on under themselves. Ends with a newline. Control
+ * characters in cells are made visible.
+ */
+export async function factsTable(facts: readonly (readonly [label: string, value: Cell])[], options: TableOptions): Promise<string> {
+  const labels = Math.max(0, ...facts.map(([label]) => widthOf(label)));
+  const values = Math.max(narrowest, options.columns - margin - labels - gap);
+  const rows = facts.map(([label, value]) => [{ text: label, paint: options.palette.dim }, value]);
+  return render(rows, [labels, values], options.palette, undefined);
+}
+
+/**
+ * A heading, a rule, a row each. Where they do not fit, the widest columns give way; the first one last: it names what the
+ * row is about, to be copied whole. Ends with a newline.
+ */
+export async function listTable(heading: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): Promise<string> {
+  const head = heading.map((text): Cell => ({ text, paint: options.palette.strong }));
+  const widths = heading.map((_, index) => Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))));
+  const available = options.columns - margin - gap * (widths.length - 1);
+  const [first = 0, ...others] = widths;
+  const shrunk = shrink(others, available - first);
+  return render(rows, shrink([first, ...shrunk], available), options.palette, head);
+}
+
+const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+
+const naturalWidth = (cell: Cell): number => Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
+
+/** Takes from the widest column, one at a time, until they fit or all are at the narrowest. */
+function shrink(widths: readonly number[], available: number): number[] {
+  const result = [...widths];
+  for (let excess = result.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess -= 1) {
+    const widest = result.indexOf(Math.max(...result));
+    const width = result[widest] ?? 0;
+    if (width <= narrowest) break;
+    result[widest] = width - 1;
+  }
+  return result;
+}
+
+async function render(
+  rows: readonly (readonly Cell[])[],
+  widths: readonly number[],
+  palette: Palette,
+  heading: readonly Cell[] | undefined,
+): Promise<string> {
+  const { default: Table } = await import("cli-table3");
+  const table = new Table({ chars: borders, style: { "padding-left": 0, "padding-right": gap, head: [], border: [] } });
+  const rule = widths.map((width) => palette.dim("─".repeat(width)));
+  if (heading !== undefined) table.push(lay(heading, widths), rule);
+  for (const row of rows) table.push(lay(row, widths));
+  const lines = table.toString().split("\n");
+  return lines.map((line) => `${" ".repeat(margin)}${trimEnd(line)}\n`).join("");
+}
+
+/** No lines at all: columns are set apart by space, and a heading by a rule of our own. */
+const borders = Object.fromEntries(
+  ["top", "bottom", "left", "right", "mid", "middle"].flatMap((side) => [
+    [side, ""],
+    ...["mid", "left", "right"].map((part) => [`${side}-${part}`, ""]),
+  ]),
+);
+
+/** Wrapped before it is painted: each line opens and closes its colour. */
+function lay(row: readonly Cell[], widths: readonly number[]): string[] {
+  return row.map((cell, index) => {
+    const lines = wrap(printable(textOf(cell)), widths[index] ?? narrowest);
+    return lines.map((line) => (typeof cell === "string" ? line : cell.paint(line))).join("\n");
+  });
+}
+
+/** Spaces that only fill the last column. */
+function trimEnd(line: string): string {
+  return line.replace(/ +$/, "");
+}

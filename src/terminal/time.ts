@@ -1,0 +1,43 @@
+/** Units for a distance: the largest one of which there are at least `from`. Rounded down: nobody is told more time than there is. */
+const units = [
+  { name: "year", seconds: 365 * 86_400, from: 2 },
+  { name: "month", seconds: 30 * 86_400, from: 2 },
+  { name: "day", seconds: 86_400, from: 2 },
+  { name: "hour", seconds: 3600, from: 2 },
+  { name: "minute", seconds: 60, from: 2 },
+  { name: "second", seconds: 1, from: 1 },
+] as const;
+
+/** `in 3 days`, `2 hours ago`, `now`. */
+export function distance(at: number, now: number): string {
+  const seconds = Math.floor(Math.abs(at - now) / 1000);
+  const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
+  if (unit === undefined) return "now";
+  const count = Math.floor(seconds / unit.seconds);
+  const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
+  return at > now ? `in ${words}` : `${words} ago`;
+}
+
+/** `2026-11-24 14:02`, in a time zone (by default the machine's). */
+export function localTime(at: number, timeZone?: string): string {
+  const format = new Intl.DateTimeFormat("en-CA-u-hc-h23", {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone,
+  });
+  const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}`;
+}
+
+/**
+ * `2026-11-24 14:02 (in 3 days)`, of milliseconds since the epoch or an ISO 8601 text. A text that is no date is returned as
+ * it is: it comes from the service.
+ */
+export function when(at: number | string, now: number, timeZone?: string): string {
+  const time = typeof at === "string" ? Date.parse(at) : at;
+  if (Number.isNaN(new Date(time).getTime())) return String(at);
+  return `${localTime(time, timeZone)} (${distance(time, now)})`;
+}

@@ -1,0 +1,63 @@
+/** Two columns wide on a terminal: East Asian scripts and full-width forms, and what is shown as an emoji. */
+const wide =
+  /^(?:\p{Emoji_Presentation}|.\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|[\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
+
+/** Takes no column of its own. */
+const zero = /^[\p{Mark}\p{Cf}]+$/u;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** What a person takes for one character, with the columns it covers. */
+function* characters(text: string): Generator<{ character: string; columns: number }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  for (const { segment } of segmenter.segment(text)) {
+    yield { character: segment, columns: zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1 };
+  }
+}
+
+const ascii = /^[\x20-\x7E]*$/;
+
+/** The number of columns that a text without colour sequences covers. */
+export function widthOf(text: string): number {
+  if (ascii.test(text)) return text.length;
+  let width = 0;
+  for (const { columns } of characters(text)) width += columns;
+  return width;
+}
+
+/** The text in lines of at most `width` columns, broken at spaces where there are any, else anywhere. */
+export function wrap(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => wrapLine(line.replaceAll("\t", "  "), Math.max(2, width)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(/(?<= )/)) {
+    if (widthOf((current + word).trimEnd()) <= width) {
+      current += word;
+      continue;
+    }
+    if (current !== "") lines.push(current.trimEnd());
+    const pieces = breakWord(word.trimEnd(), width);
+    lines.push(...pieces.slice(0, -1));
+    current = (pieces.at(-1) ?? "") + (word.endsWith(" ") ? " " : "");
+  }
+  lines.push(current.trimEnd());
+  return lines;
+}
+
+/** Behind a slash or a dash where there is one. */
+function breakWord(word: string, width: number): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  for (const { character } of characters(word)) {
+    if (widthOf(piece + character) > width) {
+      const whole = /^.*[/-]/u.exec(piece)?.[0] ?? piece;
+      pieces.push(whole);
+      piece = piece.slice(whole.length);
+    }
+    piece += character;
+  }
+  return [...pieces, piece];
+}

@@ -1,0 +1,104 @@
+import fs from "node:fs";
+import type { Socket } from "node:net";
+import { pause } from "./signals.ts";
+
+/**
+ * Writes all bytes, or rejects with the system's error (`code` kept: EPIPE, ENOSPC, EIO …). Short writes and full pipes are
+ * waited for. Aborting matters only while a reader makes us wait: it rejects with the signal's reason; some of the bytes may
+ * have been taken by then. One call at a time.
+ */
+export type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void>;
+
+/**
+ * How to write to a descriptor of this process, by what it is. With `sync`, a write to a regular file resolves only after an
+ * fsync. A write that blocks must never sit in the thread pool: leaving the process joins the pool's threads, so a reader
+ * that has stopped would keep it from ending, whatever the signal.
+ */
+export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
+  const stat = fs.fstatSync(fd);
+  if (stat.isFile() && options.sync) return (bytes) => writeToFile(fd, bytes);
+  if (stat.isFIFO() || stat.isCharacterDevice()) {
+    const own = reopenNonBlocking(fd);
+    if (own !== null) return (bytes, signal) => writeWhenReady(own, bytes, signal);
+  }
+  if (stat.isFIFO() || stat.isSocket()) return socketWriter(fd);
+  return (bytes, signal) => writeWhenReady(fd, bytes, signal);
+}
+
+/**
+ * A description of our own for the same pipe or terminal, so that O_NONBLOCK does not change it for the processes that share
+ * it. Null where that cannot be had: no /proc, a pipe that belongs to another user, no reader.
+ */
+function reopenNonBlocking(fd: number): number | null {
+  try {
+    return fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY);
+  } catch {
+    return null;
+  }
+}
+
+/** Waits on a timer, 1 to 32 ms: the runtime tells no event for a terminal that can be written to again. */
+async function writeWhenReady(fd: number, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+  let wait = 1;
+  for (let offset = 0; offset < bytes.length;) {
+    const written = writeSome(fd, bytes, offset);
+    offset += written;
+    if (written === 0) await pause(wait, signal);
+    wait = written === 0 ? Math.min(wait * 2, 32) : 1;
+  }
+}
+
+/** The number of bytes taken, 0 where it would block. */
+function writeSome(fd: number, bytes: Uint8Array, offset: number): number {
+  try {
+    return fs.writeSync(fd, bytes, offset);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0;
+    throw error;
+  }
+}
+
+/** Sockets, and pipes that could not be reopened. The runtime restores the descriptor's flags when the process leaves. */
+function socketWriter(fd: number): WriteAll {
+  let socket: Socket | undefined;
+  return async (bytes, signal) => {
+    if (socket === undefined) {
+      const { Socket } = await import("node:net");
+      socket = new Socket({ fd, readable: false, writable: true });
+      // Each write has its own answer; without a listener the event would end the process.
+      socket.on("error", () => {});
+    }
+    await writeToSocket(socket, bytes, signal);
+  };
+}
+
+function writeToSocket(socket: Socket, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal?.reason as Error);
+    const mustWait = !socket.write(bytes, (error) => {
+      signal?.removeEventListener("abort", onAbort);
+      if (error) reject(error);
+      else resolve();
+    });
+    if (!mustWait || signal === undefined) return;
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** In the thread pool, so that a slow disk does not keep signals from being noticed. */
+async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length;) {
+    offset += await new Promise<number>((resolve, reject) => {
+      fs.write(fd, bytes, offset, bytes.length - offset, null, (error, written) => (error ? reject(error) : resolve(written)));
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    fs.fsync(fd, (error) => (error && !knowsNoSync(error) ? reject(error) : resolve()));
+  });
+}
+
+/** Some file systems know no fsync: there is nothing to wait for then. */
+function knowsNoSync(error: NodeJS.ErrnoException): boolean {
+  return error.code === "EINVAL" || error.code === "ENOTSUP" || error.code === "ENOSYS";
+}

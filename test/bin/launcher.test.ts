@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startInPty } from "../support/pty.ts";
+import type { RunOptions } from "../support/run-vault.ts";
+import { cleanEnv, runVault, startVault } from "../support/run-vault.ts";
+import { stubProgram } from "../support/stub-program.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const bin = stubProgram({ pinned: true });
+const alone = stubProgram({ pinned: false });
+const pretence = join(import.meta.dirname, "fixtures", "old-node.cjs");
+
+/** The launcher on a runtime that calls itself so; the one it continues on is what it is. */
+function pretend(version: string, script = bin): Pick<RunOptions, "bin" | "env"> {
+  const wrapper = join(tempDir("pretend"), "start.cjs");
+  writeFileSync(wrapper, `require(${JSON.stringify(pretence)}); require(${JSON.stringify(script)});\n`);
+  return { bin: wrapper, env: { PRETEND_NODE: version } };
+}
+
+const old = pretend("20.20.2");
+
+async function isGone(pid: number): Promise<boolean> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return false;
+}
+
+describe("an old Node, with the pinned runtime beside the program", () => {
+  test("continues on that silently: arguments, input, environment and exit code are those of one process", async () => {
+    const result = await runVault(["facts", "a b", "--", "ü"], { ...old, env: { ...old.env, OWN: "1" }, input: "typed" });
+    expect(result).toMatchObject({ code: 7, stderr: "" });
+    const pinned = JSON.parse(readFileSync(join(bin, "../../node_modules/node/package.json"), "utf8")) as { version: string };
+    const facts = { args: ["a b", "--", "ü"], input: "typed", own: "1", marker: false, node: `v${pinned.version}` };
+    expect(JSON.parse(result.stdout)).toEqual(facts);
+  });
+
+  test("hands on the descriptors that its arguments name", async () => {
+    const file = join(tempDir("fd"), "secret");
+    writeFileSync(file, "from a descriptor");
+    const line = `exec "$NODE" "$BIN" descriptor /dev/fd/3 3< ${file}`;
+    const env = { ...cleanEnv({ env: old.env ?? {} }), NODE: process.execPath, BIN: old.bin };
+    const child = spawn("sh", ["-c", line], { env, stdio: ["ignore", "pipe", "inherit"] });
+    expect(await child.stdout.toArray()).toEqual([Buffer.from("from a descriptor")]);
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("forwards %s, once", async (signal) => {
+    const vault = startVault(["wait"], old);
+    await vault.waitFor(/pid/);
+    vault.kill(signal);
+    const { code, stdout } = await vault.exit;
+    expect(code).toBe(130);
+    expect(stdout).toContain(JSON.stringify({ reason: signal, killed: false }));
+  });
+
+  test("takes a terminal's Ctrl-C, which reaches both processes, for one", async () => {
+    const pty = startInPty([process.execPath, old.bin ?? "", "wait"], { env: old.env ?? {} });
+    await pty.waitFor(/pid/);
+    pty.type("\u0003");
+    const { code, text } = await pty.exit;
+    expect(text).toContain('{"reason":"SIGINT","killed":false}');
+    expect(code).toBe(130);
+  });
+
+  test("dies by the signal that the program died of", async () => {
+    expect(await runVault(["dies"], old)).toMatchObject({ code: null, signal: "SIGKILL" });
+  });
+
+  test("takes the program with it when it is killed outright", async () => {
+    const vault = startVault(["stubborn"], old);
+    const [, pid] = await vault.waitFor(/"pid":(\d+)/);
+    expect(Number(pid)).not.toBe(vault.pid);
+    vault.kill("SIGKILL");
+    expect(await isGone(Number(pid))).toBe(true);
+  });
+});
+
+describe("without a runtime that will do", () => {
+  test.each([
+    ["20.20.2", "22.19"],
+    ["22.18.9", "22.19"],
+    ["23.11.0", "24.15"],
+    ["24.14.1", "24.15"],
+  ])("says in one line what it needs (%s)", async (version, needed) => {
+    const message = `vault needs Node ${needed} or newer (this is ${version}): install it, or run npm ci beside this program to get the pinned one\n`;
+    expect(await runVault(["facts"], pretend(version, alone))).toEqual({ code: 1, signal: null, stdout: "", stderr: message });
+  });
+
+  test.each(["22.19.0", "22.99.1", "24.15.0", "25.0.0", "26.1.0"])("%s will do", async (version) => {
+    expect(await runVault(["facts"], { ...pretend(version, alone), input: "" })).toMatchObject({ code: 7, stderr: "" });
+  });
+
+  test("the range is the one that package.json declares", () => {
+    const path = join(import.meta.dirname, "..", "..", "package.json");
+    expect((JSON.parse(readFileSync(path, "utf8")) as { engines: unknown }).engines).toEqual({ node: "^22.19.0 || >=24.15.0" });
+  });
+});

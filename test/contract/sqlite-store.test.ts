@@ -1,0 +1,4 @@
+import { temporaryState } from "../state/temporary-state.ts";
+import { describeStore } from "./store-contract.ts";
+
+describeStore("SQLite", () => temporaryState());

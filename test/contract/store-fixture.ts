@@ -1,0 +1,106 @@
+import type { Clock, Credentials, Intent, Started, Store, VaultRecord, VaultSession, Waiting } from "../../src/exchange/ports.ts";
+
+/** A clock that stands still until somebody sleeps. */
+export class TestClock implements Clock {
+  at: number;
+  slept: number[] = [];
+  /** Called in every sleep: what happens elsewhere in the meantime. */
+  meanwhile: () => void = () => undefined;
+
+  constructor(at: string) {
+    this.at = Date.parse(at);
+  }
+
+  now(): number {
+    return this.at;
+  }
+
+  async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    this.slept.push(milliseconds);
+    this.meanwhile();
+    signal?.throwIfAborted();
+    this.at += milliseconds;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** One state, empty at first. */
+export interface StoreFixture {
+  store: Store;
+  clock: TestClock;
+  /** The same state as another process has it. */
+  another(): Store;
+  dispose(): void;
+}
+
+export const service = "https://vault.example/vaultsvc/v1-2";
+export const elsewhere = "https://moved.example/vaultsvc/v1-2";
+export const uuid = "AAAAAAAA-bbbb-4ccc-8ddd-000000000001";
+export const lower = uuid.toLowerCase();
+
+export const pair = (name: string): Credentials => ({ encryptedData: `data-of-${name}`, payload: `payload-of-${name}` });
+export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+export const problem = { code: "network", message: "no answer" };
+
+export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({
+  deadline: clock.now() + milliseconds,
+  signal: new AbortController().signal,
+});
+
+export const held = async (fixture: StoreFixture, id = uuid, at = service): Promise<VaultSession> =>
+  await fixture.store.lock(at, id, patient(fixture.clock));
+
+export const known = async (session: VaultSession): Promise<VaultRecord> => {
+  const record = await session.read();
+  if (record === null) throw new Error("the vault is not known");
+  return record;
+};
+
+export const intent = (exchangeId: string, generation: number, more: Partial<Intent> = {}): Intent => ({
+  exchangeId,
+  operation: "get",
+  kind: "credit-card/offline",
+  externalRef: `ref-${exchangeId}`,
+  generation,
+  countsAsFailed: false,
+  ...more,
+});
+
+export const started = (name: string, more: Partial<Started> = {}): Started => ({
+  pair: pair(name),
+  token: `token-of-${name}`,
+  tokenExpiry: "2026-11-21T10:05:00Z",
+  usesRemaining: null,
+  limited: false,
+  expiryDate: null,
+  autoLockDate: null,
+  dateCreated: null,
+  lastModified: null,
+  combination: `combination-of-${name}`,
+  ...more,
+});
+
+/** A session of a vault with one imported pair, generation 1. */
+export async function imported(fixture: StoreFixture, name = "first"): Promise<VaultSession> {
+  const session = await held(fixture);
+  await session.record({ credentials: pair(name), kind: "credit-card/offline" });
+  return session;
+}
+
+/** Starts an exchange: it is at ②. Returns the new generation. */
+export async function startExchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
+  await session.intend(intent(exchangeId, base));
+  return await session.start(exchangeId, started(name));
+}
+
+/** A whole exchange. Returns the new generation. */
+export async function exchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
+  const generation = await startExchange(session, exchangeId, base, name);
+  await session.ending(exchangeId, true);
+  await session.acknowledge(exchangeId);
+  return generation;
+}
+
+/** Generation numbers with their standing, newest first, like "2 current". */
+export const standings = async (session: VaultSession): Promise<string[]> =>
+  (await known(session)).generations.map((g) => `${g.generation} ${g.standing}`);

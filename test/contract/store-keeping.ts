@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AdoptedExchange, VaultSession } from "../../src/exchange/ports.ts";
+import type { StoreFixture } from "./store-fixture.ts";
+import {
+  device,
+  elsewhere,
+  exchange,
+  held,
+  imported,
+  intent,
+  known,
+  lower,
+  pair,
+  problem,
+  service,
+  standings,
+  startExchange,
+  uuid,
+} from "./store-fixture.ts";
+
+const document: AdoptedExchange = {
+  exchangeId: "far1",
+  kind: "credit-card/online",
+  operation: "get",
+  old: { ...pair("old"), hashedPin: "cGlu" },
+  new: pair("new"),
+  token: "token-of-new",
+  tokenExpiry: "2026-11-21T10:05:00Z",
+  device,
+};
+
+/** What is kept of a vault beside its exchanges: import, adopt, forget, reset, rebind, lists. */
+export function describeKeeping(name: string, make: () => StoreFixture): void {
+  describe(`${name}: keeping vaults`, () => {
+    let fixture: StoreFixture;
+    let session: VaultSession;
+
+    beforeEach(async () => {
+      fixture = make();
+      session = await held(fixture);
+    });
+    afterEach(async () => {
+      await session.release();
+      fixture.dispose();
+    });
+
+    it("knows nothing of a vault that was only held", async () => {
+      expect(await session.read()).toBeNull();
+      expect(await session.wasRefused("combination")).toBe(false);
+      expect(await fixture.store.list()).toEqual([]);
+      expect(await fixture.store.find(uuid)).toEqual([]);
+      expect(await fixture.store.exchanges(service, uuid, 5)).toEqual([]);
+      await expect(session.resetCounters()).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(session.forget()).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(session.setLabel("Ada")).rejects.toMatchObject({ code: "no-credentials" });
+    });
+
+    it("makes a vault known by its first pair", async () => {
+      expect(await session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" })).toBe(1);
+      const record = await known(session);
+      expect(record).toMatchObject({ service, uuid: lower, kind: "generic/offline", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
+      expect(record.generations).toMatchObject([
+        { generation: 1, standing: "imported", proven: false, device: null, createdAt: "2026-11-21T10:00:00.000Z" },
+      ]);
+      expect(await fixture.another().find(uuid)).toEqual([record]);
+      await session.setLabel("Grace");
+      expect((await known(session)).label).toBe("Grace");
+    });
+
+    it("lists vaults by service and uuid, and exchanges newest first", async () => {
+      for (const [at, id] of [
+        [service, uuid.replace(/1$/, "3")],
+        [elsewhere, uuid.replace(/1$/, "4")],
+        [service, uuid.replace(/1$/, "2")],
+      ] as const) {
+        const other = await held(fixture, id, at);
+        await other.record({ credentials: pair("first"), kind: "generic/offline" });
+        await other.release();
+      }
+      expect((await fixture.store.list()).map((v) => `${v.service.slice(8, 13)} ${v.uuid.slice(-1)}`)).toEqual([
+        "moved 4",
+        "vault 2",
+        "vault 3",
+      ]);
+      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      for (const id of ["x1", "x2", "x3"]) await session.intend(intent(id, 1));
+      expect((await fixture.store.exchanges(service, uuid, 2)).map((e) => e.id)).toEqual(["x3", "x2"]);
+    });
+
+    it("forget removes pairs and exchanges; counters, refusals, fingerprints and numbers outlive it", async () => {
+      await session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
+      await exchange(session, "x1", 1, "second");
+      await session.intend(intent("x2", 2));
+      await session.reject("x2", "combination", problem);
+      await session.forget();
+      expect(await known(session)).toMatchObject({
+        label: null,
+        generations: [],
+        open: null,
+        last: null,
+        lastError: null,
+        unackedStarts: 1,
+        failedAttempts: 1,
+      });
+      expect(await fixture.store.find(uuid)).toEqual([]);
+      expect((await fixture.store.list()).map((v) => v.uuid)).toEqual([lower]);
+      expect(await session.wasRefused("combination")).toBe(true);
+      expect(await session.isSuperseded(pair("first"))).toBe(true);
+      expect(await session.isSuperseded(pair("second"))).toBe(false);
+      await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
+      expect(await session.record({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
+      expect(await known(session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
+      expect((await fixture.store.find(uuid)).length).toBe(1);
+      await session.resetCounters();
+      await session.forget();
+      expect(await fixture.store.list()).toEqual([]);
+    });
+
+    it("a reset zeroes both counters and forgets what was refused", async () => {
+      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await session.intend(intent("x1", 1));
+      await session.reject("x1", "combination", problem);
+      await session.resetCounters();
+      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+      expect(await session.wasRefused("combination")).toBe(false);
+    });
+
+    it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {
+      await session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device, label: "Ada" });
+      await exchange(session, "x1", 1, "second");
+      await session.intend(intent("x2", 2));
+      await session.reject("x2", "combination", problem);
+      await startExchange(session, "x3", 2, "third");
+      const before = await known(session);
+      await session.release();
+      session = await held(fixture, uuid, elsewhere);
+      await session.rebindFrom(service);
+      expect(await known(session)).toEqual({ ...before, service: elsewhere });
+      expect(await session.credentials(1)).toEqual({ ...pair("first"), hashedPin: "cGlu" });
+      expect(await session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "cGlu" });
+      expect(await session.token("x3")).toBe("token-of-third");
+      expect(await session.isSuperseded(pair("first"))).toBe(true);
+      expect(await session.wasRefused("combination")).toBe(true);
+      expect((await fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere]);
+    });
+
+    it("rebind adds up with what a forgotten vault left there, and replaces no credentials", async () => {
+      const there = await held(fixture, uuid.replace(/1$/, "9"), elsewhere);
+      await there.release();
+      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await session.release();
+      session = await held(fixture, uuid, elsewhere);
+      await expect(session.rebindFrom("https://unknown.example")).rejects.toMatchObject({ code: "no-credentials" });
+      await session.record({ credentials: pair("a"), kind: "generic/offline" });
+      await expect(session.rebindFrom(service)).rejects.toMatchObject({ code: "no-credentials" });
+      await exchange(session, "y1", 1, "b");
+      await session.intend(intent("y2", 2));
+      await session.reject("y2", "combination", problem);
+      await session.forget();
+      await session.rebindFrom(service);
+      expect(await known(session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1, generations: [{ generation: 1 }] });
+      expect(await session.isSuperseded(pair("a"))).toBe(true);
+      expect(await session.wasRefused("combination")).toBe(true);
+      expect(await session.record({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
+    });
+
+    it("adopts an exchange of another machine as one whose end call may have arrived", async () => {
+      expect(await session.adopt(document)).toBe("far1");
+      expect(await standings(session)).toEqual(["2 offered", "1 current"]);
+      expect(await known(session)).toMatchObject({ kind: "credit-card/online", unackedStarts: 1, failedAttempts: 0 });
+      expect((await known(session)).open).toMatchObject({
+        id: "far1",
+        state: "ending",
+        baseGeneration: 1,
+        newGeneration: 2,
+        endsUnanswered: 1,
+        tokenExpiry: document.tokenExpiry,
+      });
+      expect((await known(session)).generations.map((g) => [g.proven, g.device])).toEqual([
+        [false, device],
+        [false, device],
+      ]);
+      expect(await session.credentials(2)).toEqual({ ...pair("new"), hashedPin: "cGlu" });
+      expect(await session.token("far1")).toBe("token-of-new");
+      const before = await known(session);
+      expect(await session.adopt(document)).toBe("far1");
+      expect(await known(session)).toEqual(before);
+      await session.acknowledge("far1");
+      expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
+      expect(await session.adopt(document)).toBe("far1");
+      expect(await known(session)).toMatchObject({ open: null, unackedStarts: 0 });
+    });
+
+    it("adopts over what is recorded already, and lets the rival of a proven pair live", async () => {
+      await session.record({ credentials: pair("mine"), kind: "credit-card/online" });
+      await exchange(session, "x1", 1, "current");
+      await session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await session.adopt(document);
+      expect(await standings(session)).toEqual(["4 offered", "3 current", "2 imported", "1 superseded"]);
+      await session.expire("far1", problem);
+      expect(await standings(session)).toEqual(["4 void", "3 current", "2 imported", "1 superseded"]);
+    });
+
+    it("adopts nothing beside an open exchange, and no pair that was superseded", async () => {
+      await session.release();
+      session = await imported(fixture, "old");
+      await startExchange(session, "x1", 1, "second");
+      await expect(session.adopt(document)).rejects.toMatchObject({ code: "pending" });
+      await session.ending("x1", true);
+      await session.acknowledge("x1");
+      await expect(session.adopt(document)).rejects.toMatchObject({ code: "no-credentials" });
+      expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { VaultSession } from "../../src/exchange/ports.ts";
+import type { StoreFixture } from "./store-fixture.ts";
+import { elsewhere, held, intent, known, pair, patient, service, uuid } from "./store-fixture.ts";
+
+const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3, "0")}`;
+
+/** One holder at a time, and one queue for the rate limit. */
+export function describeLocks(name: string, make: () => StoreFixture): void {
+  describe(`${name}: holding a vault`, () => {
+    let fixture: StoreFixture;
+    let session: VaultSession;
+
+    beforeEach(async () => {
+      fixture = make();
+      session = await held(fixture);
+    });
+    afterEach(async () => {
+      await session.release();
+      fixture.dispose();
+    });
+
+    it.each(["the same process", "another process"])("excludes %s, whatever the service and the letter case", async (who) => {
+      const store = who === "another process" ? fixture.another() : fixture.store;
+      for (const [at, id] of [
+        [service, uuid],
+        [elsewhere, uuid.toLowerCase()],
+      ] as const) {
+        await expect(store.lock(at, id, patient(fixture.clock, 500))).rejects.toMatchObject({
+          code: "busy",
+          facts: { vault: uuid.toLowerCase() },
+        });
+      }
+    });
+
+    it("waits with growing, bounded pauses until the deadline, and not beyond it", async () => {
+      const { clock } = fixture;
+      const deadline = clock.now() + 2000;
+      await expect(fixture.another().lock(service, uuid, patient(clock, 2000))).rejects.toMatchObject({ code: "busy" });
+      expect(clock.now()).toBe(deadline);
+      expect(Math.max(...clock.slept)).toBeLessThanOrEqual(100);
+      expect(clock.slept[0]).toBeLessThanOrEqual(10);
+      expect(clock.slept.length).toBeGreaterThan(15);
+    });
+
+    it("tries once even if the deadline has passed", async () => {
+      await session.release();
+      session = await fixture.another().lock(service, uuid, patient(fixture.clock, -1));
+      expect(fixture.clock.slept).toEqual([]);
+    });
+
+    it("goes on as soon as the holder lets go, with what it did", async () => {
+      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      let sleeps = 0;
+      fixture.clock.meanwhile = () => {
+        sleeps += 1;
+        if (sleeps === 3) void session.release();
+      };
+      const next = await fixture.another().lock(service, uuid, patient(fixture.clock, 10_000));
+      expect(sleeps).toBe(3);
+      expect((await known(next)).generations.length).toBe(1);
+      await next.release();
+    });
+
+    it("stops waiting when interrupted", async () => {
+      const controller = new AbortController();
+      const waiting = { deadline: fixture.clock.now() + 10_000, signal: controller.signal };
+      fixture.clock.meanwhile = () => controller.abort();
+      await expect(fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+      await session.release();
+      await expect(fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+    });
+
+    it("holds many vaults in one process at once, each of them against others", async () => {
+      const sessions = await Promise.all(Array.from({ length: 200 }, async (_, n) => await held(fixture, other(n + 10))));
+      const rival = fixture.another();
+      await expect(rival.lock(service, other(77), patient(fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
+      await Promise.all(sessions.map(async (s) => await s.record({ credentials: pair("first"), kind: "generic/offline" })));
+      await Promise.all(sessions.map(async (s) => await s.intend(intent("x1", 1))));
+      expect((await fixture.store.list()).length).toBe(200);
+      await Promise.all(sessions.map(async (s) => await s.release()));
+      await (await rival.lock(service, other(77), patient(fixture.clock, 0))).release();
+    });
+
+    it("letting go twice lets go once, and nothing is written after it", async () => {
+      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await session.release();
+      const next = await held(fixture);
+      await session.release();
+      await expect(fixture.store.lock(service, uuid, patient(fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
+      await expect(session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
+      await next.release();
+    });
+  });
+
+  describe(`${name}: the rate limit`, () => {
+    let fixture: StoreFixture;
+    beforeEach(() => {
+      fixture = make();
+    });
+    afterEach(() => fixture.dispose());
+
+    it("gives out one slot an interval, over all processes, and none before its time", async () => {
+      const another = fixture.another();
+      const now = fixture.clock.now();
+      expect(await fixture.store.reserveSlot("app", now, 40)).toBe(0);
+      expect(await another.reserveSlot("app", now, 40)).toBe(40);
+      expect(await fixture.store.reserveSlot("app", now + 10, 40)).toBe(70);
+      expect(await another.reserveSlot("app", now + 1000, 40)).toBe(0);
+      expect(await another.reserveSlot("app", now + 1010, 40)).toBe(30);
+    });
+
+    it("has a queue for each application, and none without a limit", async () => {
+      const now = fixture.clock.now();
+      expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(0);
+      expect(await fixture.store.reserveSlot("other", now, 1000)).toBe(0);
+      expect(await fixture.store.reserveSlot("app", now, 0)).toBe(0);
+      expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(1000);
+    });
+
+    it("lets a queue grow as long as it must, and starts anew when the clock was set back", async () => {
+      const now = fixture.clock.now();
+      for (let n = 0; n < 100; n += 1) expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(n * 1000);
+      expect(await fixture.store.reserveSlot("app", now - 61_000, 1000)).toBe(0);
+    });
+  });
+}

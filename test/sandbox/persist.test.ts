@@ -1,0 +1,166 @@
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, test } from "vitest";
+import { connectControl } from "../../src/sandbox/control-client.ts";
+import type { ReadyFile } from "../../src/sandbox/ready.ts";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
+import { Bench, temporaryFolder, wrongPair } from "./support.ts";
+
+const node = path.resolve(import.meta.dirname, "../../node_modules/.bin/node");
+const child = path.resolve(import.meta.dirname, "sandbox-process.ts");
+
+describe("a data folder", () => {
+  test("keeps vaults, pending exchanges, counters, audit and application", () => {
+    const dataFolder = path.join(temporaryFolder(), "data");
+    const first = new Bench({ dataFolder, seed: demoSeed });
+    const vault = first.offline();
+    const { transactionToken, vault: given } = first.start(vault, "update").body;
+    first.startWith(vault, wrongPair);
+    const before = first.sandbox.inspect(vault.uuid);
+    const audit = [...first.sandbox.audit()];
+    first.open.close();
+
+    const second = new Bench({ dataFolder, seed: [] });
+    expect(second.sandbox.application).toEqual(first.sandbox.application);
+    expect(second.sandbox.inspect(vault.uuid)).toEqual(before);
+    expect(second.sandbox.audit()).toEqual(audit);
+    expect(second.sandbox.vaults()).toHaveLength(5);
+    expect(second.end(vault, transactionToken.token, "update").status).toBe(200);
+    expect(second.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
+    second.open.close();
+
+    const third = new Bench({ dataFolder });
+    expect(third.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
+    expect(third.offline().uuid).not.toBe(vault.uuid);
+    third.sandbox.reset();
+    expect(third.sandbox.vaults()).toHaveLength(4);
+    third.open.close();
+  });
+
+  test("is private, and holds one file that is written only when something changed", () => {
+    const dataFolder = path.join(temporaryFolder(), "data");
+    const bench = new Bench({ dataFolder });
+    const vault = bench.offline();
+    const file = path.join(dataFolder, "sandbox.json");
+    expect(fs.statSync(dataFolder).mode & 0o777).toBe(0o700);
+    for (const name of fs.readdirSync(dataFolder)) expect(fs.statSync(path.join(dataFolder, name)).mode & 0o777).toBe(0o600);
+    const { ino } = fs.statSync(file);
+    bench.start({ ...vault, uuid: "0".repeat(36) });
+    expect(fs.statSync(file).ino).toBe(ino);
+    bench.start(vault);
+    expect(fs.readFileSync(file, "utf8")).toContain(bench.sandbox.inspect(vault.uuid).pending?.token);
+    bench.open.close();
+  });
+
+  test("lets a seeded sandbox go on behind what it has handed out", () => {
+    const dataFolder = temporaryFolder();
+    const uuids = [0, 1].map(() => {
+      const bench = new Bench({ dataFolder, randomSeed: "one" });
+      const { uuid } = bench.offline();
+      bench.open.close();
+      return uuid;
+    });
+    expect(uuids[0]).not.toBe(uuids[1]);
+  });
+
+  test("is used by one sandbox at a time", () => {
+    const dataFolder = temporaryFolder();
+    const bench = new Bench({ dataFolder });
+    expect(() => new Bench({ dataFolder })).toThrow(expect.objectContaining({ code: "busy" }));
+    bench.open.close();
+    new Bench({ dataFolder }).open.close();
+  });
+
+  test("that is damaged, newer or unusable is refused and left as it is", () => {
+    const dataFolder = temporaryFolder();
+    const bench = new Bench({ dataFolder });
+    bench.offline();
+    bench.open.close();
+    const file = path.join(dataFolder, "sandbox.json");
+    const good = fs.readFileSync(file, "utf8");
+    const damaged = [
+      good.slice(0, -10),
+      good.replace("4012888888881881", "4012888888881882"),
+      "",
+      good.replace('"version":1', '"version":2'),
+    ];
+    for (const text of damaged) {
+      fs.writeFileSync(file, text);
+      expect(() => new Bench({ dataFolder })).toThrow(expect.objectContaining({ code: "state" }));
+      expect(fs.readFileSync(file, "utf8")).toBe(text);
+    }
+    fs.writeFileSync(file, good);
+    new Bench({ dataFolder }).open.close();
+    expect(() => new Bench({ dataFolder: path.join(file, "below") })).toThrow(expect.objectContaining({ code: "state" }));
+  });
+
+  test("a bad seed leaves no file behind", () => {
+    const dataFolder = temporaryFolder();
+    const seed = [...demoSeed, { kind: "generic/offline" as const }];
+    expect(() => new Bench({ dataFolder, seed })).toThrow(/vault 5: content is missing/);
+    expect(fs.existsSync(path.join(dataFolder, "sandbox.json"))).toBe(false);
+    new Bench({ dataFolder, seed: demoSeed }).open.close();
+  });
+
+  test("a change that cannot be saved is not answered with success", () => {
+    const dataFolder = path.join(temporaryFolder(), "data");
+    const bench = new Bench({ dataFolder });
+    const vault = bench.offline();
+    fs.mkdirSync(path.join(dataFolder, "sandbox.json.tmp"));
+    const answer = bench.start(vault);
+    expect(answer.status).toBe(500);
+    expect(answer.body).not.toHaveProperty("vault");
+    bench.open.close();
+  });
+});
+
+test("kill -9 in the middle of an exchange: the next sandbox goes on where it was", async () => {
+  const folder = temporaryFolder();
+  const [dataFolder, readyFile] = [path.join(folder, "data"), path.join(folder, "ready.json")];
+  const first = await spawnSandbox(dataFolder, readyFile);
+  const vault = first.ready.vaults[1];
+  if (vault === undefined) throw new Error("no vault");
+  const target = (baseUrl: string, step: string) => `${baseUrl}/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/${step}`;
+  const { application } = first.ready;
+  const body = JSON.stringify({ application, vault: { credentials: vault.credentials } });
+  const started = await fetch(target(first.ready.baseUrl, "get-start"), { method: "POST", body });
+  const { transactionToken, vault: given } = (await started.json()) as {
+    transactionToken: { token: string };
+    vault: { credentials: object };
+  };
+  await first.kill();
+
+  const second = await spawnSandbox(dataFolder, readyFile);
+  expect(second.ready.application).toEqual(application);
+  expect(second.ready.vaults[1]).toEqual(vault);
+  expect(await connectControl(readyFile).inspect(vault.uuid)).toMatchObject({ unackedStarts: 1, pending: { operation: "get" } });
+  const headers = { "x-application-uuid": application.uuid, "x-api-key": application.apiKey };
+  const ended = await fetch(target(second.ready.baseUrl, "get-end"), {
+    method: "PUT",
+    headers,
+    body: JSON.stringify({ token: transactionToken.token }),
+  });
+  expect(ended.status).toBe(200);
+  await second.kill();
+
+  const third = await spawnSandbox(dataFolder, readyFile);
+  expect(third.ready.vaults[1]).toEqual({ ...vault, credentials: given.credentials });
+  await third.kill();
+});
+
+/** A sandbox in a process of its own; resolves once it says that it listens. */
+async function spawnSandbox(dataFolder: string, readyFile: string): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
+  const started = spawn(node, [child, dataFolder, readyFile], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = new Promise<void>((resolve) => started.once("exit", () => resolve()));
+  const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
+  const pid = Number((await lines.next()).value);
+  return {
+    ready: JSON.parse(fs.readFileSync(readyFile, "utf8")) as ReadyFile,
+    kill: async () => {
+      process.kill(pid, "SIGKILL");
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import fs from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { completePolicy, defaultPolicy, readPolicy } from "../../src/sandbox/policy.ts";
+import { demoSeed, readSeed } from "../../src/sandbox/seeds.ts";
+import { Bench, card, temporaryFolder } from "./support.ts";
+
+function file(contents: unknown): string {
+  const name = path.join(temporaryFolder(), "input.json");
+  fs.writeFileSync(name, typeof contents === "string" ? contents : JSON.stringify(contents));
+  return name;
+}
+
+describe("a seed", () => {
+  test("demo has a vault of each kind and one with three reads", () => {
+    const bench = new Bench({ seed: readSeed("demo") });
+    expect(bench.sandbox.vaults()).toMatchObject(demoSeed.map(({ kind, label }) => ({ kind, label })));
+    for (const vault of bench.sandbox.vaults()) bench.exchange(vault);
+    expect(bench.sandbox.vaults().map(({ uuid }) => bench.sandbox.inspect(uuid).usesRemaining)).toEqual([null, null, null, 2]);
+  });
+
+  test("of a file may name uuid and credentials", () => {
+    const uuid = "123E4567-e89b-42d3-a456-426614174000";
+    const credentials = { encryptedData: "mine", payload: "too" };
+    const bench = new Bench({ seed: readSeed(file([{ kind: "generic/offline", content: "", uuid, credentials }])) });
+    expect(bench.sandbox.vaults()).toEqual([{ uuid, kind: "generic/offline", credentials, label: "generic/offline" }]);
+    bench.exchange({ uuid, kind: "generic/offline", credentials, label: "" });
+  });
+
+  test("is what a reset goes back to, uuids and credentials included", () => {
+    const bench = new Bench({ seed: demoSeed });
+    const before = bench.sandbox.vaults();
+    for (const vault of before) bench.exchange(vault);
+    bench.generic();
+    bench.sandbox.reset();
+    expect(bench.sandbox.vaults()).toEqual(before);
+    expect(bench.sandbox.audit().map(({ action }) => action)).toEqual(Array.from({ length: 4 }, () => "CREATE_VAULT"));
+  });
+
+  const note = { kind: "generic/offline", content: "x" };
+  test.each<[unknown, RegExp]>([
+    ["{", /is not JSON/],
+    [{}, /must be a list/],
+    [[7], /vault 1: the vault must be an object/],
+    [[note, { kind: "file/offline" }], /vault 2: kind must be one of/],
+    [[{ ...note, colour: "red" }], /vault 1: colour is not a field/],
+    [[{ ...note, maxUsage: 0 }], /vault 1: maxUsage must be/],
+    [[{ ...note, expiryDate: "soon" }], /vault 1: expiryDate must be/],
+    [[{ ...note, creditCard: card }], /creditCard does not belong/],
+    [[{ ...note, hashedPin: "eA==" }], /hashedPin does not belong/],
+    [[{ ...note, label: 7 }], /label must be text/],
+    [[{ kind: "credit-card/online" }], /creditCard is missing/],
+    [[{ kind: "credit-card/online", creditCard: card, maxUsage: 2 }], /maxUsage does not belong/],
+    [[{ kind: "credit-card/offline", creditCard: { ...card, number: "123" } }], /creditCard.number must be/],
+    [[{ ...note, uuid: "1" }], /uuid must be/],
+    [
+      [
+        { ...note, uuid: "a".repeat(36) },
+        { ...note, uuid: "A".repeat(36) },
+      ],
+      /two vaults have the uuid/,
+    ],
+  ])("%j is refused", (contents, message) => {
+    expect(() => readSeed(file(contents))).toThrow(message);
+    expect(() => readSeed(file(contents))).toThrow(expect.objectContaining({ code: "invalid-input" }));
+  });
+
+  test("a file that is not there", () => {
+    expect(() => readSeed("/nowhere/seed.json")).toThrow(/--seed \/nowhere\/seed.json: cannot be read \(ENOENT\)/);
+  });
+});
+
+describe("a policy", () => {
+  test("is completed with the defaults of the interface", () => {
+    expect(defaultPolicy).toMatchObject({ lockAfterFailed: 3, lockAfterUnacked: 5, rate: 25, tokenTtlMs: 300_000, idempotentEnd: false });
+    const policy = readPolicy(file({ lockAfterFailed: 2, idempotentEnd: true }));
+    expect(completePolicy(policy)).toEqual({ ...defaultPolicy, lockAfterFailed: 2, idempotentEnd: true });
+  });
+
+  test.each<[unknown, RegExp]>([
+    ["{", /cannot be read as JSON/],
+    [[], /must be an object/],
+    [{ lockAfter: 3 }, /lockAfter is not a setting/],
+    [{ rate: -1 }, /rate must be a whole number of at least 0/],
+    [{ tokenTtlMs: 0.5 }, /tokenTtlMs must be/],
+    [{ idempotentEnd: "yes" }, /idempotentEnd must be true or false/],
+  ])("%j is refused", (contents, message) => {
+    expect(() => readPolicy(file(contents))).toThrow(message);
+  });
+});

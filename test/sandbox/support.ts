@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect, onTestFinished } from "vitest";
+import type { Endpoint, Kind, Operation, Step } from "../../src/interface/endpoints.ts";
+import { findEndpoint } from "../../src/interface/endpoints.ts";
+import { responseSchema } from "../../src/interface/responses.ts";
+import { validate } from "../../src/interface/validate.ts";
+import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/messages.ts";
+import { demoDevice } from "../../src/sandbox/seeds.ts";
+import type { OpenSandbox, SandboxSettings } from "../../src/sandbox/start-sandbox.ts";
+import { openSandbox } from "../../src/sandbox/start-sandbox.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
+
+export const card = { number: "4012888888881881", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+export const otherCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+export const year = 365 * 24 * 60 * 60_000;
+
+export interface Pair {
+  encryptedData: string;
+  payload: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: {
+    responseStatus: { status: string; code?: string; detailedErrors?: { property?: string; message: string; errorReasons: string[] }[] };
+    transactionToken: { token: string; expiry: string; timeToExpire: number };
+    vault: Record<string, unknown> & { credentials: Pair; usesRemaining?: number };
+    errorUuid?: string;
+    retryAfter?: number;
+  };
+}
+
+/** A sandbox without a socket, a clock that stands still, and the calls of a client. */
+export class Bench {
+  time = Date.parse("2026-11-20T14:00:00.000Z");
+  readonly open: OpenSandbox;
+
+  constructor(settings: Partial<SandboxSettings> = {}) {
+    this.open = openSandbox({ now: () => this.time, ...settings });
+  }
+
+  get sandbox() {
+    return this.open.sandbox;
+  }
+
+  online(more = {}): KnownVault {
+    return this.sandbox.addVault({ kind: "credit-card/online", creditCard: card, ...more });
+  }
+
+  offline(more = {}): KnownVault {
+    return this.sandbox.addVault({ kind: "credit-card/offline", creditCard: card, ...more });
+  }
+
+  generic(more = {}): KnownVault {
+    return this.sandbox.addVault({ kind: "generic/offline", content: "a secret", ...more });
+  }
+
+  raw(request: Partial<SandboxRequest>): SandboxResponse {
+    return this.open.handle({ method: "POST", path: "/", headers: {}, body: "", remoteAddress: "127.0.0.1", ...request });
+  }
+
+  startBody(vault: KnownVault, operation: Operation = "get", more: Record<string, unknown> = {}): Record<string, unknown> {
+    return {
+      application: this.sandbox.application,
+      ...(vault.kind === "credit-card/online" ? { device: demoDevice } : {}),
+      ...(operation === "update" ? { newVault: { creditCard: otherCard } } : {}),
+      vault: { credentials: vault.credentials },
+      ...more,
+    };
+  }
+
+  send(kind: Kind, uuid: string, operation: Operation, step: Step, body: unknown, headers = {}): Answer {
+    const endpoint = endpointOf(kind, operation, step);
+    const path = `/vaultsvc/v1-2${endpoint.path(uuid)}`;
+    const answer = this.raw({ method: endpoint.method, path, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+    const parsed: Answer = { ...answer, body: JSON.parse(answer.body) as Answer["body"] };
+    if (answer.status === 200) assert.equal(validate(responseSchema(endpoint), parsed.body).ok, true, answer.body);
+    else expectError(parsed, answer.body);
+    return parsed;
+  }
+
+  start(vault: KnownVault, operation: Operation = "get", more: Record<string, unknown> = {}): Answer {
+    return this.send(vault.kind, vault.uuid, operation, "start", this.startBody(vault, operation, more));
+  }
+
+  startWith(vault: KnownVault, pair: Pair, operation: Operation = "get"): Answer {
+    return this.start({ ...vault, credentials: { ...vault.credentials, ...pair } }, operation);
+  }
+
+  end(vault: KnownVault, token: string, operation: Operation = "get", headers?: Record<string, string>): Answer {
+    const { uuid, apiKey } = this.sandbox.application;
+    return this.send(vault.kind, vault.uuid, operation, "end", { token }, headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey });
+  }
+
+  /** Start and end; the vault with its new credentials. */
+  exchange(vault: KnownVault, operation: Operation = "get"): KnownVault {
+    const started = this.start(vault, operation);
+    assert.equal(started.status, 200);
+    assert.equal(this.end(vault, started.body.transactionToken.token, operation).status, 200);
+    return { ...vault, credentials: { ...vault.credentials, ...started.body.vault.credentials } };
+  }
+}
+
+/** Matchers of vitest, typed so that they can stand for any value. */
+export const containing = (text: string): unknown => expect.stringContaining(text);
+export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+export const anyText: unknown = expect.any(String);
+
+export const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
+
+/** The properties that a refusal names. */
+export const properties = (answer: Answer) => (answer.body.responseStatus.detailedErrors ?? []).map(({ property }) => property);
+
+export function endpointOf(kind: Kind, operation: Operation, step: Step): Endpoint {
+  const endpoint = findEndpoint(kind, operation, step);
+  if (endpoint === undefined) throw new Error(`no endpoint ${kind} ${operation}-${step}`);
+  return endpoint;
+}
+
+/** What every error has, and what none may have. */
+function expectError(answer: Answer, text: string): void {
+  const { responseStatus, errorUuid } = answer.body;
+  assert.equal(responseStatus.status, "ERROR");
+  assert.match(errorUuid ?? "", /^[0-9a-f-]{36}$/);
+  assert.notEqual(responseStatus.detailedErrors?.length ?? 0, 0);
+  for (const secret of [card.number, "a secret", "d3Jvbmc="]) assert.ok(!text.includes(secret), `the error shows ${secret}`);
+}
+
+export function temporaryFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "vault-sandbox-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

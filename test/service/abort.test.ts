@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import type { Dispatcher } from "undici";
+import { describe, expect, test } from "vitest";
+import type { Reply } from "../../src/exchange/ports.ts";
+import { Call } from "../../src/service/call.ts";
+import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+
+const notSent = { type: "not-sent", cause: "given up before it was sent" };
+const noAnswer = { type: "no-answer", cause: "given up while waiting for the answer" };
+
+describe("giving up, at each moment", () => {
+  test("before the call", async () => {
+    const server = await httpServer();
+    expect(await clientOf(server.url).start(startCall, AbortSignal.abort())).toEqual(notSent);
+    expect(server.connections).toHaveLength(0);
+  });
+
+  test("while connecting", async () => {
+    const abort = new AbortController();
+    const server = await tcpServer((socket) => {
+      socket.resume();
+      abort.abort();
+    }, "https");
+    expect(await clientOf(server.url).start(startCall, abort.signal)).toEqual(notSent);
+    await once(server.connections[0] as never, "close");
+  });
+
+  test("while connecting, with another call that waits for the same connection: that one goes on alone", async () => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    const abort = new AbortController();
+    const first = client.start(startCall, abort.signal);
+    const second = client.end(endCall, never);
+    abort.abort();
+    expect(await first).toEqual(notSent);
+    expect(await second).toMatchObject({ type: "answer" });
+    expect(server.requests.map((r) => r.method)).toEqual(["PUT"]);
+  });
+
+  test("while another call has the connection: never written", async () => {
+    const abort = new AbortController();
+    const server = await httpServer((_, response) => {
+      abort.abort();
+      setImmediate(() => response.end(JSON.stringify(success)));
+    });
+    const client = clientOf(server.url);
+    const [first, second] = await Promise.all([client.start(startCall, never), client.end(endCall, abort.signal)]);
+    expect(first).toMatchObject({ type: "answer" });
+    expect(second).toEqual(notSent);
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(server.requests.map((r) => r.method)).toEqual(["POST", "POST"]);
+  });
+
+  test("after the request was read", async () => {
+    const abort = new AbortController();
+    const server = await answeringTcp(() => abort.abort());
+    expect(await clientOf(server.url).start(startCall, abort.signal)).toEqual(noAnswer);
+    await once(server.connections[0] as never, "close");
+  });
+
+  test("while the answer arrives", async () => {
+    const abort = new AbortController();
+    const server = await answeringTcp((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"', () => abort.abort()));
+    expect(await clientOf(server.url).start(startCall, abort.signal)).toMatchObject(noAnswer);
+  });
+
+  test("after the answer: no effect, and the connection stays", async () => {
+    const abort = new AbortController();
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    expect(await client.start(startCall, abort.signal)).toMatchObject({ type: "answer" });
+    abort.abort();
+    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("admit of the client alone waits for nothing, but not for one that has given up", async () => {
+    const client = clientOf("http://127.0.0.1:9");
+    expect(await client.admit(never)).toBeUndefined();
+    await expect(client.admit(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+  });
+});
+
+describe("close", () => {
+  test("ends a call that waits for its answer, and its connection", async () => {
+    const read = signal();
+    const server = await answeringTcp(() => read.resolve());
+    const client = clientOf(server.url);
+    const reply = client.start(startCall, never);
+    await read.promise;
+    client.close();
+    expect(await reply).toEqual(noAnswer);
+    await once(server.connections[0] as never, "close");
+  });
+
+  test("ends a call that is connecting, and its connection", async () => {
+    const accepted = signal();
+    const server = await tcpServer((socket) => {
+      socket.resume();
+      accepted.resolve();
+    }, "https");
+    const client = clientOf(server.url);
+    const reply = client.start(startCall, never);
+    await accepted.promise;
+    client.close();
+    expect(await reply).toEqual(notSent);
+    await once(server.connections[0] as never, "close");
+  });
+
+  test("ends an idle connection; a later call is not sent; a second close does nothing", async () => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    client.close();
+    client.close();
+    await once(server.connections[0] as never, "close");
+    expect(await client.end(endCall, never)).toEqual(notSent);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("the handler", () => {
+  function fakeCall() {
+    const replies: Reply[] = [];
+    const aborted: string[] = [];
+    const call = new Call(new URL("http://h.example:4000"), { settled: (reply) => replies.push(reply) });
+    const controller = (name: string) => ({ abort: () => aborted.push(name) }) as unknown as Dispatcher.DispatchController;
+    return { call, replies, aborted, controller };
+  }
+
+  test("does not let a request be written twice", () => {
+    const { call, replies, aborted, controller } = fakeCall();
+    call.onRequestStart(controller("first"));
+    call.onRequestStart(controller("second"));
+    expect(aborted).toEqual(["second"]);
+    expect(replies).toEqual([]);
+  });
+
+  test("does not let a request be written that was given up", () => {
+    const { call, replies, aborted, controller } = fakeCall();
+    call.giveUp({ cause: "before" }, "after");
+    call.onRequestStart(controller("late"));
+    expect(aborted).toEqual(["late"]);
+    expect(replies).toEqual([{ type: "not-sent", cause: "before" }]);
+  });
+
+  test("settles once", () => {
+    const { call, replies, controller } = fakeCall();
+    call.onRequestStart(controller("only"));
+    call.onResponseStart(undefined, 200, {});
+    call.onResponseData(undefined, Buffer.from("{}"));
+    call.onResponseEnd();
+    call.onResponseError(undefined, new Error("late"));
+    call.giveUp({ cause: "before" }, "after");
+    expect(replies).toEqual([{ type: "answer", answer: { httpStatus: 200, body: {} } }]);
+  });
+});

@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import { getCACertificates } from "node:tls";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { connectCause } from "../../src/service/causes.ts";
+import { selfSigned } from "./certificate.ts";
+import { clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+describe("no connection: surely not sent", () => {
+  test("refused", async () => {
+    const port = await closedPort();
+    expect(await clientOf(`http://127.0.0.1:${port}`).start(startCall, never)).toEqual({
+      type: "not-sent",
+      cause: `connection refused by 127.0.0.1:${port}`,
+      hint: "check --base-url and that the service is running",
+    });
+  });
+
+  test("refused on every address of a name", async () => {
+    const port = await closedPort();
+    expect(await clientOf(`http://localhost:${port}`).start(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: `connection refused by localhost:${port}`,
+    });
+  });
+
+  test("a name that does not exist", async () => {
+    const reply = await clientOf("http://host.invalid:4000").start(startCall, never);
+    // A machine without a network has no name server to ask.
+    expect(reply).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringMatching(/^no such host host\.invalid$|cannot be looked up/) as string,
+    });
+  });
+
+  test("the service is back: the next call connects", async () => {
+    const port = await closedPort();
+    const client = clientOf(`http://127.0.0.1:${port}`);
+    expect(await client.start(startCall, never)).toMatchObject({ type: "not-sent" });
+    const server = createServer((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")).listen(port, "127.0.0.1");
+    await once(server, "listening");
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    server.close();
+  });
+
+  test("a connection that does not come about in time", async () => {
+    // TCP answers, TLS never does.
+    const server = await tcpServer((socket) => socket.resume(), "https");
+    const reply = await clientOf(server.url, { timeoutMs: 60 }).start(startCall, never);
+    expect(reply).toEqual({
+      type: "not-sent",
+      cause: `no connection to ${server.host} within 60ms`,
+      hint: "check the network and --base-url, or raise --timeout",
+    });
+    // The attempt is ended with the call: nothing keeps the process, and the next call starts afresh.
+    await once(server.connections[0] as never, "close");
+  });
+
+  test.each([
+    ["ECONNREFUSED", "connection refused by h.example:443"],
+    ["ENOTFOUND", "no such host h.example"],
+    ["EAI_AGAIN", "the name h.example cannot be looked up: no name server answers"],
+    ["EHOSTUNREACH", "no way to h.example:443: the network is unreachable"],
+    ["ETIMEDOUT", "no connection to h.example:443: it does not respond"],
+    ["ECONNRESET", "connection closed by h.example:443 before the request was sent"],
+    ["SELF_SIGNED_CERT_IN_CHAIN", "certificate of h.example:443 is not trusted: self-signed certificate in its chain"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate of h.example:443 is not trusted: its issuer is unknown"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+    ["EWHATEVER", "no connection to h.example:443: EWHATEVER"],
+  ])("%s", (code, cause) => {
+    const origin = new URL("https://h.example");
+    expect(connectCause(Object.assign(new Error("raw text"), { code }), origin)).toMatchObject({ cause });
+    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), origin)).toMatchObject({ cause });
+  });
+});
+
+describe("TLS", () => {
+  const trust = (cert: string) => ({ ca: [...getCACertificates(), cert] });
+
+  test("a certificate that is not trusted", async () => {
+    const server = await httpServer(undefined, selfSigned());
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "not-sent",
+      cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
+      hint: "if you trust it, name its certificate with --ca FILE or NODE_EXTRA_CA_CERTS",
+    });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("a certificate that is trusted by `ca`, with one HTTP/1.1 connection for both calls", async () => {
+    const certificate = selfSigned();
+    const server = await httpServer(undefined, certificate);
+    const client = clientOf(server.url, trust(certificate.cert));
+    expect(await client.start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
+    expect(await client.end(endCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test.each([
+    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name"],
+    ["a time that is over", { to: "20210101000000Z" }, "it has expired"],
+    ["a time to come", { from: "21100101000000Z" }, "it is not valid yet"],
+  ])("a certificate for %s", async (_, options, reason) => {
+    const certificate = selfSigned(options);
+    const server = await httpServer(undefined, certificate);
+    const reply = await clientOf(server.url, trust(certificate.cert)).start(startCall, never);
+    expect(reply).toMatchObject({ type: "not-sent", cause: `certificate of ${server.host} is not trusted: ${reason}` });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("a service that speaks no TLS", async () => {
+    const server = await httpServer();
+    const reply = await clientOf(server.url.replace("http:", "https:")).start(startCall, never);
+    expect(reply).toMatchObject({ type: "not-sent", cause: expect.stringContaining(`no TLS connection to ${server.host}`) as string });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("a connection that is closed in the handshake", async () => {
+    const server = await tcpServer((socket) => socket.destroy(), "https");
+    const reply = await clientOf(server.url).start(startCall, never);
+    expect(reply).toMatchObject({ type: "not-sent", cause: `connection closed by ${server.host} before the request was sent` });
+  });
+});
+
+describe("one connection", () => {
+  test("both calls of an exchange use it", async () => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    await client.end(endCall, never);
+    expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("calls at the same moment go one after the other", async () => {
+    const first = signal();
+    let open = 0;
+    let most = 0;
+    const server = await httpServer((_, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      first.resolve();
+      setImmediate(() => {
+        open -= 1;
+        response.end("{}");
+      });
+    });
+    const client = clientOf(server.url);
+    const replies = await Promise.all([client.start(startCall, never), client.start(startCall, never), client.end(endCall, never)]);
+    expect(replies.map((r) => r.type)).toEqual(["answer", "answer", "answer"]);
+    expect({ most, connections: server.connections.length }).toEqual({ most: 1, connections: 1 });
+  });
+
+  test("a connection that the server closed between the calls, and said so, is replaced", async () => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    const [connection] = server.connections;
+    connection?.end();
+    // Closed on this side means that the client has closed it too: it knows.
+    await once(connection as never, "close");
+    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(server.connections).toHaveLength(2);
+    expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
+  });
+});

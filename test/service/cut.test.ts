@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+
+const whole = JSON.stringify(success);
+const head = (...lines: string[]): string => ["HTTP/1.1 200 OK", ...lines, "", ""].join("\r\n");
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+describe("an answer that is cut short is none, even where its JSON is whole", () => {
+  test.each([
+    ["content-length, half the body", head("content-length: 100") + whole],
+    ["content-length, one byte missing", head(`content-length: ${whole.length + 1}`) + whole],
+    ["chunked, inside a chunk", `${head("transfer-encoding: chunked")}40\r\n${whole}`],
+    ["chunked, without the last chunk", head("transfer-encoding: chunked") + chunk(whole)],
+    ["chunked, without the last line", `${head("transfer-encoding: chunked") + chunk(whole)}0\r\n`],
+    ["connection: close, one byte missing", head("connection: close", `content-length: ${whole.length + 1}`) + whole],
+  ])("%s", async (_, bytes) => {
+    const server = await answeringTcp((socket) => socket.end(bytes));
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `answer of ${server.host} cut short`,
+      httpStatus: 200,
+    });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("in its head", async () => {
+    const server = await answeringTcp((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-le"));
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `connection closed by ${server.host} before it answered`,
+    });
+  });
+
+  test("by a reset", async () => {
+    const server = await answeringTcp((socket) => socket.write(head("content-length: 1000") + whole, () => socket.resetAndDestroy()));
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("where the connection ends it", async () => {
+    const server = await answeringTcp((socket) => socket.end(`HTTP/1.0 200 OK\r\n\r\n${whole.slice(0, -1)}`));
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer", httpStatus: 200 });
+  });
+});
+
+describe("no answer after the request was written", () => {
+  test("closed after it was read", async () => {
+    const server = await answeringTcp((socket) => socket.end());
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `connection closed by ${server.host} before it answered`,
+    });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("reset after it was read", async () => {
+    const server = await answeringTcp((socket) => socket.resetAndDestroy());
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `connection reset by ${server.host} before it answered`,
+    });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("reset before it was read: it may have been", async () => {
+    const accepted = signal<Socket>();
+    const written = signal<unknown>();
+    // Published by undici in the step in which it writes.
+    subscribe("undici:client:sendHeaders", written.resolve);
+    onTestFinished(() => void unsubscribe("undici:client:sendHeaders", written.resolve));
+    const server = await tcpServer((socket) => accepted.resolve(socket), "http", true);
+    const reply = clientOf(server.url).start(startCall, never);
+    await written.promise;
+    (await accepted.promise).resetAndDestroy();
+    expect(await reply).toMatchObject({ type: "no-answer" });
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test("a kept connection that closes under the second request: not sent again on another", async () => {
+    let requests = 0;
+    const server = await answeringTcp((socket) => {
+      requests += 1;
+      if (requests === 1) socket.write(head(`content-length: ${whole.length}`) + whole);
+      else socket.resetAndDestroy();
+    });
+    const client = clientOf(server.url);
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.end(endCall, never)).toEqual({
+      type: "no-answer",
+      cause: `connection reset by ${server.host} before it answered`,
+    });
+    expect({ requests, connections: server.connections.length }).toEqual({ requests: 2, connections: 1 });
+    // And the client is still good for a further call.
+    const third = client.end(endCall, never);
+    expect(await third).toMatchObject({ type: "no-answer" });
+    expect(requests).toBe(3);
+  });
+
+  test.each([
+    ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n"],
+    ["bytes", "\u0000\u0001\u0002\u0003\u0004\u0005"],
+    ["a request", "GET / HTTP/1.1\r\n\r\n"],
+  ])("garbage: %s", async (_, bytes) => {
+    const server = await answeringTcp((socket) => socket.end(bytes));
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `answer of ${server.host} is not HTTP`,
+    });
+  });
+
+  test("two lengths that disagree", async () => {
+    const server = await answeringTcp((socket) => socket.end(head("content-length: 2", "content-length: 3") + whole));
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
+  });
+});
+
+describe("size", () => {
+  const limit = 8 * 1024 * 1024;
+  const sized = (size: number): string => `{"a":"${"x".repeat(size - 8)}"}`;
+
+  test("8 MiB are read", async () => {
+    const server = await httpServer((_, response) => response.end(sized(limit)));
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "answer" });
+  });
+
+  test.each([
+    ["announced", sized(limit + 1), limit + 1],
+    ["chunked", sized(limit + 1), undefined],
+  ])("one byte more is not: %s", async (_, body, length) => {
+    const server = await httpServer((_, response) => {
+      response.writeHead(200, length === undefined ? {} : { "content-length": String(length) }).end(body);
+    });
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: "answer larger than 8 MiB",
+      httpStatus: 200,
+    });
+  });
+
+  test("endless headers", async () => {
+    const server = await answeringTcp((socket) => socket.write(head(`x: ${"x".repeat(100_000)}`)));
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+      type: "no-answer",
+      cause: `answer of ${server.host} with headers too large`,
+    });
+  });
+});
+
+describe("the time of the whole call is limited", () => {
+  test("nothing comes", async () => {
+    const server = await answeringTcp(() => undefined);
+    expect(await clientOf(server.url, { timeoutMs: 80 }).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `timed out after 80ms waiting for ${server.host}`,
+    });
+    // The connection is dropped: a late answer must not meet the next call.
+    await once(server.connections[0] as never, "close");
+  });
+
+  test("it comes byte by byte, never silent for long", async () => {
+    const server = await answeringTcp((socket) => {
+      socket.write(head("content-length: 100000"));
+      const timer = setInterval(() => socket.write(" "), 5);
+      socket.on("close", () => clearInterval(timer));
+    });
+    expect(await clientOf(server.url, { timeoutMs: 150 }).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `timed out after 150ms waiting for ${server.host}`,
+      httpStatus: 200,
+    });
+  });
+
+  test("the next call goes on a new connection", async () => {
+    let requests = 0;
+    const server = await answeringTcp((socket) => {
+      requests += 1;
+      if (requests > 1) socket.end(head(`content-length: ${whole.length}`) + whole);
+    });
+    const client = clientOf(server.url, { timeoutMs: 500 });
+    expect(await client.start(startCall, never)).toMatchObject({ type: "no-answer" });
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test("a limit longer than a timer can be is no limit of a millisecond", async () => {
+    const server = await httpServer();
+    expect(await clientOf(server.url, { timeoutMs: 2 ** 40 }).start(startCall, never)).toMatchObject({ type: "answer" });
+  });
+});

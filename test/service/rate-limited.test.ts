@@ -1,0 +1,109 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Clock, Service } from "../../src/exchange/ports.ts";
+import { rateLimited, slotIntervalMs } from "../../src/service/rate-limited.ts";
+import { endCall, never, startCall } from "./servers.ts";
+
+/** A clock that moves only when slept on, and GCRA with burst 1 as the store does it. */
+function world() {
+  let time = 1_000_000;
+  let free = 0;
+  const sleeps: number[] = [];
+  const clock: Clock = {
+    now: () => time,
+    sleep: (milliseconds, signal) => {
+      if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
+      sleeps.push(milliseconds);
+      time += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  const reserveSlot = (now: number, intervalMs: number): Promise<number> => {
+    const at = Math.max(now, free);
+    free = at + intervalMs;
+    return Promise.resolve(at - now);
+  };
+  return { clock, reserveSlot, sleeps, pass: (ms: number) => (time += ms), now: () => time };
+}
+
+const reply = { type: "not-sent", cause: "fake" } as const;
+const fake: Service & { close(): void } = {
+  admit: (signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
+  start: () => Promise.resolve(reply),
+  end: () => Promise.resolve(reply),
+  close: () => undefined,
+};
+
+describe("rateLimited", () => {
+  test("the first goes at once, each next one waits for its place", async () => {
+    const { clock, reserveSlot, sleeps } = world();
+    const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
+    for (let i = 0; i < 4; i += 1) await service.admit(never);
+    expect(sleeps).toEqual([41, 41, 41]);
+  });
+
+  test.each([1, 7, 25, 400])("at %i a second, no sliding second of a service holds more, though each is up to 12 ms late", async (rate) => {
+    const delay = fc.sample(fc.integer({ min: 0, max: 12 }), { numRuns: rate * 4, seed: rate });
+    const { clock, reserveSlot, now } = world();
+    const service = rateLimited(fake, { rate, reserveSlot, clock });
+    const arrivals: number[] = [];
+    for (const late of delay) {
+      await service.admit(never);
+      arrivals.push(now() + late);
+    }
+    arrivals.sort((a, b) => a - b);
+    const spans = arrivals.slice(rate).map((arrival, i) => arrival - (arrivals[i] ?? 0));
+    expect(spans.length).toBeGreaterThan(0);
+    expect(Math.min(...spans)).toBeGreaterThan(1000);
+  });
+
+  test("a pause gives no credit: no burst after it", async () => {
+    const { clock, reserveSlot, sleeps, pass } = world();
+    const service = rateLimited(fake, { rate: 10, reserveSlot, clock });
+    await service.admit(never);
+    pass(5000);
+    await service.admit(never);
+    await service.admit(never);
+    expect(sleeps).toEqual([103]);
+  });
+
+  test("a wait with a fraction is rounded up", async () => {
+    const { clock, sleeps } = world();
+    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(3.2), clock }).admit(never);
+    expect(sleeps).toEqual([4]);
+  });
+
+  test("no rate: no place is reserved", async () => {
+    const { clock } = world();
+    const reserveSlot = (): Promise<number> => Promise.reject(new Error("not to be called"));
+    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(never)).toBeUndefined();
+    expect(slotIntervalMs(0)).toBe(0);
+  });
+
+  test("one that has given up takes no place", async () => {
+    const { clock } = world();
+    let reserved = 0;
+    const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve((reserved += 1)), clock });
+    await expect(service.admit(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    expect(reserved).toBe(0);
+  });
+
+  test("giving up ends the wait", async () => {
+    const abort = new AbortController();
+    const { clock } = world();
+    const reserveSlot = (): Promise<number> => {
+      abort.abort(new Error("enough"));
+      return Promise.resolve(500);
+    };
+    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(abort.signal)).rejects.toThrow("enough");
+  });
+
+  test("a store that fails is told, and calls are untouched", async () => {
+    const { clock } = world();
+    const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
+    await expect(service.admit(never)).rejects.toThrow("disk");
+    expect(await service.start(startCall, never)).toBe(reply);
+    expect(await service.end(endCall, never)).toBe(reply);
+    expect(service.close).toBe(fake.close);
+  });
+});

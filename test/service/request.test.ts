@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
+import type { Kind, Operation } from "../../src/interface/endpoints.ts";
+import { endpoints } from "../../src/interface/endpoints.ts";
+import { requestSchema } from "../../src/interface/requests.ts";
+import { validate } from "../../src/interface/validate.ts";
+import { application, clientOf, endCall, httpServer, never, startCall, uuid } from "./servers.ts";
+
+const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
+const pair = { encryptedData: "ENC+1/==", payload: "PAY-1" };
+
+/** Everything given at once: what an endpoint does not take must not be sent to it. */
+const everything = { credentials: { ...pair, hashedPin: "cGlu" }, device, newVault: { creditCard } };
+
+const starts: [Kind, Operation, string, Record<string, unknown>][] = [
+  [
+    "credit-card/online",
+    "get",
+    `/vault/credit-card/online/${uuid}/get-start`,
+    { application, device, externalRef: "order-2291", vault: { credentials: { ...pair, hashedPin: "cGlu" } } },
+  ],
+  [
+    "credit-card/offline",
+    "get",
+    `/vault/credit-card/offline/${uuid}/get-start`,
+    { application, externalRef: "order-2291", vault: { credentials: pair } },
+  ],
+  [
+    "generic/offline",
+    "get",
+    `/vault/generic/offline/${uuid}/get-start`,
+    { application, externalRef: "order-2291", vault: { credentials: pair } },
+  ],
+  [
+    "credit-card/offline",
+    "update",
+    `/vault/credit-card/offline/${uuid}/update-start`,
+    { application, externalRef: "order-2291", newVault: { creditCard }, vault: { credentials: pair } },
+  ],
+];
+
+const headersOf = (host: string, body: string) => ({
+  host,
+  connection: "keep-alive",
+  accept: "application/json",
+  "content-type": "application/json",
+  "user-agent": "vault/1.2.3",
+  "content-length": String(Buffer.byteLength(body)),
+});
+
+describe("start calls carry the application in the body", () => {
+  test.each(starts)("%s %s", async (kind, operation, path, body) => {
+    const server = await httpServer();
+    await clientOf(server.url).start({ ...startCall, kind, operation, ...everything }, never);
+    const [received] = server.requests;
+    expect(server.requests).toHaveLength(1);
+    expect({ ...received, body: JSON.parse(received?.body ?? "") as unknown }).toEqual({
+      method: "POST",
+      url: `/vaultsvc/v1-2${path}`,
+      headers: headersOf(server.host, received?.body ?? ""),
+      body,
+    });
+    const endpoint = endpoints.find((e) => e.kind === kind && e.operation === operation && e.step === "start");
+    expect(endpoint && validate(requestSchema(endpoint) as never, body)).toEqual({ ok: true, value: body });
+  });
+
+  test("hashedPin and device are left out when they are not given", async () => {
+    const server = await httpServer();
+    await clientOf(server.url).start({ ...startCall, kind: "credit-card/online" }, never);
+    expect(JSON.parse(server.requests[0]?.body ?? "")).toEqual({
+      application,
+      externalRef: "order-2291",
+      vault: { credentials: pair },
+    });
+  });
+});
+
+describe("end calls carry the application in headers, and the token unchanged", () => {
+  test.each(starts)("%s %s", async (kind, operation, path) => {
+    const server = await httpServer();
+    await clientOf(server.url).end({ ...endCall, kind, operation }, never);
+    const [received] = server.requests;
+    const body = JSON.stringify({ token: "T0k/en+==" });
+    expect(received).toEqual({
+      method: "PUT",
+      url: `/vaultsvc/v1-2${path.replace("-start", "-end")}`,
+      headers: {
+        ...headersOf(server.host, body),
+        "x-application-uuid": application.uuid,
+        "x-api-key": application.apiKey,
+      },
+      body,
+    });
+  });
+});
+
+test("a JWT goes with every call as a bearer token", async () => {
+  const server = await httpServer();
+  const client = clientOf(server.url, { jwt: "aaa.bbb.ccc" });
+  await client.start(startCall, never);
+  await client.end(endCall, never);
+  expect(server.requests.map((r) => r.headers.authorization)).toEqual(["Bearer aaa.bbb.ccc", "Bearer aaa.bbb.ccc"]);
+});
+
+test("characters outside ASCII arrive as they are", async () => {
+  const server = await httpServer();
+  const externalRef = "Bestellung Nr. 5 – 注文 🛒";
+  await clientOf(server.url).start({ ...startCall, externalRef }, never);
+  expect(JSON.parse(server.requests[0]?.body ?? "")).toMatchObject({ externalRef });
+});
+
+test.each([
+  ["", "/vaultsvc/v1-2", "/vaultsvc/v1-2"],
+  ["/", "/vaultsvc/v1-2/", "/vaultsvc/v1-2"],
+  ["/tenant a/", "sanctum/v1-2", "/tenant%20a/sanctum/v1-2"],
+  ["/t", "", "/t"],
+  ["", "/", ""],
+])("base path %j with prefix %j", async (basePath, apiPrefix, expected) => {
+  const server = await httpServer();
+  await clientOf(`${server.url}${basePath}`, { apiPrefix }).end(endCall, never);
+  expect(server.requests[0]?.url).toBe(`${expected}/vault/credit-card/offline/${uuid}/get-end`);
+});
+
+test("a uuid cannot leave its place in the path", async () => {
+  const server = await httpServer();
+  await clientOf(server.url).end({ ...endCall, uuid: "a/../b?c#d" }, never);
+  expect(server.requests[0]?.url).toBe("/vaultsvc/v1-2/vault/credit-card/offline/a%2F..%2Fb%3Fc%23d/get-end");
+});
+
+test.each<[string, Partial<StartCall & EndCall>]>([["an update of an online vault", { kind: "credit-card/online", operation: "update" }]])(
+  "%s is refused, and nothing is sent",
+  async (_, call) => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    await expect(client.start({ ...startCall, ...call }, never)).rejects.toMatchObject({ code: "invalid-input" });
+    await expect(client.end({ ...endCall, ...call }, never)).rejects.toMatchObject({ code: "invalid-input" });
+    expect(server.connections).toHaveLength(0);
+  },
+);
+
+test.each(["not a url", "ftp://example.com", "localhost:4000", ""])("the base URL %j is refused", (baseUrl) => {
+  expect(() => clientOf(baseUrl)).toThrow(expect.objectContaining({ code: "usage" }));
+});
+
+test("a header that cannot be written is not sent, and its value is not told", async () => {
+  const server = await httpServer();
+  const reply = await clientOf(server.url, { jwt: "aaa\r\nx-evil: 1" }).end(endCall, never);
+  expect(reply).toEqual({
+    type: "not-sent",
+    cause: "the request cannot be written: invalid authorization header",
+    hint: "check --api-key, --app-uuid and --jwt",
+  });
+  expect(server.requests).toHaveLength(0);
+});

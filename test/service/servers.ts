@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { createServer as createTcpServer } from "node:net";
+import { onTestFinished } from "vitest";
+import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
+import type { ClientOptions, ServiceClient } from "../../src/service/client.ts";
+import { createClient } from "../../src/service/client.ts";
+import type { Certificate } from "./certificate.ts";
+
+export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+export const application = { uuid: "11111111-2222-4333-8444-555555555555", apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" };
+
+export const never = new AbortController().signal;
+
+export const endCall: EndCall = { uuid, kind: "credit-card/offline", operation: "get", token: "T0k/en+==" };
+export const startCall: StartCall = {
+  uuid,
+  kind: "credit-card/offline",
+  operation: "get",
+  externalRef: "order-2291",
+  credentials: { encryptedData: "ENC+1/==", payload: "PAY-1" },
+};
+
+export interface Received {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface TestServer {
+  url: string;
+  host: string;
+  port: number;
+  connections: Socket[];
+  requests: Received[];
+}
+
+type Answering = (request: Received, response: ServerResponse, message: IncomingMessage) => void;
+
+export const success = { responseStatus: { status: "SUCCESS" } };
+
+/** An HTTP server that records every connection and every request that it has read whole. Stopped after the test. */
+export async function httpServer(answer: Answering = json(200, success), certificate?: Certificate): Promise<TestServer> {
+  const listener = (message: IncomingMessage, response: ServerResponse): void => {
+    const chunks: Buffer[] = [];
+    message.on("data", (chunk: Buffer) => chunks.push(chunk));
+    message.on("end", () => {
+      const { method, url, headers } = message;
+      const received = { method, url, headers, body: Buffer.concat(chunks).toString() };
+      record.requests.push(received);
+      answer(received, response, message);
+    });
+  };
+  const server: HttpServer = certificate === undefined ? createHttpServer(listener) : createHttpsServer(certificate, listener);
+  const record = await listen(server, certificate === undefined ? "http" : "https", "connection");
+  return record;
+}
+
+export const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
+  (_, response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  };
+
+/** A TCP server. `onConnection` has the socket; nothing is read from it unless it does. Stopped after the test. */
+export async function tcpServer(onConnection: (socket: Socket) => void, scheme = "http", pauseOnConnect = false): Promise<TestServer> {
+  const server = createTcpServer({ pauseOnConnect }, (socket) => {
+    socket.on("error", () => undefined);
+    onConnection(socket);
+  });
+  return listen(server, scheme, "connection");
+}
+
+/** A TCP server that answers every piece of a request it reads (small ones come in one piece) as told. */
+export function answeringTcp(onRequest: (socket: Socket, text: string) => void): Promise<TestServer> {
+  return tcpServer((socket) => socket.on("data", (data) => onRequest(socket, data.toString())));
+}
+
+async function listen(server: Server, scheme: string, event: string): Promise<TestServer> {
+  const connections: Socket[] = [];
+  server.on(event, (socket: Socket) => connections.push(socket));
+  onTestFinished(() => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { url: `${scheme}://127.0.0.1:${port}`, host: `127.0.0.1:${port}`, port, connections, requests: [] };
+}
+
+/** A client of a server, closed after the test. */
+export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): ServiceClient {
+  const client = createClient({ baseUrl, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", timeoutMs: 10_000, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** A promise with its own resolve, to wait for what a server sees. */
+export function signal<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((fulfil) => {
+    resolve = fulfil;
+  });
+  return { promise, resolve };
+}

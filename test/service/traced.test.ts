@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { maskSecrets } from "../../src/service/mask.ts";
+import type { TraceEvent } from "../../src/service/traced.ts";
+import { traced } from "../../src/service/traced.ts";
+import { application, clientOf, endCall, httpServer, json, never, startCall, uuid } from "./servers.ts";
+
+const vault = {
+  uuid,
+  credentials: { encryptedData: "NEW-ENC", payload: "NEW-PAY" },
+  creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 },
+};
+const body = {
+  responseStatus: { status: "SUCCESS" },
+  transactionToken: { token: "T0K", expiry: "2026-11-20T14:02:11Z", timeToExpire: 60 },
+  vault,
+};
+const secrets = [
+  ...["ENC+1/==", "PAY-1", "cGlu", "T0k/en+==", "NEW-ENC", "NEW-PAY", "T0K", "4111111111111111", "Ada Lovelace", "aaa.bbb.ccc"],
+  application.apiKey,
+];
+
+async function trace(url: string, run: (service: ReturnType<typeof clientOf>) => Promise<unknown>): Promise<TraceEvent[]> {
+  const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: "aaa.bbb.ccc" };
+  const events: TraceEvent[] = [];
+  let time = 0;
+  const now = (): number => (time += 5);
+  await run(traced(clientOf(url, { jwt: "aaa.bbb.ccc" }), { target, trace: (event) => events.push(event), now }));
+  return events;
+}
+
+describe("traced", () => {
+  test("a start and its answer, secrets replaced", async () => {
+    const server = await httpServer(json(200, body));
+    const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+    const credentials = { ...startCall.credentials, hashedPin: "cGlu" };
+    const events = await trace(server.url, (service) =>
+      service.start({ ...startCall, kind: "credit-card/online", credentials, device }, never),
+    );
+    const facts = { call: 1, method: "POST", path: `/vaultsvc/v1-2/vault/credit-card/online/${uuid}/get-start` };
+    expect(events).toEqual([
+      {
+        type: "request",
+        ...facts,
+        headers: {
+          accept: "application/json",
+          "content-type": "application/json",
+          "user-agent": "vault/1.2.3",
+          authorization: "«redacted 18 characters»",
+        },
+        body: {
+          application: { apiKey: "«redacted 36 characters»", uuid: application.uuid },
+          device,
+          externalRef: "order-2291",
+          vault: {
+            credentials: {
+              encryptedData: "«redacted 8 characters»",
+              payload: "«redacted 5 characters»",
+              hashedPin: "«redacted 4 characters»",
+            },
+          },
+        },
+      },
+      {
+        type: "response",
+        ...facts,
+        durationMs: 5,
+        outcome: "answer",
+        httpStatus: 200,
+        body: {
+          ...body,
+          transactionToken: { ...body.transactionToken, token: "«redacted 3 characters»" },
+          vault: {
+            uuid,
+            credentials: { encryptedData: "«redacted 7 characters»", payload: "«redacted 7 characters»" },
+            creditCard: { number: "«redacted 16 characters»", name: "«redacted 12 characters»", expiryMonth: 4, expiryYear: 2029 },
+          },
+        },
+      },
+    ]);
+    for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
+    // What is traced is what was sent.
+    const { headers } = events[0] as TraceEvent & { type: "request" };
+    expect(server.requests[0]).toMatchObject({ url: facts.path, headers: { ...headers, authorization: "Bearer aaa.bbb.ccc" } });
+  });
+
+  test("an end call, its headers too; calls are counted; the reply is the service's own", async () => {
+    const server = await httpServer(json(429, { responseStatus: { status: "ERROR" } }, { "retry-after": "2" }));
+    const events = await trace(server.url, async (service) => {
+      await service.end(endCall, never);
+      expect(await service.end(endCall, never)).toEqual({
+        type: "answer",
+        answer: { httpStatus: 429, body: { responseStatus: { status: "ERROR" } }, retryAfter: 2 },
+      });
+    });
+    expect(events.map((e) => [e.type, e.call])).toEqual([
+      ["request", 1],
+      ["response", 1],
+      ["request", 2],
+      ["response", 2],
+    ]);
+    expect(events[0]).toMatchObject({
+      headers: { "x-application-uuid": application.uuid, "x-api-key": "«redacted 36 characters»" },
+      body: { token: "«redacted 9 characters»" },
+    });
+    expect(events[1]).toMatchObject({ outcome: "answer", httpStatus: 429, retryAfter: 2 });
+    for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  test("no answer: the cause, the status, and the body of a 5xx", async () => {
+    const server = await httpServer(json(500, { vault }));
+    const events = await trace(server.url, (service) => service.end(endCall, never));
+    expect(events[1]).toMatchObject({ outcome: "no-answer", cause: `HTTP 500 from ${server.host}`, httpStatus: 500 });
+    for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  test("not sent: the cause alone", async () => {
+    const server = await httpServer();
+    const events = await trace(server.url, (service) => service.end(endCall, AbortSignal.abort()));
+    expect(events[1]).toEqual({
+      type: "response",
+      call: 1,
+      method: "PUT",
+      path: `/vaultsvc/v1-2/vault/credit-card/offline/${uuid}/get-end`,
+      durationMs: 5,
+      outcome: "not-sent",
+      cause: "given up before it was sent",
+    });
+  });
+});
+
+describe("maskSecrets", () => {
+  test.each<[unknown, unknown]>([
+    [{ APIKEY: "abc" }, { APIKEY: "«redacted 3 characters»" }],
+    [{ token: "x" }, { token: "«redacted 1 character»" }],
+    [{ content: 12345 }, { content: "«redacted number»" }],
+    [{ content: { deep: "secret" } }, { content: "«redacted object»" }],
+    [{ content: ["secret"] }, { content: "«redacted array»" }],
+    [{ content: null }, { content: null }],
+    [[{ payload: "p" }], [{ payload: "«redacted 1 character»" }]],
+    [
+      { name: "a name", number: 7 },
+      { name: "a name", number: 7 },
+    ],
+    [{ creditCard: { issuer: { name: "B" } } }, { creditCard: { issuer: { name: "«redacted 1 character»" } } }],
+    [{ responseStatus: { detailedErrors: [{ property: "payload" }] } }, { responseStatus: { detailedErrors: [{ property: "payload" }] } }],
+    ["text", "text"],
+  ])("%j", (value, expected) => expect(maskSecrets(value)).toEqual(expected));
+
+  test("leaves the value itself alone", () => {
+    const value = { payload: "p" };
+    maskSecrets(value);
+    expect(value).toEqual({ payload: "p" });
+  });
+});

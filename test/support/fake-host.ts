@@ -1,0 +1,106 @@
+import type { Host } from "../../src/host.ts";
+import { Interruption, orAborted } from "../../src/terminal/signals.ts";
+import { dataStream, InputTooLong, talkStream } from "../../src/terminal/streams.ts";
+
+export interface FakeHostOptions {
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  home?: string;
+  /** All three streams are a terminal. */
+  isTTY?: boolean;
+  columns?: number;
+  color?: boolean;
+  /** What is on standard input. */
+  input?: string;
+  /** By path, as `readFile` is given it. */
+  files?: Record<string, string>;
+  /** Milliseconds since the epoch. */
+  now?: number;
+  /** What each write to stdout fails with, for example { code: "EPIPE" }. */
+  stdoutFails?: { code: string };
+}
+
+export interface FakeHost extends Host {
+  /** What was written so far. */
+  readonly out: string;
+  readonly err: string;
+  /** As a first and as a second signal. */
+  interrupt(signal?: string): void;
+  kill(signal?: string): void;
+}
+
+/** A host without a process: output is kept, files and input are given, sleeping moves the clock on at once. */
+export function fakeHost(options: FakeHostOptions = {}): FakeHost {
+  const written = { out: "", err: "" };
+  const facts = { isTTY: options.isTTY ?? false, columns: options.columns ?? 80, color: options.color ?? false };
+  const first = new AbortController();
+  const second = new AbortController();
+  const signal = (): AbortSignal => first.signal;
+  const stdout = dataStream({
+    facts,
+    signal,
+    openWriter: () => async (bytes) => {
+      const { stdoutFails } = options;
+      if (stdoutFails !== undefined) throw Object.assign(new Error(`${stdoutFails.code}: write`), stdoutFails);
+      written.out += Buffer.from(bytes).toString();
+    },
+  });
+  const stderr = talkStream({
+    facts,
+    signal,
+    openWriter: () => async (bytes) => {
+      written.err += Buffer.from(bytes).toString();
+    },
+  });
+  let now = options.now ?? Date.parse("2026-11-21T12:00:00Z");
+
+  return {
+    env: options.env ?? {},
+    cwd: options.cwd ?? "/work",
+    home: options.home ?? "/home/user",
+    platform: "linux",
+    pid: 4711,
+    versions: { node: "24.15.0" },
+    interrupted: first.signal,
+    killed: second.signal,
+    stdout,
+    stderr,
+    stdin: {
+      isTTY: facts.isTTY,
+      readAll: async (limit) => {
+        const bytes = Buffer.from(options.input ?? "");
+        if (bytes.length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
+        return bytes;
+      },
+    },
+    chooseColor: (choice) => {
+      facts.color = choice ?? options.color ?? false;
+    },
+    terminal: () => {
+      throw new Error("a fake host has no terminal to prompt on");
+    },
+    endGroup: () => {},
+    readFile: async (path) => {
+      const text = options.files?.[path];
+      if (text === undefined) throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
+      return Buffer.from(text);
+    },
+    flush: async () => {
+      await stdout.flush();
+      await stderr.flush();
+    },
+    now: () => now,
+    sleep: async (milliseconds, signal) => {
+      await orAborted(Promise.resolve(), signal);
+      now += milliseconds;
+    },
+    interrupt: (signal = "SIGINT") => first.abort(new Interruption(signal)),
+    kill: (signal = "SIGINT") => second.abort(new Interruption(signal)),
+    get out() {
+      return written.out;
+    },
+    get err() {
+      return written.err;
+    },
+  };
+}

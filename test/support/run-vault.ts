@@ -1,0 +1,141 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { tempDir } from "./temp-dir.ts";
+
+/** The program as a user starts it. */
+export const vaultBin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
+
+export interface RunOptions {
+  /** On top of a clean environment; undefined takes a variable away. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** All of standard input. Without it, there is none. */
+  input?: string | Uint8Array;
+  stateDir?: string;
+  configDir?: string;
+  cwd?: string;
+  /** The child is killed then, and the promise rejects with what it had printed. Default 30 s. */
+  timeoutMs?: number;
+  /** Sends a signal as soon as the output (stdout, stderr) matches. */
+  signalAt?: { output: RegExp; signal: NodeJS.Signals };
+  /** Another runtime or another installation of the program. */
+  node?: string;
+  bin?: string;
+}
+
+export interface RunResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunningVault {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The first match in stdout (or in stderr), now or later; rejects if the program ends without it. */
+  waitFor(pattern: RegExp, stream?: "stdout" | "stderr"): Promise<RegExpExecArray>;
+  kill(signal?: NodeJS.Signals): void;
+  readonly exit: Promise<RunResult>;
+}
+
+/** Runs the program to its end. A failing program is a result, not a rejection. */
+export function runVault(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  return startVault(args, options).exit;
+}
+
+/** Nothing of the machine's own settings: no CI, no NO_COLOR, no proxies, no VAULTSVC_*; a home folder of its own. */
+export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configDir"> = {}): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { PATH: process.env["PATH"], LANG: "C.UTF-8", TZ: "UTC", TERM: "xterm-256color" };
+  if (options.stateDir !== undefined) env["VAULTSVC_STATE"] = options.stateDir;
+  if (options.configDir !== undefined) env["VAULTSVC_CONFIG_DIR"] = options.configDir;
+  Object.assign(env, options.env);
+  if (!("HOME" in env)) env["HOME"] = tempDir("home");
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+}
+
+const running = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+export function startVault(args: readonly string[], options: RunOptions = {}): RunningVault {
+  const { input, signalAt, timeoutMs = 30_000 } = options;
+  const child = spawn(options.node ?? process.execPath, [options.bin ?? vaultBin, ...args], {
+    cwd: options.cwd,
+    env: cleanEnv(options),
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+  });
+  running.add(child);
+  // A program that does not read its input to the end may close it.
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(input);
+
+  const text = { stdout: "", stderr: "" };
+  const listeners = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (chunk: string) => {
+      text[name] += chunk;
+      for (const listener of listeners) listener();
+    });
+  }
+  if (signalAt !== undefined) {
+    const listener = (): void => {
+      if (!signalAt.output.test(text.stdout) && !signalAt.output.test(text.stderr)) return;
+      listeners.delete(listener);
+      child.kill(signalAt.signal);
+    };
+    listeners.add(listener);
+  }
+
+  const exit = new Promise<RunResult>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new Error(`vault ${args.join(" ")} still ran after ${timeoutMs} ms\nstdout: ${text.stdout}\nstderr: ${text.stderr}`));
+    }, timeoutMs);
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      running.delete(child);
+      resolve({ code, signal, ...text });
+    });
+  });
+  // Whoever only waits for a line learns of a time-out there.
+  exit.catch(() => {});
+
+  async function waitFor(pattern: RegExp, stream: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
+    const found = new Promise<RegExpExecArray>((resolve) => {
+      const listener = (): void => {
+        const match = pattern.exec(text[stream]);
+        if (match === null) return;
+        listeners.delete(listener);
+        resolve(match);
+      };
+      listeners.add(listener);
+      listener();
+    });
+    const ended = exit.then((result) => {
+      throw new Error(`vault ${args.join(" ")} ended without ${pattern}: ${JSON.stringify(result)}`);
+    });
+    return Promise.race([found, ended]);
+  }
+
+  return {
+    pid: child.pid ?? -1,
+    child,
+    exit,
+    waitFor,
+    kill: (signal = "SIGTERM") => void child.kill(signal),
+    get stdout() {
+      return text.stdout;
+    },
+    get stderr() {
+      return text.stderr;
+    },
+  };
+}

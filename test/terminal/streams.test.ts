@@ -1,0 +1,140 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
+import type { OutputOptions } from "../../src/terminal/streams.ts";
+import { dataStream, InputTooLong, readAll, talkStream } from "../../src/terminal/streams.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { startInPty, vaultInPty } from "../support/pty.ts";
+
+function output(write: (text: string) => Promise<void>, color = false): OutputOptions {
+  return {
+    facts: { isTTY: color, columns: 80, color },
+    signal: () => undefined,
+    openWriter: () => (bytes) => write(Buffer.from(bytes).toString()),
+  };
+}
+
+describe("an output stream", () => {
+  test("writes one after the other, and tries the next where one has failed", async () => {
+    const seen: string[] = [];
+    const stdout = dataStream(
+      output(async (text) => {
+        await pause(text === "slow" ? 20 : 0);
+        if (text === "bad") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+        seen.push(text);
+      }),
+    );
+    const results = await Promise.allSettled(["slow", "bad", "last"].map((text) => stdout.write(text)));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(results[1]).toMatchObject({ reason: { code: "ENOSPC" } });
+    expect(seen).toEqual(["slow", "last"]);
+  });
+
+  test("flush waits for what nobody waited for", async () => {
+    let seen = "";
+    const stderr = talkStream(
+      output(async (text) => {
+        await pause(10);
+        seen += text;
+      }),
+    );
+    void stderr.write("a");
+    void stderr.write("b");
+    await stderr.flush();
+    expect(seen).toBe("ab");
+  });
+});
+
+describe("stderr", () => {
+  test("replaces secrets and shows control characters, but keeps lines and, where there is colour, colours", async () => {
+    const lines: string[] = [];
+    const keep = async (text: string): Promise<void> => void lines.push(text);
+    for (const color of [false, true]) {
+      const stderr = talkStream(output(keep, color));
+      stderr.redactWith((text) => text.replaceAll("hunter2", "***"));
+      await stderr.write("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
+    }
+    expect(lines).toEqual(["\\u{1b}[31m***\\u{1b}[39m\n\\u{1b}[2Jx\n", "\u001B[31m***\u001B[39m\n\\u{1b}[2Jx\n"]);
+  });
+
+  test("never rejects", async () => {
+    const stderr = talkStream(output(() => Promise.reject(new Error("EPIPE"))));
+    await expect(stderr.write("x")).resolves.toBeUndefined();
+  });
+});
+
+describe("stdin", () => {
+  test("is read to its end, within a limit, or until aborted", async () => {
+    const text = (): NodeJS.ReadStream => Object.assign(new PassThrough(), {}) as unknown as NodeJS.ReadStream;
+    const whole = text();
+    (whole as unknown as PassThrough).end("four");
+    expect(Buffer.from(await readAll(whole, 4)).toString()).toBe("four");
+    const long = text();
+    (long as unknown as PassThrough).end("five!");
+    await expect(readAll(long, 4)).rejects.toThrow(InputTooLong);
+    const controller = new AbortController();
+    const never = readAll(text(), 4, controller.signal);
+    controller.abort(new Interruption("SIGINT"));
+    await expect(never).rejects.toThrow("interrupted by SIGINT");
+  });
+});
+
+describe("signals", () => {
+  test("the first interrupts, its echo within 100 ms is nothing, a second one kills", () => {
+    let now = 1000;
+    let send: (signal: string) => void = () => {};
+    const { interrupted, killed } = watchInterrupts(
+      (callback) => (send = callback),
+      () => now,
+    );
+    send("SIGINT");
+    expect(interrupted.reason).toEqual(new Interruption("SIGINT"));
+    now += 100;
+    send("SIGINT");
+    expect(killed.aborted).toBe(false);
+    now += 1;
+    send("SIGTERM");
+    expect(killed.reason).toMatchObject({ signal: "SIGTERM" });
+  });
+
+  test("waiting ends with the signal's reason, before and while it lasts", async () => {
+    const reason = new Interruption("SIGTERM");
+    await expect(pause(60_000, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const waiting = orAborted(pause(60_000, controller.signal), controller.signal);
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    await expect(pause(1, controller.signal)).rejects.toBe(reason);
+    await expect(pause(1)).resolves.toBeUndefined();
+  });
+});
+
+describe("what tests stand on", () => {
+  test("a fake host keeps what is written and moves its clock", async () => {
+    const host = fakeHost({ files: { "a.json": "{}" }, input: "in", stdoutFails: { code: "EPIPE" } });
+    await expect(host.stdout.write("x")).rejects.toMatchObject({ code: "EPIPE" });
+    await host.stderr.write("talk");
+    const before = host.now();
+    await host.sleep(5000);
+    expect([host.out, host.err, host.now() - before]).toEqual(["", "talk", 5000]);
+    expect(Buffer.from(await host.readFile("a.json")).toString()).toBe("{}");
+    await expect(host.readFile("b.json")).rejects.toMatchObject({ code: "ENOENT" });
+    host.interrupt();
+    await expect(host.sleep(1, host.interrupted)).rejects.toThrow("SIGINT");
+  });
+
+  test("a pseudo-terminal has its size, is a terminal on all sides, and takes answers", async () => {
+    const script = 'stty size; test -t 0 && test -t 1 && test -t 2 && echo terminal; read -r name; echo "hello $name"; exit 3';
+    const pty = startInPty(["sh", "-c", script], { columns: 100, rows: 30 });
+    await pty.waitFor(/terminal/);
+    pty.type("you\r");
+    const { code, text } = await pty.exit;
+    expect(text).toContain("30 100\n");
+    expect(text).toContain("hello you\n");
+    expect(code).toBe(3);
+  });
+
+  test("the program can be started on one", async () => {
+    expect(await vaultInPty(["--version"]).exit).toMatchObject({ code: 0, text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string });
+  });
+});

@@ -1,0 +1,139 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, test } from "vitest";
+import { wantsColor } from "../../src/terminal/color.ts";
+import { createPalette, plain } from "../../src/terminal/palette.ts";
+import { factsTable, listTable } from "../../src/terminal/tables.ts";
+import { distance, localTime, when } from "../../src/terminal/time.ts";
+import { widthOf, wrap } from "../../src/terminal/width.ts";
+
+describe("colour", () => {
+  test.each([
+    [{ choice: undefined, isTTY: true, env: {} }, true],
+    [{ choice: undefined, isTTY: false, env: {} }, false],
+    [{ choice: undefined, isTTY: true, env: { NO_COLOR: "1" } }, false],
+    [{ choice: undefined, isTTY: true, env: { NO_COLOR: "" } }, true],
+    [{ choice: undefined, isTTY: true, env: { TERM: "dumb" } }, false],
+    [{ choice: undefined, isTTY: false, env: { FORCE_COLOR: "1" } }, true],
+    [{ choice: undefined, isTTY: true, env: { FORCE_COLOR: "0" } }, false],
+    [{ choice: undefined, isTTY: true, env: { FORCE_COLOR: "1", NO_COLOR: "1" } }, false],
+    [{ choice: undefined, isTTY: false, env: { FORCE_COLOR: "1", TERM: "dumb" } }, true],
+    [{ choice: true, isTTY: false, env: { NO_COLOR: "1" } }, true],
+    [{ choice: false, isTTY: true, env: { FORCE_COLOR: "1" } }, false],
+  ])("%j is %s", (facts, expected) => {
+    expect(wantsColor(facts)).toBe(expected);
+  });
+
+  test("a palette paints by meaning, or not at all", async () => {
+    const palette = await createPalette(true);
+    expect(palette.bad("x")).toBe("\u001B[31mx\u001B[39m");
+    expect(await createPalette(false)).toBe(plain);
+    expect(plain.bad("x")).toBe("x");
+  });
+});
+
+describe("times", () => {
+  const now = Date.parse("2026-11-21T13:02:30Z");
+  const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+  test.each([
+    [0, "now"],
+    [999, "now"],
+    [1000, "in 1 second"],
+    [119_999, "in 119 seconds"],
+    [4 * minute, "in 4 minutes"],
+    [-2 * hour, "2 hours ago"],
+    [47 * hour, "in 47 hours"],
+    [3 * day + 23 * hour, "in 3 days"],
+    [-70 * day, "2 months ago"],
+    [800 * day, "in 2 years"],
+  ])("%d ms away is %s", (offset, expected) => {
+    expect(distance(now + offset, now)).toBe(expected);
+  });
+
+  test("are local, in the zone given, across a change of the clocks and at midnight", () => {
+    expect(localTime(now, "Europe/Berlin")).toBe("2026-11-21 14:02");
+    expect(localTime(Date.parse("2026-07-01T22:00:00Z"), "Europe/Berlin")).toBe("2026-07-02 00:00");
+    expect(when("2026-11-24T13:02:30+00:00", now, "Europe/Berlin")).toBe("2026-11-24 14:02 (in 3 days)");
+  });
+
+  test("a text that is no date stays as it is", () => {
+    expect(when("soon", now)).toBe("soon");
+  });
+});
+
+describe("width", () => {
+  test.each([
+    ["abc", 3],
+    ["漢字", 4],
+    ["ｆｕｌｌ", 8],
+    ["e\u0301", 1],
+    ["👍🏽", 2],
+    ["👨‍👩‍👧", 2],
+    ["•••• 1111", 9],
+    ["한글", 4],
+  ])("of %s is %d", (text, width) => {
+    expect(widthOf(text)).toBe(width);
+  });
+
+  test("is kept to when wrapping, at spaces, else behind slashes and dashes, else anywhere; no character is lost", () => {
+    expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
+    expect(wrap("credit-card/offline", 12)).toEqual(["credit-card/", "offline"]);
+    expect(wrap("漢字漢字漢", 5)).toEqual(["漢字", "漢字", "漢"]);
+    const long = "x".repeat(50);
+    expect(wrap(long, 16).join("")).toBe(long);
+    expect(wrap("a\nb", 10)).toEqual(["a", "b"]);
+  });
+});
+
+describe("tables", () => {
+  const uuid = "2b0d7b3d-7f3b-4f0b-9f43-0c1a5b0d9e11";
+
+  test("facts: labels in a column, long values under themselves", async () => {
+    const table = await factsTable(
+      [
+        ["Vault", uuid],
+        ["Name", "王小明"],
+        ["Note", "one two three four five six seven"],
+      ],
+      { palette: plain, columns: 48 },
+    );
+    expect(table).toBe(`  Vault  ${uuid}\n  Name   王小明\n  Note   one two three four five six seven\n`);
+    expect(await factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe(
+      "  Note  one two\n        three four\n",
+    );
+  });
+
+  const heading = ["vault", "label", "state", "note"];
+  const rows = [
+    [uuid, "家計", "ready", "a note of some length, with words to break at"],
+    [uuid, "evil\u001B[2J\u009B31m", { text: "pending", paint: (text: string) => `\u001B[33m${text}\u001B[39m` }, ""],
+  ];
+
+  test.each([80, 120])("a list fits %d columns and keeps its first column whole", async (columns) => {
+    const table = await listTable(heading, rows, { palette: await createPalette(true), columns });
+    const lines = stripVTControlCharacters(table).split("\n");
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
+  });
+
+  test("a list reads like one, and the columns behind wide characters stay in line", async () => {
+    const short = rows.map((row) => row.slice(0, 3).map((cell) => (cell === uuid ? "2b0d" : cell)));
+    const table = await listTable(heading.slice(0, 3), short, { palette: plain, columns: 80 });
+    expect(stripVTControlCharacters(table)).toBe(
+      [
+        "  vault  label                   state",
+        "  ─────  ──────────────────────  ───────",
+        "  2b0d   家計                    ready",
+        "  2b0d   evil\\u{1b}[2J\\u{9b}31m  pending",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("control characters of a cell never reach the terminal", async () => {
+    const table = await listTable(heading, rows, { palette: plain, columns: 120 });
+    expect(table).toContain("\\u{1b}[2J");
+    expect(table).not.toContain("\u001B[2J");
+    expect(table).not.toContain("\u009B");
+  });
+});
