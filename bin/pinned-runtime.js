@@ -31,7 +31,9 @@ exports.continueOnPinned = function (process, say) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
     // Only a signal that does not end a process comes here.
-    setTimeout(process.exit, 1000, 1);
+    setTimeout(function () {
+      process.exit(1);
+    }, 1000);
   });
 };
 
@@ -64,7 +66,7 @@ function refuse(process, say) {
 function inheritedDescriptors(process) {
   var descriptors = ["inherit", "inherit", "inherit"];
   var texts = process.argv.slice(2);
-  for (var name in process.env) if (/^VAULTSVC_/.test(name)) texts.push(process.env[name]);
+  for (var name in process.env) if (name.indexOf("VAULTSVC_") === 0) texts.push(process.env[name]);
   texts.forEach(function (text) {
     var match = /\/(?:dev|proc\/self)\/fd\/(\d{1,3})$/.exec(text);
     if (match !== null && +match[1] > 2 && isOpen(+match[1])) descriptors[+match[1]] = +match[1];

@@ -1,3 +1,4 @@
+import type { OutputConfiguration } from "commander";
 import { Command, CommanderError, Option } from "commander";
 import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
@@ -35,8 +36,7 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       const run = await load();
       result.exitCode = await run(deps, input);
     };
-  const program = buildProgram(version, act);
-  program.configureOutput({
+  const program = buildProgram(version, act, {
     writeOut: (text) => (result.text += text),
     writeErr: () => undefined,
     getOutHelpWidth: () => host.stdout.columns,
@@ -51,8 +51,9 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
 }
 
 /** The whole command tree. */
-export function buildProgram(version: string, act: Act): Command {
+export function buildProgram(version: string, act: Act, output: OutputConfiguration): Command {
   const program = new Command("vault")
+    .configureOutput(output)
     .description("Read and update vaults without ever losing their rotating credentials.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")

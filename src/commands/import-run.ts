@@ -6,6 +6,7 @@ import { acknowledgeLeft } from "../exchange/acknowledge.ts";
 import { adoptRecovery } from "../exchange/adopt.ts";
 import { checkGiven, chooseKind } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
+import { settledAs } from "../exchange/settle.ts";
 import { pairOnly } from "../exchange/recovery-of.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
@@ -111,7 +112,8 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
     if (entry.given?.type === "recovery") {
       await deps.service();
       await adoptRecovery(context, entry.given.document, true);
-      await acknowledgeLeft(context, { unread: true, saved: true });
+      const settled = await acknowledgeLeft(context, { unread: true, saved: true });
+      if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
     } else if (entry.given !== undefined) {
       await recordPair(context, entry, entry.given.credentials);
     }

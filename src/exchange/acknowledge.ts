@@ -5,7 +5,7 @@ import type { ExchangeRecord, VaultRecord } from "./ports.ts";
 import { recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { sendEnd } from "./send-end.ts";
-import { heldError, settledAs } from "./settle.ts";
+import { heldError } from "./settle.ts";
 
 export interface AckChoice {
   /** Also a read of a limited vault that is not known to have been delivered. */
@@ -29,7 +29,6 @@ export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoic
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
   const outcome = await sendEnd(context, open.id, open.delivered);
   const after = await currentRecord(context);
-  context.tell({ type: "settled", settled: settledAs(open, outcome) });
   if (outcome === "in-doubt") throw inDoubt(context, after.open ?? open);
   if (outcome === "expired") throw expiredError(context, { ...open, state: "expired" });
   return after.last?.id === open.id ? after.last : { ...open, state: "acknowledged" };

@@ -182,7 +182,7 @@ export interface VaultSession {
   token(exchangeId: string): Promise<string>;
   /** Whether a pair has been superseded at any time (also before `forget`) and is not a live one again. */
   isSuperseded(pair: Pair): Promise<boolean>;
-  /** Whether the service has refused this combination before; forgotten when it is accepted, and by `resetCounters`. */
+  /** Whether the service has refused this combination before; forgotten when it is accepted. */
   wasRefused(combination: string): Promise<boolean>;
   /**
    * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known; returns its
@@ -229,7 +229,7 @@ export interface VaultSession {
    */
   adopt(document: AdoptedExchange): Promise<string>;
 
-  /** Both counters zero, refused combinations forgotten. */
+  /** Both counters zero. Refused combinations stay refused. */
   resetCounters(): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;

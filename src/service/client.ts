@@ -72,7 +72,6 @@ export function createClient(options: ClientOptions): ServiceClient {
     },
     close() {
       connection.client.destroy(() => undefined);
-      connection.stopConnecting();
     },
   };
 }

@@ -60,9 +60,8 @@ export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedEx
 
 export function resetCounters(tx: VaultTransaction): void {
   const vault = vaultOf(tx);
-  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0 WHERE id = ?", vault.id);
+  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0, last_error = NULL WHERE id = ?", vault.id);
   settleCounted(tx, vault.id);
-  run(tx.db, "DELETE FROM refusals WHERE vault = ?", vault.id);
   journal(tx, "counters-reset", null, { unackedStarts: vault.unacked_starts, failedAttempts: vault.failed_attempts });
 }
 

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { VaultError } from "../errors.ts";
 import { createWhole } from "./new-file.ts";
-import { ensurePrivateDirectory } from "./private-directory.ts";
+import { ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 import { onState } from "./state-error.ts";
@@ -17,8 +17,8 @@ const format = "vaultsvc-key-1";
  */
 export function readKeyFile(path: string, warn: (message: string) => void): SealingKey | null {
   return onState(path, () => {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return null;
+    const stats = statIfThere(path);
+    if (stats === null) return null;
     const key = parse(path, readFileSync(path, "utf8"));
     if ((stats.mode & 0o077) !== 0) warn(`other users can read the key file ${path}: chmod 600 ${path}`);
     return key;

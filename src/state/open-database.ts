@@ -1,9 +1,9 @@
-import { rmSync, statSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { VaultError } from "../errors.ts";
 import { createWhole } from "./new-file.ts";
-import { tighten } from "./private-directory.ts";
+import { statIfThere, tighten } from "./private-directory.ts";
 import { one } from "./query.ts";
 import { applicationId } from "./schema.ts";
 import { onState } from "./state-error.ts";
@@ -16,7 +16,7 @@ export interface Opening {
 
 /** Makes the database whole and durable, if it is not there: it never exists empty or half made. */
 export function createDatabase({ path, platform, migrations }: Opening): void {
-  if (onState(path, () => statSync(path, { throwIfNoEntry: false })) !== undefined) return;
+  if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createWhole(path, (temporary) => {
       const connection = new DatabaseSync(temporary);
@@ -40,8 +40,8 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
  * for a file that is not a state of this program, or one of a newer version, and leaves both as they are.
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
-  const stats = onState(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (stats === undefined) return null;
+  const stats = onState(path, () => statIfThere(path));
+  if (stats === null) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
   const connection = new DatabaseSync(withMode(path, "rw"));
   try {

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
@@ -25,8 +26,8 @@ export function ensurePrivateDirectory(path: string): void {
  * One that others can only read is tightened, if it is ours.
  */
 export function checkPrivateDirectory(path: string): boolean {
-  const stats = onState(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (stats === undefined) return false;
+  const stats = onState(path, () => statIfThere(path));
+  if (stats === null) return false;
   if (!stats.isDirectory()) {
     throw new VaultError("state", `the state cannot be used: ${path}: a file is where a directory should be`, {
       hint: "move that file away, or name another directory with --state",
@@ -39,6 +40,16 @@ export function checkPrivateDirectory(path: string): boolean {
   }
   if ((stats.mode & 0o055) !== 0) tighten(path, 0o700);
   return true;
+}
+
+/** Null if there is nothing of that name. A file in the place of a folder on the way is an error. */
+export function statIfThere(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 /** Takes all rights from others; where the file is not ours it stays as it is. */

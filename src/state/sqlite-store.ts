@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../errors.ts";
 import type { Clock, ExchangeRecord, Store, VaultRecord, VaultSession, Waiting } from "../exchange/ports.ts";
 import { prune } from "./journal.ts";
 import type { KeySource } from "./key-source.ts";
@@ -85,7 +86,11 @@ class SqliteStore implements Store {
     if (database !== null) return database;
     ensurePrivateDirectory(this.#options.directory);
     createDatabase(this.#opening);
-    return (await this.#open()) ?? (await this.#ensure());
+    const made = await this.#open();
+    if (made !== null) return made;
+    throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it leads nowhere, or was removed at once`, {
+      hint: "if it is a symbolic link, mend or remove it; then run it again",
+    });
   }
 
   /** One connection for all calls; what could not be opened is tried again by the next one. */

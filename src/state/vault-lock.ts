@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, statSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
-import { ensurePrivateDirectory } from "./private-directory.ts";
+import { ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /** A fixed number of lock files, which all vaults share: never removed, because a lock on a removed file locks nothing. */
@@ -135,7 +135,7 @@ export class VaultLocks {
 
 /** A lock file is opened by SQLite alone once it exists: POSIX drops a process's locks when it closes any handle. */
 function createLockFile(directory: string, path: string): void {
-  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  if (statIfThere(path) !== null) return;
   ensurePrivateDirectory(directory);
   try {
     closeSync(openSync(path, "wx", 0o600));

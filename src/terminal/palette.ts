@@ -1,14 +1,14 @@
 /** Colours by meaning. Without colour every one returns its text unchanged. */
 export interface Palette {
-  good(text: string): string;
-  warn(text: string): string;
-  bad(text: string): string;
+  readonly good: (text: string) => string;
+  readonly warn: (text: string) => string;
+  readonly bad: (text: string) => string;
   /** What matters less: labels, distances, rules. */
-  dim(text: string): string;
+  readonly dim: (text: string) => string;
   /** What matters most in a line. */
-  strong(text: string): string;
+  readonly strong: (text: string) => string;
   /** Something to be typed or pasted. */
-  code(text: string): string;
+  readonly code: (text: string) => string;
 }
 
 const same = (text: string): string => text;

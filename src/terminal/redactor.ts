@@ -2,11 +2,11 @@ import { layersOf } from "./layers.ts";
 
 export interface Redactor {
   /** Makes a secret known. An empty one is ignored. */
-  add(secret: string): void;
+  add: (secret: string) => void;
   /** The text with every occurrence of a known secret replaced, however it is escaped or encoded. */
-  redact(text: string): string;
+  redact: (text: string) => string;
   /** A deep copy of a JSON value with all its strings, keys and numbers redacted. */
-  redactValue(value: unknown): unknown;
+  redactValue: (value: unknown) => unknown;
 }
 
 const mark = "«redacted»";

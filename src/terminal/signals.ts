@@ -42,7 +42,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefine
   const onAbort = (): void => reject(signal.reason as Error);
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+  return Promise.race([aborted, promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 const longestTimer = 2 ** 31 - 1;

@@ -11,10 +11,9 @@ import type { View } from "./vault-view.ts";
 export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults. vault get or vault import makes the first one known.\n";
   const palette = await createPalette(view.facts.color);
-  const heading = ["Vault", "Label", "Gen", "State", "Starts", "Failed", "Reads left"];
+  const heading = ["Vault", "Gen", "State", "Starts", "Failed", "Reads"];
   const rows = vaults.map((vault) => [
-    vault.uuid,
-    vault.label ?? "",
+    vault.label === null ? vault.uuid : `${vault.uuid}\n${vault.label}`,
     vault.generation === null ? "–" : String(vault.generation),
     stateCell(vault, view.now, palette),
     counter(vault.unackedStarts, vault.limits.unacked, palette),
@@ -70,18 +69,18 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 }
 
 function stateCell(vault: VaultStatus, now: number, palette: Palette): Cell {
-  if (vault.locked) return { text: "locked", paint: palette.bad };
+  if (vault.locked) return { text: "locked\nor gone", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
     const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? "imported" : "start unanswered") : vault.state;
     return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
   }
-  const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : tokenLeft(Date.parse(pending.tokenExpiry), now);
+  const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
   return { text: `${pending.state}${left}`, paint: palette.warn };
 }
 
 const tokenLeft = (expiry: number, now: number): string =>
-  expiry > now ? `, token expires ${distance(expiry, now)}` : `, token expired ${distance(expiry, now)}`;
+  expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
 function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
   if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };

@@ -43,7 +43,7 @@ export interface OutputOptions {
   facts: TerminalFacts;
   /** What ends waiting for a slow reader; undefined while a signal still ends the process by itself. */
   signal(): AbortSignal | undefined;
-  openWriter(): WriteAll;
+  openWriter: () => WriteAll;
 }
 
 /** `flush` resolves when every write so far has ended, one way or the other. */

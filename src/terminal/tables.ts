@@ -72,10 +72,9 @@ async function render(
 
 /** No lines at all: columns are set apart by space, and a heading by a rule of our own. */
 const borders = Object.fromEntries(
-  ["top", "bottom", "left", "right", "mid", "middle"].flatMap((side) => [
-    [side, ""],
-    ...["mid", "left", "right"].map((part) => [`${side}-${part}`, ""]),
-  ]),
+  ["top", "bottom", "left", "mid", "right", "middle"].flatMap((side) =>
+    ["", "-left", "-mid", "-right"].map((part): [string, string] => [side + part, ""]),
+  ),
 );
 
 /** Wrapped before it is painted: each line opens and closes its colour. */

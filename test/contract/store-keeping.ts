@@ -116,13 +116,13 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await fixture.store.list()).toEqual([]);
     });
 
-    it("a reset zeroes both counters and forgets what was refused", async () => {
+    it("a reset zeroes both counters; what was refused stays refused", async () => {
       await session.record({ credentials: pair("first"), kind: "generic/offline" });
       await session.intend(intent("x1", 1));
       await session.reject("x1", "combination", problem);
       await session.resetCounters();
-      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
-      expect(await session.wasRefused("combination")).toBe(false);
+      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, lastError: null });
+      expect(await session.wasRefused("combination")).toBe(true);
     });
 
     it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {

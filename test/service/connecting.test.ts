@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { getCACertificates } from "node:tls";
+import { createServer as createTlsServer, getCACertificates } from "node:tls";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
 import { selfSigned } from "./certificate.ts";
 import { clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
@@ -104,6 +104,23 @@ describe("TLS", () => {
     expect(await client.start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
     expect(await client.end(endCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
     expect(server.connections).toHaveLength(1);
+  });
+
+  test("HTTP/1.1 is all that is offered to a service that would rather speak HTTP/2", async () => {
+    const certificate = selfSigned();
+    const protocols: unknown[] = [];
+    const server = createTlsServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {
+      protocols.push(socket.alpnProtocol);
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    });
+    server.listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert));
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(protocols).toEqual(["http/1.1"]);
   });
 
   test.each([

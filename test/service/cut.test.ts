@@ -34,6 +34,14 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     });
   });
 
+  test("after an announcement (1xx) only: nothing of the answer has come", async () => {
+    const server = await answeringTcp((socket) => socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"));
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "no-answer",
+      cause: `connection closed by ${server.host} before it answered`,
+    });
+  });
+
   test("by a reset", async () => {
     const server = await answeringTcp((socket) => socket.write(head("content-length: 1000") + whole, () => socket.resetAndDestroy()));
     expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });

@@ -7,7 +7,8 @@ import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
 import { application, endCall, httpServer } from "./servers.ts";
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
+const run = (...args: string[]) => execute(process.execPath, args, { timeout: 20_000 });
 const client = join(import.meta.dirname, "../../src/service/client.ts");
 
 function folder(): string {
@@ -19,13 +20,13 @@ function folder(): string {
 /** A program that makes one call, says how it ended and leaves without closing anything. */
 const program = (url: string): string => `
   import { createClient } from ${JSON.stringify(client)};
-  const options = { baseUrl: ${JSON.stringify(url)}, apiPrefix: "/p", version: "1", timeoutMs: 5000, application: ${JSON.stringify(application)} };
+  const options = { baseUrl: ${JSON.stringify(url)}, apiPrefix: "/p", version: "1", timeoutMs: 3600000, application: ${JSON.stringify(application)} };
   createClient(options).end(${JSON.stringify(endCall)}, new AbortController().signal).then((reply) => console.log(reply.type));
 `;
 
 test("from source, by Node: an idle connection does not keep the process", async () => {
   const server = await httpServer();
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program(server.url)]);
+  const { stdout } = await run("--input-type=module", "-e", program(server.url));
   expect(stdout).toBe("answer\n");
 });
 
@@ -36,7 +37,7 @@ test("bundled by rolldown to CommonJS", async () => {
   const bundle = await rolldown({ input: join(path, "entry.mjs"), platform: "node" });
   await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
   await bundle.close();
-  const { stdout } = await run(process.execPath, [join(path, "out.cjs")]);
+  const { stdout } = await run(join(path, "out.cjs"));
   expect(stdout).toBe("answer\n");
 });
 
@@ -46,7 +47,7 @@ test("nothing of undici but its client path is loaded", async () => {
     const { createRequire } = await import("node:module");
     console.log(JSON.stringify(Object.keys(createRequire("file:///x/").cache)));
   `;
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", list]);
+  const { stdout } = await run("--input-type=module", "-e", list);
   const loaded = (JSON.parse(stdout) as string[]).map((path) => path.replace(/^.*\/node_modules\//, ""));
   expect(loaded).toContain("undici/lib/dispatcher/client.js");
   expect(loaded.filter((path) => /undici\/(index|lib\/(web|api|mock|handler|interceptor|cache))/.test(path))).toEqual([]);

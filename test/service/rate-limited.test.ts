@@ -27,7 +27,7 @@ function world() {
 }
 
 const reply = { type: "not-sent", cause: "fake" } as const;
-const fake: Service & { close(): void } = {
+const fake: Service & { close: () => void } = {
   admit: (signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
   start: () => Promise.resolve(reply),
   end: () => Promise.resolve(reply),

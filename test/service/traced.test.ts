@@ -15,9 +15,17 @@ const body = {
   vault,
 };
 const secrets = [
-  ...["ENC+1/==", "PAY-1", "cGlu", "T0k/en+==", "NEW-ENC", "NEW-PAY", "T0K", "4111111111111111", "Ada Lovelace", "aaa.bbb.ccc"],
-  application.apiKey,
-];
+  "ENC+1/==",
+  "PAY-1",
+  "cGlu",
+  "T0k/en+==",
+  "NEW-ENC",
+  "NEW-PAY",
+  "T0K",
+  "4111111111111111",
+  "Ada Lovelace",
+  "aaa.bbb.ccc",
+].concat(application.apiKey);
 
 async function trace(url: string, run: (service: ReturnType<typeof clientOf>) => Promise<unknown>): Promise<TraceEvent[]> {
   const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: "aaa.bbb.ccc" };

@@ -1,4 +1,15 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -161,13 +172,13 @@ describe("a state that cannot be used", () => {
 
   it("a full disk: what was durable stays, what failed did not happen", async () => {
     await settled();
-    const limited = ["sh", "-c", 'ulimit -f 400; exec "$@"', "sh"];
+    const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
     const result = (await runChild("fill", state, 1, limited)) as { durable: number; error: { code: string; message: string } };
     expect(result.error).toMatchObject({ code: "state", exitCode: 14 });
     expect(result.error.message).toContain(state.path);
     expect(result.durable).toBeGreaterThan(2);
     const session = await state.store.lock(service, uuid, patient(state.clock));
-    expect((await known(session)).generations.length).toBe(Math.min(result.durable, 7) + 0);
+    expect((await known(session)).generations.length).toBe(Math.min(result.durable + 1, 7));
     expect((await known(session)).open?.id).toBe(`x${result.durable}`);
     expect((await session.token(`x${result.durable}`)).length).toBeGreaterThan(0);
     await session.release();
@@ -193,9 +204,9 @@ describe("a state that cannot be used", () => {
 
   const mode = (path: string): number => statSync(path).mode & 0o777;
 
-  /** Puts other bytes in the place of the database, as a new file. */
+  /** Puts other bytes in the place of the database, without a WAL. */
   const rewrite = (bytes: Buffer): void => {
-    for (const ending of ["-wal", "-shm"]) writeFileSync(`${state.path}${ending}.gone`, "");
+    for (const ending of ["-wal", "-shm"]) rmSync(state.path + ending, { force: true });
     writeFileSync(state.path, bytes, { mode: 0o600 });
   };
 });

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Allowance } from "./support/architecture.ts";
+import { layoutViolations } from "./support/architecture.ts";
+
+/** STYLE, Layout: imports point one way. What is not listed is not allowed. */
+const table: Record<string, Allowance> = {
+  main: { parts: ["program", "deps", "host", "terminal", "errors"] },
+  program: { parts: ["commands", "completion", "config", "terminal", "deps", "errors"], types: ["host"], packages: ["commander"] },
+  // The only one that names the adapters: service and state are in no other row.
+  deps: { parts: ["service", "state", "config", "exchange", "interface", "terminal", "errors"], types: ["host"] },
+  host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
+  errors: { parts: [] },
+  commands: {
+    parts: ["exchange", "audit", "completion", "sandbox", "terminal", "config", "interface", "errors"],
+    types: ["deps", "host"],
+    packages: ["commander", "zod"],
+  },
+  interface: { parts: ["errors"], packages: ["zod"] },
+  exchange: { parts: ["interface", "errors"], packages: ["zod"] },
+  service: { parts: ["interface", "errors"], types: ["exchange/ports", "exchange/states"], packages: ["undici"] },
+  state: { parts: ["interface", "exchange/states", "errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },
+  config: { parts: ["interface", "errors"], packages: ["conf", "zod"] },
+  audit: { parts: ["interface", "exchange", "errors"], packages: ["zod"] },
+  // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
+  sandbox: { parts: ["interface", "errors"], packages: ["zod", "node:sqlite"] },
+  terminal: { parts: ["interface", "exchange", "errors"], packages: ["chalk", "cli-table3", "@inquirer/prompts"] },
+  completion: { parts: ["errors"], packages: ["commander"] },
+};
+
+const src = join(import.meta.dirname, "..", "src");
+
+function readTree(): Record<string, string> {
+  const entries = readdirSync(src, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(paths.map((path) => [relative(src, path), readFileSync(path, "utf8")]));
+}
+
+test("the layout of src", () => {
+  expect(layoutViolations(readTree(), table)).toEqual([]);
+});
+
+describe("the check of the layout", () => {
+  const fine = {
+    "main.ts":
+      'import packageJson from "../package.json" with { type: "json" };\nimport { a } from "./commands/a.ts";\nexport const b = [a, packageJson];\n',
+    "host.ts": "export const pid = process.pid;\n",
+    "commands/a.ts":
+      'import type { D } from "../deps.ts";\nimport { join } from "node:path";\nexport const a = (d: D): string => join(d.process);\n',
+    "deps.ts": "export interface D { process: string }\n",
+  };
+  const rules: Record<string, Allowance> = {
+    main: { parts: ["commands"] },
+    host: { parts: [] },
+    deps: { parts: ["one/ports"], packages: ["zod"] },
+    commands: { parts: [], types: ["deps"] },
+    one: { parts: [] },
+  };
+
+  test("finds nothing where nothing is wrong", () => {
+    expect(layoutViolations(fine, rules)).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ["an import that is not listed", { "commands/b.ts": 'import { b } from "../main.ts"; b;' }, "commands/b.ts must not import main.ts"],
+    ["a value where types are allowed", { "commands/b.ts": 'import { D } from "../deps.ts"; D;' }, "commands/b.ts must not import deps.ts"],
+    ["a dynamic import", { "commands/b.ts": 'await import("../host.ts");' }, "commands/b.ts must not import host.ts"],
+    ["an import in a type", { "one/b.ts": 'export type X = import("../deps.ts").D;' }, "one/b.ts must not import deps.ts (types)"],
+    ["a re-export", { "one/b.ts": 'export const x = 1; export { D } from "../deps.ts";' }, "one/b.ts must not import deps.ts"],
+    ["a file beside the one allowed", { "deps.ts": 'import "./one/other.ts"; export type D = 1;' }, "deps.ts must not import one/other.ts"],
+    ["an import by a computed name", { "one/b.ts": "await import(`./${1}.ts`);" }, "one/b.ts imports something that is not a plain string"],
+    ["a package", { "one/b.ts": 'import * as z from "zod/mini"; z;' }, "one/b.ts must not import zod"],
+    ["a package with a scope", { "one/b.ts": 'import "@inquirer/prompts";' }, "one/b.ts must not import @inquirer/prompts"],
+    ["SQLite", { "one/b.ts": 'import "node:sqlite";' }, "one/b.ts must not import node:sqlite"],
+    ["process as a module", { "one/b.ts": 'import { env } from "node:process"; env;' }, "one/b.ts must not import node:process"],
+    ["process", { "one/b.ts": "export const x = process.env;" }, "one/b.ts uses process"],
+    ["process in short form", { "one/b.ts": "export const x = { process };" }, "one/b.ts uses process"],
+    ["process by way of globalThis", { "one/b.ts": "export const x = globalThis.process.env;" }, "one/b.ts uses process"],
+    ["console", { "one/b.ts": "console.log(1);" }, "one/b.ts uses console"],
+    ["a missing extension", { "one/b.ts": 'import "./c";' }, "one/b.ts imports ./c without .ts"],
+    ["a default export", { "one/b.ts": "export default 1;" }, "one/b.ts has a default export"],
+    ["a barrel", { "one/b.ts": 'export * from "./c.ts";', "one/c.ts": "" }, "one/b.ts only passes on what others export"],
+    ["a barrel in two steps", { "one/b.ts": 'import { c } from "./c.ts"; export { c };' }, "one/b.ts only passes on what others export"],
+    ["a long file", { "one/b.ts": "let x = 1;\n".repeat(251) }, "one/b.ts has 251 lines, more than 250"],
+    ["a deep folder", { "one/two/b.ts": "let x = 1;" }, "one/two/b.ts lies deeper than two levels"],
+    ["another case", { "one/fileName.ts": "let x = 1;" }, "one/fileName.ts has a name that is not kebab-case"],
+    ["a new folder", { "new/b.ts": "let x = 1;" }, "new/b.ts is in a part that the table does not know"],
+    [
+      "a cycle",
+      {
+        "one/a.ts": 'import "./b.ts";',
+        "one/b.ts": 'import type { C } from "./c.ts"; export type B = C;',
+        "one/c.ts": 'import "./b.ts"; export type C = 1;',
+      },
+      "cycle: one/b.ts → one/c.ts → one/b.ts",
+    ],
+    ["what does not parse", { "one/b.ts": "let = ;" }, "one/b.ts does not parse: Unexpected token"],
+  ])("finds %s", (_what, files, violation) => {
+    expect(layoutViolations({ ...fine, ...files }, rules)).toContain(violation);
+  });
+});

@@ -1,0 +1,82 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { cleanEnv, runVault } from "./support/run-vault.ts";
+import { tempDir } from "./support/temp-dir.ts";
+
+const root = join(import.meta.dirname, "..");
+const installed = tempDir("installed");
+const bin = join(installed, "node_modules", "vault", "bin", "vault.js");
+
+/** npm with an empty cache and no network, on the runtime that runs the tests. */
+function npm(args: readonly string[], cwd: string): string {
+  const PATH = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
+  const env = cleanEnv({
+    env: { PATH, npm_config_cache: tempDir("npm-cache"), npm_config_offline: "true", npm_config_update_notifier: "false" },
+  });
+  const { status, stdout, stderr } = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
+  if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stderr}`);
+  return stdout;
+}
+
+/** A Node of this machine that the program cannot run on, if there is one. */
+function olderNode(): string | undefined {
+  const candidates = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node"));
+  return candidates.filter(existsSync).find((node) => {
+    const major = Number(spawnSync(node, ["-p", "parseInt(process.versions.node)"], { encoding: "utf8" }).stdout);
+    return major > 0 && major < 22;
+  });
+}
+
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+
+beforeAll(() => {
+  // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
+  const packing = tempDir("packing");
+  for (const name of ["package.json", "README.md"]) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
+  for (const name of ["bin", "dist", "completions"]) cpSync(join(root, name), join(packing, name), { recursive: true });
+  const tarball = npm(["pack", "--ignore-scripts"], packing).trim();
+  writeFileSync(join(installed, "package.json"), "{}\n");
+  npm(["install", "--no-audit", "--no-fund", join(packing, tarball)], installed);
+});
+
+describe("the packed program, installed in an empty folder without network", () => {
+  test("brings no other package with it and no sources", () => {
+    expect(readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["vault"]);
+    const shipped = ["bin", "completions", "dist", "package.json", "README.md"];
+    expect(shipped).toEqual(expect.arrayContaining(readdirSync(join(installed, "node_modules", "vault"))));
+  });
+
+  test.each(["vault", "vaultsvc"])("runs as %s", (name) => {
+    const command = join(installed, "node_modules", ".bin", name);
+    const PATH = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
+    const { stdout, stderr } = spawnSync(command, ["--version"], { env: cleanEnv({ env: { PATH } }), encoding: "utf8" });
+    expect([stdout, stderr]).toEqual([`${version}\n`, ""]);
+  });
+
+  test("has everything that its commands load", async () => {
+    const cwd = tempDir("elsewhere");
+    const result = await runVault(["status", "--json"], { bin, cwd, stateDir: join(cwd, "state"), configDir: join(cwd, "config") });
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
+    expect(await runVault(["get", "--help"], { bin, cwd })).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  const older = olderNode();
+
+  test.skipIf(older === undefined)("says what it needs on this machine's older Node (skipped where there is none)", async () => {
+    const result = await runVault(["--version"], { bin, node: older ?? "" });
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(result.stderr).toMatch(/^vault needs Node 22\.19 or newer \(this is [0-9.]+\): .*\n$/);
+  });
+
+  test.skipIf(older === undefined)("and goes on with the pinned one where that is beside it", async () => {
+    const checkout = tempDir("checkout");
+    for (const name of ["bin", "dist", "package.json"]) cpSync(join(root, name), join(checkout, name), { recursive: true });
+    mkdirSync(join(checkout, "node_modules"));
+    cpSync(join(root, "node_modules", "node"), join(checkout, "node_modules", "node"), { recursive: true });
+    const result = await runVault(["--version"], { bin: join(checkout, "bin", "vault.js"), node: older ?? "" });
+    expect(result).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { VaultSession } from "../../src/exchange/ports.ts";
+import {
+  exchange,
+  imported,
+  intent,
+  known,
+  pair,
+  patient,
+  problem,
+  service,
+  started,
+  startExchange,
+  uuid,
+} from "../contract/store-fixture.ts";
+import type { TemporaryState } from "./temporary-state.ts";
+import { temporaryState } from "./temporary-state.ts";
+
+let state: TemporaryState;
+let session: VaultSession;
+beforeEach(async () => {
+  state = temporaryState();
+  session = await imported(state);
+});
+afterEach(() => state.dispose());
+
+const tables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal"];
+const everything = () => tables.map((table) => state.sql(`SELECT * FROM ${table}`));
+
+describe("a process that has lost its vault", () => {
+  const idle = async (): Promise<void> => await Promise.resolve();
+  const atIntent = async (): Promise<void> => await session.intend(intent("x1", 1));
+  const atStarted = async (): Promise<void> => void (await startExchange(session, "x1", 1, "second"));
+  const atEnding = async (): Promise<void> => {
+    await atStarted();
+    await session.ending("x1", true);
+  };
+  const document = {
+    exchangeId: "far1",
+    kind: "generic/offline",
+    operation: "get",
+    old: pair("old"),
+    new: pair("new"),
+    token: "token",
+    tokenExpiry: null,
+  } as const;
+
+  it.each<[string, () => Promise<void>, () => Promise<unknown>]>([
+    ["record", idle, async () => await session.record({ credentials: pair("given"), kind: "generic/offline" })],
+    ["intend", idle, async () => await session.intend(intent("x2", 1))],
+    ["takeBack", atIntent, async () => await session.takeBack("x1", problem)],
+    ["unanswered", atIntent, async () => await session.unanswered("x1", problem)],
+    ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
+    ["start", atIntent, async () => await session.start("x1", started("second"))],
+    ["hold", atStarted, async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
+    ["discard", atStarted, async () => await session.discard("x1")],
+    ["ending", atStarted, async () => await session.ending("x1", true)],
+    ["endAnswered", atEnding, async () => await session.endAnswered("x1", problem)],
+    ["acknowledge", atEnding, async () => await session.acknowledge("x1")],
+    ["expire", atEnding, async () => await session.expire("x1", problem)],
+    ["doubt", atEnding, async () => await session.doubt("x1", problem)],
+    ["adopt", idle, async () => await session.adopt(document)],
+    ["resetCounters", atIntent, async () => await session.resetCounters()],
+    ["forget", idle, async () => await session.forget()],
+    ["rebindFrom", idle, async () => await session.rebindFrom(service)],
+    ["setLabel", idle, async () => await session.setLabel("Ada")],
+  ])("writes nothing by %s", async (_, before, step) => {
+    await before();
+    state.sql("UPDATE locks SET epoch = epoch + 1");
+    const left = everything();
+    await expect(step()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("taken over") as string });
+    expect(everything()).toEqual(left);
+    state.sql("UPDATE locks SET epoch = epoch - 1");
+    await step();
+    if (_ !== "rebindFrom") expect(everything()).not.toEqual(left);
+  });
+
+  it("has lost it to whoever took it since, even if its lock file went away", async () => {
+    const before = state.sql("SELECT epoch FROM locks");
+    await session.release();
+    const next = await state.another().lock(service, uuid, patient(state.clock));
+    expect(state.sql("SELECT epoch FROM locks")[0]?.["epoch"]).toBe(Number(before[0]?.["epoch"]) + 1);
+    await next.release();
+  });
+});
+
+describe("the journal", () => {
+  const events = () => state.sql("SELECT event FROM journal ORDER BY seq").map((row) => row["event"]);
+
+  it("says what was done, in order", async () => {
+    await exchange(session, "x1", 1, "second");
+    await session.intend(intent("x2", 2));
+    await session.reject("x2", "combination", problem);
+    expect(events()).toEqual(["imported", "intent", "started", "ending", "acknowledged", "intent", "rejected"]);
+    const [last] = state.sql("SELECT * FROM journal ORDER BY seq DESC LIMIT 1");
+    expect(last).toMatchObject({ at: "2026-11-21T10:00:00.000Z", service, uuid: uuid.toLowerCase(), exchange: "x2" });
+    expect(JSON.parse(String(last?.["detail"]))).toEqual({ from: "intent", generation: 2, counted: true, error: problem });
+  });
+
+  it("can only be appended to", () => {
+    expect(() => state.sql("UPDATE journal SET event = 'other'")).toThrow(/append-only/);
+    expect(() => state.sql("DELETE FROM journal")).toThrow(/append-only/);
+    expect(events()).toEqual(["imported"]);
+  });
+
+  it("loses what is older than 400 days, rarely, and keeps the newest exchange of a vault", async () => {
+    const day = 86_400_000;
+    await exchange(session, "x1", 1, "second");
+    await session.release();
+    const later = async (days: number): Promise<void> => {
+      state.clock.at += days * day;
+      session = await state.another().lock(service, uuid, patient(state.clock));
+    };
+    await later(200);
+    await exchange(session, "x2", 2, "third");
+    await session.release();
+    await later(215);
+    expect(events().length).toBe(7);
+    await session.release();
+    await later(20);
+    expect(events()).toEqual(["intent", "started", "ending", "acknowledged"].slice(1 - 1));
+    expect((await state.store.exchanges(service, uuid, 9)).map((e) => e.id)).toEqual(["x2"]);
+    await session.release();
+    await later(500);
+    expect(events()).toEqual([]);
+    expect((await known(session)).last?.id).toBe("x2");
+    expect(await session.isSuperseded(pair("first"))).toBe(true);
+    expect(() => state.sql("UPDATE journal SET event = 'other'")).not.toThrow();
+    await session.setLabel("Ada");
+    expect(() => state.sql("DELETE FROM journal")).toThrow(/append-only/);
+  });
+});
