@@ -20,11 +20,10 @@ if (fit) {
 }
 
 function run() {
-  var program = path.join(__dirname, "..", "dist", "main.cjs");
-  var extension = fs.existsSync(program) ? ".cjs" : ".ts";
-  // A checkout that was never built runs from its sources.
-  var folder = path.join(__dirname, "..", extension === ".cjs" ? "dist" : "src");
-  var host = require(path.join(folder, "host" + extension)).createHost(process);
+  var built = path.join(__dirname, "..", "dist", "vault.cjs");
+  if (process.argv[2] !== "--version") cacheCompiledCode();
+  var program = fs.existsSync(built) ? require(built) : fromSources();
+  var host = program.createHost(process);
 
   process.on("uncaughtException", function (error) {
     fail(error instanceof Error ? error[host.env.VAULTSVC_DEBUG ? "stack" : "message"] : String(error));
@@ -51,9 +50,38 @@ function run() {
     });
   }
   // oxlint-disable-next-line promise/prefer-await-to-then, promise/catch-or-return -- ES5
-  require(path.join(folder, "main" + extension))
-    .main(process.argv.slice(2), host)
-    .then(leave);
+  program.main(process.argv.slice(2), host).then(leave);
+}
+
+/**
+ * Saves every command that does something a tenth of a bare start or two. What is cached is run: only in a folder of ours that belongs to this very user
+ * (root with another user's HOME has none) and that nobody else can reach.
+ */
+function cacheCompiledCode() {
+  var home = process.env.HOME || "";
+  var caches = process.env.XDG_CACHE_HOME || path.join(home, ".cache");
+  if (home === "" || !path.isAbsolute(caches) || process.getuid === undefined) return;
+  var folder = path.join(caches, "vaultsvc");
+  try {
+    if (!fs.existsSync(folder)) makePrivate([caches, folder]);
+    var stat = fs.lstatSync(folder);
+    var mine = stat.isDirectory() && stat.uid === process.getuid() && (stat.mode & 63) === 0;
+    if (mine) require("module").enableCompileCache(folder);
+  } catch (error) {
+    // It goes without.
+  }
+}
+
+function makePrivate(folders) {
+  folders.forEach(function (folder) {
+    if (!fs.existsSync(folder)) fs.mkdirSync(folder, 448); // 0700
+  });
+}
+
+/** A checkout that was never built. */
+function fromSources() {
+  var src = path.join(__dirname, "..", "src");
+  return { createHost: require(path.join(src, "host.ts")).createHost, main: require(path.join(src, "main.ts")).main };
 }
 
 /**

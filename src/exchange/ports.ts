@@ -108,7 +108,7 @@ export interface VaultRecord {
   uuid: string;
   kind: Kind;
   label: string | null;
-  /** Newest first. Forgotten vaults have none. */
+  /** Those whose pair is still kept, newest first. Forgotten vaults have none. */
   generations: Generation[];
   unackedStarts: number;
   failedAttempts: number;
@@ -187,10 +187,11 @@ export interface VaultSession {
   /**
    * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known; returns its
    * number. A pair that is already recorded and live returns that generation, with device and hashedPin brought up to date.
+   * A new one takes over the vault's device and hashedPin where none are given. Raises `no-credentials` for a superseded pair.
    */
   record(pair: NewPair): Promise<number>;
 
-  /** ① Counts one start without acknowledgement, and one failed access if `countsAsFailed`. */
+  /** ① Its id is new for every start that is sent. Counts one start without acknowledgement, and one failed access if `countsAsFailed`. */
   intend(intent: Intent): Promise<void>;
   /** intent → discarded; what ① counted is taken back. */
   takeBack(exchangeId: string, error: ErrorNote): Promise<void>;
@@ -225,7 +226,7 @@ export interface VaultSession {
   /**
    * Takes over an exchange that another machine left in a recovery document: old pair, new pair and token become an
    * exchange in state ending with one unanswered end call. One that this state knows already is left as it is.
-   * Returns its exchange id.
+   * Returns its exchange id. Raises `pending` beside an open exchange, `no-credentials` for a superseded pair.
    */
   adopt(document: AdoptedExchange): Promise<string>;
 
@@ -233,7 +234,10 @@ export interface VaultSession {
   resetCounters(): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
-  /** Makes the vault, with all it has, one of this session's service. */
+  /**
+   * Makes the vault, with all it has, one of this session's service. Raises `no-credentials` if it is not known under the
+   * given one, or has credentials under this one.
+   */
   rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 

@@ -42,7 +42,8 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
   if (version !== format) throw damaged(place, `its format is not ${format}`);
   if (keyId !== key.id) throw damaged(place, `it is sealed with key ${keyId ?? ""}, and the key in use is ${key.id}`);
   const bytes = Buffer.from(body, "base64");
-  if (bytes.length < nonceBytes + tagBytes) throw damaged(place, "it is cut short");
+  const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
+  if (!whole) throw damaged(place, "it is cut short or garbled");
   const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAAD(additionalData(key, place));
   decipher.setAuthTag(bytes.subarray(-tagBytes));

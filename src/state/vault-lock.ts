@@ -122,7 +122,8 @@ export class VaultLocks {
       createLockFile(this.#directory, path);
       const connection = new DatabaseSync(path);
       try {
-        connection.exec("BEGIN EXCLUSIVE");
+        // Nothing is ever written: no journal file, which a killed process would leave behind.
+        connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
         return connection;
       } catch (error) {
         connection.close();

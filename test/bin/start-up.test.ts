@@ -1,5 +1,8 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadedBy } from "../support/loaded-modules.ts";
+import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
@@ -23,4 +26,22 @@ test("the list sees what is loaded", async () => {
   const { packages, builtins } = await loadedBy(["status", "--json"], { stateDir: tempDir("state"), configDir: tempDir("config") });
   expect(packages).toContain("commander");
   expect([...packages, ...builtins].some((name) => costly.test(name))).toBe(true);
+});
+
+test("compiled code is cached in a private folder of this user, and only there", async () => {
+  const home = tempDir("home");
+  const cache = join(home, ".cache", "vaultsvc");
+  await runVault(["--version"], { env: { HOME: home } });
+  expect(existsSync(cache)).toBe(false);
+  await runVault(["--help"], { env: { HOME: home } });
+  expect(statSync(cache).mode & 0o777).toBe(0o700);
+  expect(readdirSync(cache)).toHaveLength(1);
+
+  const shared = tempDir("shared");
+  mkdirSync(join(shared, "vaultsvc"));
+  chmodSync(join(shared, "vaultsvc"), 0o770);
+  expect(await runVault(["--help"], { env: { XDG_CACHE_HOME: shared } })).toMatchObject({ code: 0, stderr: "" });
+  expect(readdirSync(join(shared, "vaultsvc"))).toEqual([]);
+  expect(await runVault(["--help"], { env: { HOME: join(home, "missing") } })).toMatchObject({ code: 0, stderr: "" });
+  expect(existsSync(join(home, "missing"))).toBe(false);
 });

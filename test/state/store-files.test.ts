@@ -55,6 +55,12 @@ describe("the files of a state", () => {
     }
   });
 
+  it("nothing is left behind by a process that was killed", async () => {
+    await (await imported(state)).release();
+    await kill(await startChild("hold", state));
+    expect(filesOf(join(state.directory, "locks")).length).toBe(1);
+  });
+
   it("lock files stay, one for each slot that was used", async () => {
     await (await imported(state)).release();
     expect(readdirSync(join(state.directory, "locks"))).toEqual([`${String(slotOf(uuid)).padStart(2, "0")}.lock`]);

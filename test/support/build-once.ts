@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..", "..");
  */
 export function setup(): void {
   const inputs = ["package.json", "rolldown.config.ts", ...filesUnder("src")].map(changedAt);
-  if (Math.max(...inputs) < changedAt("dist/main.cjs")) return;
+  if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
   const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
   const rolldown = join(root, "node_modules", "rolldown", "bin", "cli.mjs");
   const { status, stdout, stderr } = spawnSync(process.execPath, [rolldown, "-c", "-d", fresh], { cwd: root, encoding: "utf8" });

@@ -12,10 +12,10 @@ export function stubProgram(options: { pinned: boolean }): string {
   const folder = tempDir("stub");
   cpSync(join(root, "bin"), join(folder, "bin"), { recursive: true });
   mkdirSync(join(folder, "dist"));
-  const requires = { main: join(root, "test", "bin", "fixtures", "stub-main.cjs"), host: join(root, "src", "host.ts") };
-  for (const [name, path] of Object.entries(requires)) {
-    writeFileSync(join(folder, "dist", `${name}.cjs`), `module.exports = require(${JSON.stringify(path)});\n`);
-  }
+  const main = join(root, "test", "bin", "fixtures", "stub-main.cjs");
+  const host = join(root, "src", "host.ts");
+  const program = `module.exports = { ...require(${JSON.stringify(main)}), ...require(${JSON.stringify(host)}) };\n`;
+  writeFileSync(join(folder, "dist", "vault.cjs"), program);
   if (options.pinned) {
     mkdirSync(join(folder, "node_modules"));
     symlinkSync(join(root, "node_modules", "node"), join(folder, "node_modules", "node"));

@@ -53,12 +53,13 @@ describe("redact", () => {
         const { redact } = redactorOf(...texts);
         for (const text of texts) {
           const spelled = spell(text);
-          const result = redact(`${before}${spelled}${after}`);
-          expect(result).toContain(mark);
-          expect(result.replaceAll(mark, "")).not.toContain(spelled);
+          // Set apart: half an escape right before it, like "%4", would be read with its first character.
+          const pieces = redact(`${before} ${spelled} ${after}`).split(mark);
+          expect(pieces.length).toBeGreaterThan(1);
+          for (const piece of pieces) expect(piece).not.toContain(spelled);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 60000 },
     );
   });
 

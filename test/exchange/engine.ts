@@ -1,0 +1,95 @@
+import type { AckChoice } from "../../src/exchange/acknowledge.ts";
+import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
+import type { Delivery } from "../../src/exchange/handover.ts";
+import type { VaultRecord } from "../../src/exchange/ports.ts";
+import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";
+import { runExchange } from "../../src/exchange/run.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { Crash, World } from "./world.ts";
+
+/** The parts of a request that a test cares about; `dies` kills the process between ② and ③. */
+export type Changes = Partial<ExchangeRequest> & { dies?: boolean; fails?: boolean };
+
+export const newCard = { creditCard: { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 } };
+
+/** A vault whose first pair is imported. */
+export async function knownVault(maxUsage?: number): Promise<World> {
+  const world = new World({ seed: "engine", ...(maxUsage === undefined ? {} : { maxUsage }) });
+  await world.hold(async ({ session }) => await session.record({ credentials: world.first, kind: "credit-card/offline" }));
+  return world;
+}
+
+/** What a run came to: the code of its error, or `ok`; with all that was delivered. */
+export interface Ran {
+  code: string;
+  delivered: Delivery[];
+  result?: ExchangeResult;
+}
+
+export async function run(world: World, operation: "get" | "update", { dies, fails, ...changes }: Changes = {}): Promise<Ran> {
+  const delivered: Delivery[] = [];
+  const request: ExchangeRequest = {
+    operation,
+    force: false,
+    noAck: false,
+    discardPending: false,
+    ...(operation === "update" ? { newVault: newCard } : {}),
+    handover: {
+      deliver: async (delivery) => {
+        if (dies === true) throw new Crash("killed before the delivery");
+        if (fails === true) throw new Error("the reader has gone");
+        delivered.push(delivery);
+        world.delivered.add(delivery.exchange.id);
+        return Promise.resolve();
+      },
+      confirm: async () => Promise.resolve(),
+    },
+    ...changes,
+  };
+  try {
+    return { code: "ok", delivered, result: await world.hold(async (context) => await runExchange(die(context, dies), request)) };
+  } catch (error) {
+    return { code: error instanceof Crash ? "crash" : asVaultError(error).code, delivered };
+  } finally {
+    world.weather = [];
+  }
+}
+
+/** A dead process does not hold its exchange either: the error of the delivery must not be recorded. */
+function die<T extends { session: object }>(context: T, dies: boolean | undefined): T {
+  if (dies !== true) return context;
+  const session = new Proxy(context.session, {
+    get: (object, name) => {
+      const value = Reflect.get(object, name, object) as unknown;
+      return name === "hold" ? () => Promise.reject(new Crash("killed before the delivery")) : value;
+    },
+  });
+  return { ...context, session };
+}
+
+export async function ack(world: World, choice: Partial<AckChoice> = {}): Promise<string> {
+  try {
+    const exchange = await world.hold(async (context) => await acknowledgeLeft(context, { unread: false, saved: false, ...choice }));
+    return exchange?.state ?? "nothing";
+  } catch (error) {
+    return asVaultError(error).code;
+  } finally {
+    world.weather = [];
+  }
+}
+
+export async function known(world: World): Promise<VaultRecord> {
+  const record = await world.record();
+  if (record === undefined) throw new Error("the vault is not known");
+  return record;
+}
+
+/** Whether the pair that the state holds as current is the one that the service accepts. */
+export async function currentIsAccepted(world: World): Promise<boolean> {
+  const current = (await known(world)).generations.find((g) => g.standing === "current");
+  if (current === undefined) return false;
+  return await world.hold(async ({ session }) => world.sandbox.accepts(world.uuid, await session.credentials(current.generation)));
+}
+
+export const starts = (world: World): number => world.sandbox.requests().filter((r) => r.step === "start").length;
+export const ends = (world: World): number => world.sandbox.requests().filter((r) => r.step === "end").length;

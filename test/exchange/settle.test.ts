@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
+
+describe("what is left at ②, not delivered", () => {
+  it("get starts again with the old pair, and no read is used up unseen", async () => {
+    const world = await knownVault(3);
+    await run(world, "get", { dies: true });
+    expect((await known(world)).open?.state).toBe("started");
+    const again = await run(world, "get");
+    expect(again.code).toBe("ok");
+    expect(again.delivered[0]?.vault["usesRemaining"]).toBe(3);
+    expect(again.delivered[0]?.settled).toEqual([]);
+    expect(world.sandbox.inspect(world.uuid).usesRemaining).toBe(2);
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("ack finishes it for a vault without limit, and for a limited one only with --unread", async () => {
+    const free = await knownVault();
+    await run(free, "get", { dies: true });
+    expect(await ack(free)).toBe("acknowledged");
+    const limited = await knownVault(3);
+    await run(limited, "get", { dies: true });
+    expect(await ack(limited)).toBe("pending");
+    expect(ends(limited)).toBe(0);
+    limited.delivered.add((await known(limited)).open?.id ?? "");
+    expect(await ack(limited, { unread: true })).toBe("acknowledged");
+  });
+
+  it("where the guard forbids another start, get acknowledges first; for a limited vault it is left to a person (8)", async () => {
+    for (const [maxUsage, code, acknowledged] of [
+      [undefined, "ok", 2],
+      [9, "guard", 0],
+    ] as const) {
+      const world = await knownVault(maxUsage);
+      for (let left = 0; left < 4; left += 1) await run(world, "get", { dies: true });
+      const before = starts(world);
+      expect((await run(world, "get")).code).toBe(code);
+      expect(world.sandbox.inspect(world.uuid).counts.acknowledged).toBe(acknowledged);
+      expect(starts(world) - before).toBe(code === "ok" ? 1 : 0);
+      expect(world.sandbox.inspect(world.uuid).maxUnackedStarts).toBe(4);
+    }
+  });
+
+  it("get after a left update acknowledges it first: that is what the user had asked for", async () => {
+    const world = await knownVault();
+    await run(world, "update", { dies: true });
+    const read = await run(world, "get");
+    expect(read.delivered[0]?.settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
+    expect(read.delivered[0]?.vault["creditCard"]).toMatchObject({ number: "5555555555554444" });
+  });
+
+  it("with a dead token the left update was not applied, and that is said", async () => {
+    const world = await knownVault();
+    await run(world, "update", { dies: true });
+    world.time += 61_000;
+    const read = await run(world, "get");
+    expect(read.delivered[0]?.settled).toMatchObject([{ operation: "update", outcome: "not-applied" }]);
+    expect(read.delivered[0]?.vault["creditCard"]).toMatchObject({ number: "4111111111111111" });
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("update starts again", async () => {
+    const world = await knownVault();
+    await run(world, "update", { dies: true });
+    expect((await run(world, "update")).code).toBe("ok");
+    expect(world.sandbox.inspect(world.uuid).counts.acknowledged).toBe(1);
+  });
+});
+
+describe("held", () => {
+  it("get and update stop with pending; ack finishes it; a second ack is no error", async () => {
+    const world = await knownVault();
+    expect((await run(world, "get", { noAck: true })).code).toBe("ok");
+    const sent = world.sandbox.requests().length;
+    expect((await run(world, "get")).code).toBe("pending");
+    expect((await run(world, "update")).code).toBe("pending");
+    expect(world.sandbox.requests().length).toBe(sent);
+    expect(await ack(world)).toBe("acknowledged");
+    expect(await ack(world)).toBe("acknowledged");
+    expect(ends(world)).toBe(1);
+  });
+
+  it("--discard-pending starts anew with the old pair", async () => {
+    const world = await knownVault();
+    await run(world, "get", { noAck: true });
+    expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("a delivery that failed is held, and nothing was acknowledged", async () => {
+    const world = await knownVault(1);
+    expect((await run(world, "get", { fails: true })).code).toBe("pending");
+    expect(await known(world)).toMatchObject({ open: { state: "held", holdReason: "delivery", delivered: false } });
+    expect(ends(world)).toBe(0);
+    expect(await ack(world)).toBe("pending");
+    expect((await run(world, "get", { discardPending: true })).delivered[0]?.vault["usesRemaining"]).toBe(1);
+  });
+});
+
+describe("left at ③", () => {
+  it("the end call is sent until it answers, also when our own clock says that the token is dead", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", "no-connection", "no-connection"];
+    const late = await run(world, "get");
+    expect(late.code).toBe("ok");
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+    expect((await run(world, "get")).code).toBe("pending");
+    expect((await known(world)).open).toMatchObject({ state: "ending", endsUnanswered: 0 });
+    world.time += 61_000;
+    const after = await run(world, "get");
+    expect(after.code).toBe("ok");
+    expect(after.delivered[0]?.settled).toMatchObject([{ outcome: "not-applied" }]);
+  });
+
+  it.each([
+    ["arrived", "response-lost", "acknowledged", 2],
+    ["did not arrive", "request-lost", "not-applied", 1],
+  ] as const)(
+    "an unanswered end call that %s is in doubt once its token is dead; the next start finds out",
+    async (_, lost, outcome, winner) => {
+      const world = await knownVault();
+      world.weather = ["fine", ...Array.from({ length: 12 }, () => lost)];
+      expect((await run(world, "get")).code).toBe("pending");
+      world.time += 61_000;
+      expect(await ack(world)).toBe("in-doubt");
+      expect(await ack(world)).toBe("in-doubt");
+      expect((await known(world)).open?.state).toBe("in-doubt");
+      const next = await run(world, "get");
+      expect(next.code).toBe("ok");
+      expect(next.delivered[0]?.settled).toMatchObject([{ outcome }]);
+      expect(world.sandbox.requests().filter((r) => r.step === "start" && r.credentials === "current").length).toBeGreaterThan(1);
+      expect(await currentIsAccepted(world)).toBe(true);
+      expect((await known(world)).generations.find((g) => g.generation === winner)?.standing).toBe("superseded");
+      expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(winner === 2 ? 0 : 1);
+    },
+  );
+
+  it("in doubt, nothing is spent where the guard would refuse", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];
+    await run(world, "get");
+    world.time += 61_000;
+    await ack(world);
+    for (let lost = 0; lost < 2; lost += 1) {
+      world.weather = ["request-lost"];
+      expect((await run(world, "get")).code).toBe("network");
+    }
+    const sent = world.sandbox.requests().length;
+    expect((await run(world, "get")).code).toBe("guard");
+    expect(world.sandbox.requests().length).toBe(sent);
+    expect((await run(world, "get", { generation: 1, force: true })).code).toBe("ok");
+  });
+});

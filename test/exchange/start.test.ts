@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
+import type { Weather } from "./world.ts";
+
+describe("counting towards a lock", () => {
+  it.each<[Weather[], string, { unackedStarts: number; failedAttempts: number }]>([
+    [["request-lost"], "network", { unackedStarts: 1, failedAttempts: 1 }],
+    [["no-connection"], "ok", { unackedStarts: 0, failedAttempts: 0 }],
+  ])("an import that is not proven: %j ends with %s", async (weather, code, counters) => {
+    const world = await knownVault();
+    world.weather = weather;
+    expect((await run(world, "get")).code).toBe(code);
+    expect(await known(world)).toMatchObject(counters);
+  });
+
+  it("a start without answer is repeated at most twice for a proven pair, each time counted, and never for another", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["response-lost", "response-lost", "fine"];
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(starts(world)).toBe(4);
+    expect(await known(world)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+    world.weather = Array.from({ length: 9 }, () => "response-lost" as const);
+    expect((await run(world, "get")).code).toBe("network");
+    expect(await known(world)).toMatchObject({ unackedStarts: 3 });
+    world.weather = Array.from({ length: 9 }, () => "response-lost" as const);
+    // The last one before the lock is for a person: it is sent once, and not repeated.
+    expect((await run(world, "get")).code).toBe("network");
+    expect(await known(world)).toMatchObject({ unackedStarts: 4 });
+    expect((await run(world, "get")).code).toBe("guard");
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxUnackedStarts: 4 });
+  });
+
+  it("a SUCCESS zeroes the failed accesses, only an acknowledgement the starts", async () => {
+    const world = await knownVault();
+    world.weather = ["request-lost"];
+    await run(world, "get");
+    await run(world, "get", { noAck: true });
+    expect(await known(world)).toMatchObject({ unackedStarts: 2, failedAttempts: 0 });
+    await run(world, "get", { discardPending: true });
+    expect(await known(world)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+  });
+});
+
+describe("pairs that may not be sent", () => {
+  const wrong = (name: string) => ({ encryptedData: name, payload: "payload" });
+
+  it("the third failed access is not sent, nor a refused combination twice; a refusal supersedes nothing", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    expect((await run(world, "get", { given: wrong("a") })).code).toBe("no-credentials");
+    expect((await run(world, "get", { given: wrong("a"), force: true })).code).toBe("rejected");
+    const sent = world.sandbox.requests().length;
+    expect((await run(world, "get", { given: wrong("a") })).code).toBe("guard");
+    expect(world.sandbox.requests().length).toBe(sent);
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("two wrong pairs are refused by the service, the third by the guard", async () => {
+    const world = await knownVault();
+    expect((await run(world, "get", { given: wrong("a") })).code).toBe("rejected");
+    expect((await run(world, "get", { given: wrong("b") })).code).toBe("rejected");
+    expect((await run(world, "get", { given: wrong("c") })).code).toBe("guard");
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
+  });
+
+  it("a superseded pair is never sent, whatever is forced", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    const sent = world.sandbox.requests().length;
+    expect((await run(world, "get", { given: world.first })).code).toBe("no-credentials");
+    expect((await run(world, "get", { given: world.first, force: true })).code).toBe("no-credentials");
+    expect((await run(world, "get", { generation: 1, force: true })).code).toBe("no-credentials");
+    expect(world.sandbox.requests().length).toBe(sent);
+  });
+});
+
+describe("order", () => {
+  it("no end call before the delivery has ended", async () => {
+    const world = await knownVault();
+    let endsAtDelivery = -1;
+    await run(world, "get", {
+      handover: {
+        deliver: async () => {
+          endsAtDelivery = ends(world);
+          expect((await world.record())?.open).toMatchObject({ state: "started", newGeneration: 2 });
+        },
+        confirm: async () => Promise.resolve(),
+      },
+    });
+    expect(endsAtDelivery).toBe(0);
+    expect(ends(world)).toBe(1);
+  });
+
+  it("the contents of the last read of a limited vault can be read again until they are acknowledged", async () => {
+    const world = await knownVault(1);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const held = await run(world, "get", { noAck: true, discardPending: true });
+      expect(held.delivered[0]).toMatchObject({ lastRead: true, vault: { usesRemaining: 1 } });
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/** A fenced block, with the heading that it stands under. */
+export interface CodeBlock {
+  /** `sh`, `text`, `text unordered`. */
+  info: string;
+  code: string;
+  heading: string;
+}
+
+/** The text under a heading of any level, up to the next heading of the same or a higher one. */
+export function section(markdown: string, title: string): string {
+  const lines = markdown.split("\n");
+  const headings = headingsOf(lines);
+  const start = headings.findIndex((heading) => heading.title === title);
+  const { line, level } = headings[start] ?? { line: -1, level: 0 };
+  if (line === -1) throw new Error(`there is no heading "${title}"`);
+  const end = headings.slice(start + 1).find((heading) => heading.level <= level)?.line;
+  return lines.slice(line + 1, end).join("\n");
+}
+
+export function codeBlocks(markdown: string): CodeBlock[] {
+  const lines = markdown.split("\n");
+  const headings = headingsOf(lines);
+  const blocks: CodeBlock[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const [, info] = /^```(\S.*)$/.exec(lines[at] ?? "") ?? [];
+    if (info === undefined) continue;
+    const end = lines.indexOf("```", at);
+    const heading = headings.findLast(({ line }) => line < at)?.title ?? "";
+    blocks.push({ info, code: lines.slice(at + 1, end).join("\n"), heading });
+    at = end;
+  }
+  return blocks;
+}
+
+/** The rows of the first table in a text, without its heading and rule; cells trimmed. */
+export function tableRows(markdown: string): string[][] {
+  const lines = markdown.split("\n");
+  const start = lines.findIndex((line) => /^\|[\s|:-]+\|$/.test(line));
+  const rows = lines.slice(start + 1);
+  const end = rows.findIndex((line) => !line.startsWith("|"));
+  return (end === -1 ? rows : rows.slice(0, end)).map((row) =>
+    row
+      .slice(1, -1)
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim()),
+  );
+}
+
+function headingsOf(lines: readonly string[]): { line: number; level: number; title: string }[] {
+  let inBlock = false;
+  return lines.flatMap((text, line) => {
+    if (text.startsWith("```")) inBlock = !inBlock;
+    const [, marks = "", title = ""] = /^(#+) (.+)$/.exec(text) ?? [];
+    return inBlock || marks === "" ? [] : [{ line, level: marks.length, title }];
+  });
+}
