@@ -275,7 +275,7 @@ export interface Store {
   /** Exchanges of a vault, newest first, at most `limit`. */
   exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
   /**
-   * A place under the rate limit of an application (GCRA with burst 1), shared by all processes: reserves the next slot
+   * A place under the rate limit of an application (GCRA), shared by all processes: reserves the next slot
    * and returns the milliseconds until it. Not synced. `intervalMs` 0 is no limit.
    */
   reserveSlot(application: string, now: number, intervalMs: number): Promise<number>;

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import { isSuccess } from "../interface/answers.ts";
+import { isSuccess, object } from "../interface/answers.ts";
 import type { Answer } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
@@ -28,7 +28,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
     await session.ending(exchangeId, delivered);
     context.tell({ type: "acknowledging", attempt });
     const call: EndCall = { uuid: session.uuid, kind: before.kind, operation: before.operation, token };
-    const reply = await endWithGrace(context, call);
+    const reply = ofTheService(context, await endWithGrace(context, call));
     if (reply.type === "answer") {
       const outcome = await settleAnswer(context, exchangeId, before.endsUnanswered, reply.answer);
       if (outcome !== "rate") return outcome;
@@ -51,6 +51,17 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
   return open;
 }
 
+/**
+ * An answer that cannot be told to be the service's own settles nothing: a proxy may have written it after the service
+ * had processed the call.
+ */
+function ofTheService(context: ExchangeContext, reply: Reply): Reply {
+  if (reply.type !== "answer" || object(reply.answer.body["responseStatus"]) !== undefined) return reply;
+  const is = classify(reply.answer, context.rules);
+  if (is === "rate" || is === "application") return reply;
+  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} without a responseStatus`, answer: reply.answer };
+}
+
 function waitAfter(reply: Reply, attempt: number): number {
   const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
   return retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
@@ -58,7 +69,7 @@ function waitAfter(reply: Reply, attempt: number): number {
 
 /**
  * What a whole answer to an end call settles. All that an end call carries besides the application is the token, so any
- * definite error that is not about application, rate or lock is one about the token.
+ * definite error of the service that is not about application, rate or lock is one about the token.
  */
 async function settleAnswer(
   context: ExchangeContext,

@@ -8,7 +8,7 @@ export interface Cause {
 export const answerLimit = { bytes: 8 * 1024 * 1024, text: "8 MiB" } as const;
 
 const checkAddress = "check --base-url and that the service is running";
-const trust = "if you trust it, name its certificate with --ca FILE or NODE_EXTRA_CA_CERTS";
+const trust = "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS";
 
 const untrusted: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",

@@ -92,7 +92,7 @@ describe("TLS", () => {
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
-      hint: "if you trust it, name its certificate with --ca FILE or NODE_EXTRA_CA_CERTS",
+      hint: "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS",
     });
     expect(server.requests).toHaveLength(0);
   });
