@@ -38,6 +38,16 @@ function lazyChildProcess(): Plugin {
   };
 }
 
+/** undici's HTTP/2 needs node:http2, which takes as long to load as a bare start; the client never asks for it. */
+function withoutHttp2(): Plugin {
+  const id = "\0without-http2";
+  return {
+    name: "without-http2",
+    resolveId: (source, importer) => (source.endsWith("/client-h2.js") && packageOf(importer ?? "") === "undici" ? id : undefined),
+    load: (loaded) => (loaded === id ? `module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };` : undefined),
+  };
+}
+
 /** One entry for bin/vault.js, so that `--version` reads one file. */
 function launcherEntry(): Plugin {
   return {
@@ -54,7 +64,9 @@ export default defineConfig({
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
   platform: "node",
-  plugins: [launcherEntry(), lazyChildProcess(), listChunks()],
+  // With this build flag undici leaves out its second HTTP parser; the client uses the first.
+  transform: { define: { esbuildDetection: "1" } },
+  plugins: [launcherEntry(), lazyChildProcess(), withoutHttp2(), listChunks()],
   output: {
     dir: "dist",
     format: "cjs",

@@ -36,11 +36,13 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       const run = await load();
       result.exitCode = await run(deps, input);
     };
-  const program = buildProgram(version, act, {
-    writeOut: (text) => (result.text += text),
-    writeErr: () => undefined,
-    getOutHelpWidth: () => host.stdout.columns,
-  });
+  const named = Object.keys(commands).filter((name) => argv.includes(name));
+  const program = buildProgram(
+    version,
+    act,
+    helpOutput(host, (text) => (result.text += text)),
+    named.length > 0 ? named : undefined,
+  );
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
@@ -50,21 +52,55 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
   return result;
 }
 
-/** The whole command tree. */
-export function buildProgram(version: string, act: Act, output: OutputConfiguration): Command {
+/** Help goes where the result goes. Facts are given, because commander would open the process's own streams for them. */
+function helpOutput(host: Host, writeOut: (text: string) => void): OutputConfiguration {
+  const width = (): number => host.stdout.columns;
+  const hasColors = (): boolean => host.stdout.color;
+  return {
+    writeOut,
+    writeErr: () => undefined,
+    getOutHelpWidth: width,
+    getErrHelpWidth: width,
+    getOutHasColors: hasColors,
+    getErrHasColors: hasColors,
+  };
+}
+
+const commands = {
+  get: defineGet,
+  ack: defineAck,
+  status: defineStatus,
+  guard: defineGuard,
+  import: defineImport,
+  export: defineExport,
+  forget: defineForget,
+  sandbox: defineSandbox,
+};
+
+/** The command tree; the whole of it, or only what `named` names: a command line uses one, and each takes its time to build. */
+export function buildProgram(version: string, act: Act, output: OutputConfiguration, named?: readonly string[]): Command {
   const program = new Command("vault")
     .configureOutput(output)
     .description("Read and update vaults without ever losing their rotating credentials.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    // Help has no colour: its width is its length.
+    .configureHelp({ showGlobalOptions: false, sortSubcommands: false, displayWidth: (text) => text.length })
     .showSuggestionAfterError();
   addGlobalOptions(program);
-  for (const define of [defineGet, defineAck, defineStatus, defineGuard, defineImport, defineExport, defineForget, defineSandbox])
-    define(program, act);
+  for (const [name, define] of Object.entries(commands)) if (named?.includes(name) ?? true) define(program, act);
   program.helpCommand("help [command]", "show the help of a command");
-  program.addHelpText("after", "\nRun vault COMMAND --help for its options and examples; the settings work with every command.");
+  program.addHelpText(
+    "after",
+    `
+Examples:
+  vault status
+  vault get $VAULT --json
+
+vault COMMAND --help shows the options and examples of a command. The output
+options and settings above work with every command, before or behind its name.`,
+  );
   return program;
 }
 

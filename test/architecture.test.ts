@@ -19,8 +19,8 @@ const table: Record<string, Allowance> = {
   },
   interface: { parts: ["errors"], packages: ["zod"] },
   exchange: { parts: ["interface", "errors"], packages: ["zod"] },
-  service: { parts: ["interface", "errors"], types: ["exchange/ports", "exchange/states"], packages: ["undici"] },
-  state: { parts: ["interface", "exchange/states", "errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },
+  service: { parts: ["interface", "errors"], types: ["exchange/ports", "exchange/records", "exchange/states"], packages: ["undici"] },
+  state: { parts: ["interface", "exchange/states", "errors"], types: ["exchange/ports", "exchange/records"], packages: ["node:sqlite"] },
   config: { parts: ["interface", "errors"], packages: ["conf", "zod"] },
   audit: { parts: ["interface", "exchange", "errors"], packages: ["zod"] },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Stage } from "./support/demo-stage.ts";
-import { ask, expectThat, killAll, narrate, run, runInBackground } from "./support/demo-stage.ts";
+import { ask, expectThat, killAll, narrate, prompt, run, runInBackground } from "./support/demo-stage.ts";
 
 interface Ready {
   baseUrl: string;
@@ -17,9 +17,8 @@ interface Status {
 
 async function play(stage: Stage): Promise<void> {
   narrate("The service, emulated: a vault of each kind, for this demo only");
-  const sandbox = runInBackground(stage, "vault sandbox start --ready-file sandbox.json &", [
-    ...["sandbox", "start", "--ready-file", "sandbox.json"],
-  ]);
+  const serve = ["sandbox", "start", "--ready-file", "sandbox.json"];
+  const sandbox = runInBackground(stage, `vault ${serve.join(" ")} &`, serve);
   await sandbox.until(/Ctrl-C/);
   const ready = JSON.parse(readFileSync(join(stage.folder, "sandbox.json"), "utf8")) as Ready;
   Object.assign(stage.env, {
@@ -31,6 +30,7 @@ async function play(stage: Stage): Promise<void> {
 
   narrate("The credentials of three vaults go into the state of this machine, sealed");
   await run(stage, "vault import --file vaults.ndjson", ["import", "--file", "vaults.ndjson"]);
+  for (const [name, uuid] of Object.entries({ ONLINE: online, CARD: card, NOTE: note })) prompt(`${name}=${uuid}`);
 
   narrate("What this machine knows before the first read");
   await run(stage, "vault status", ["status"]);

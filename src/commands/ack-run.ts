@@ -1,36 +1,15 @@
-import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
-import type { ExchangeRecord } from "../exchange/ports.ts";
+import type { ExchangeRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import { openStates } from "../exchange/states.ts";
-import { operations } from "../interface/endpoints.ts";
+import type { Acknowledged, AckOptions } from "./ack-options.ts";
+import { parseAck } from "./ack-options.ts";
 import { acknowledgeToken } from "./ack-token.ts";
 import type { RawInput } from "./act.ts";
 import { serialise } from "./document.ts";
 import { saveRecovery } from "./handover.ts";
-import { flag, kind, parseInput, text, uuid } from "./options.ts";
-
-const schema = z.object({
-  uuid: z.optional(uuid),
-  all: flag,
-  unread: flag,
-  saveCmd: z.optional(text),
-  saved: flag,
-  token: z.optional(text),
-  kind: z.optional(kind),
-  operation: z.optional(z.enum(operations, { error: `must be ${operations.join(" or ")}` })),
-});
-export type AckOptions = z.infer<typeof schema>;
-
-export const parseAck = (input: RawInput): AckOptions => parseInput(schema, input, ["uuid"]);
-
-export interface Acknowledged {
-  uuid: string;
-  operation: string;
-  exchange: Record<string, unknown>;
-}
 
 interface Outcome {
   acknowledged: Acknowledged[];

@@ -5,7 +5,7 @@ import { backoff } from "../exchange/context.ts";
 import { serviceDetails, wording } from "../exchange/service-errors.ts";
 import { isSuccess } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
-import type { Acknowledged, AckOptions } from "./ack-run.ts";
+import type { Acknowledged, AckOptions } from "./ack-options.ts";
 
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so

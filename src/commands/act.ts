@@ -21,7 +21,7 @@ export function readAction(parameters: readonly unknown[]): { input: RawInput; g
   return { input: { args, options }, globals: command.optsWithGlobals() };
 }
 
-/** The examples below a command's help: each works when pasted against the sandbox. */
+/** What stands below a command's help. Each example works when pasted against the sandbox. */
 export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n`;
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n\nOutput (--json, --field, --reveal, …) and settings: vault --help`;
 }

@@ -3,7 +3,7 @@ import { VaultError } from "../errors.ts";
 import { candidates } from "../exchange/candidates.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { guardDevice, guardStart } from "../exchange/guard.ts";
-import type { VaultRecord } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
 import { prepare } from "../exchange/prepare.ts";
 import type { ExchangeRequest } from "../exchange/run.ts";
 import { isOnline } from "../interface/endpoints.ts";

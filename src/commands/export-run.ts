@@ -3,7 +3,7 @@ import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import { liveGenerations } from "../exchange/candidates.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { VaultRecord } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import { pairOnly, recoveryDocument } from "../exchange/recovery-of.ts";
 import type { RawInput } from "./act.ts";

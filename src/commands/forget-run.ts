@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import { summarise } from "../exchange/context.ts";
-import type { ExchangeRecord } from "../exchange/ports.ts";
+import type { ExchangeRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { confirmOrFail } from "./confirm.ts";

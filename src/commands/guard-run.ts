@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import { allows, judge } from "../exchange/guard.ts";
-import type { VaultRecord } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { confirmOrFail } from "./confirm.ts";
@@ -51,8 +51,6 @@ function describe(record: VaultRecord, deps: Deps) {
         : `any start: it could be unacknowledged start number ${policy.unacked}`,
   };
 }
-
-export type GuardStatus = ReturnType<typeof describe>;
 
 async function reset(deps: Deps, options: GuardOptions): Promise<void> {
   const { uuid } = options;

@@ -16,7 +16,8 @@ export function defineImport(program: Command, act: Act): void {
     .addHelpText(
       "after",
       examples(
-        "vault import $VAULT --kind generic/offline --credentials @pair.json --label 'spare key'",
+        "vault import $VAULT --kind credit-card/offline --credentials @pair.json",
+        "vault import $VAULT --credentials @pair.json --label 'spare card'",
         "vault import --file vaults.ndjson",
       ),
     )
@@ -30,7 +31,7 @@ export function defineExport(program: Command, act: Act): void {
     .summary("print credentials as JSON; of an open exchange the recovery document")
     .description("Print the stored credentials of a vault as JSON, in clear; of an open exchange the recovery document.")
     .option("--all", "every vault, NDJSON as vault import --file reads it")
-    .addHelpText("after", examples("vault export $VAULT > pair.json", "vault export --all > vaults.ndjson"))
+    .addHelpText("after", examples("vault export $VAULT > copy.json", "vault export --all > copies.ndjson"))
     .action(act(async () => (await import("./export-run.ts")).runExport));
 }
 
@@ -44,7 +45,7 @@ export function defineForget(program: Command, act: Act): void {
     .option("--yes", "do not ask")
     .addHelpText(
       "after",
-      examples("vault export $VAULT > pair.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"),
+      examples("vault export $VAULT > copy.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"),
     )
     .action(act(async () => (await import("./forget-run.ts")).runForget));
 }

@@ -6,6 +6,7 @@ export function defineSandbox(program: Command, act: Act): void {
   const sandbox = program
     .command("sandbox")
     .summary("the service, emulated on this machine")
+    .helpCommand("help [command]", "show the help of a command")
     .description("The service, emulated on this machine: to try things, and to run integration tests against.")
     .addHelpText("after", examples("vault sandbox start --seed demo", "vault sandbox audit"));
   defineStart(sandbox, act);
@@ -14,7 +15,7 @@ export function defineSandbox(program: Command, act: Act): void {
       .command(name)
       .summary(summary)
       .description(summary[0]?.toUpperCase() + summary.slice(1) + ".")
-      .option("--ready-file <file>", "the file that the running sandbox wrote")
+      .option("--ready-file <file>", "the file that the running sandbox wrote (the one of this user)")
       .addHelpText("after", examples(...lines));
   control("reset", "back to the seed, without faults", "vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json").action(
     act(async () => (await import("./sandbox-control.ts")).runReset),
@@ -44,14 +45,14 @@ function defineStart(sandbox: Command, act: Act): void {
   sandbox
     .command("start")
     .summary("start it on loopback; it serves until interrupted")
-    .description("Start the emulated service on 127.0.0.1; it serves until interrupted.")
-    .option("--port <n>", "a fixed port (a free one)")
+    .description("Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives.")
+    .option("--port <n>", "the port to listen on (any free one)")
     .option("--data <directory>", "keep its vaults there, across restarts")
     .option("--seed <seed>", "demo, or a JSON file with a list of vaults (demo)")
     .option("--token-ttl <duration>", "how long a transaction token lives (5m)")
-    .option("--latency <duration>", "before each answer")
+    .option("--latency <duration>", "to wait before each answer (none)")
     .option("--policy <file>", "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd")
-    .option("--ready-file <file>", "written once it listens, with the control token")
+    .option("--ready-file <file>", "written once it listens, with the control token (one for this user)")
     .addHelpText(
       "after",
       examples("vault sandbox start --seed demo", "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json"),

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import type { VaultRecord } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { checkField, serialise } from "./document.ts";

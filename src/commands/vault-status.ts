@@ -1,7 +1,7 @@
 import { currentGeneration } from "../exchange/candidates.ts";
 import type { Policy } from "../exchange/context.ts";
 import { allows, judge } from "../exchange/guard.ts";
-import type { ExchangeRecord, VaultRecord } from "../exchange/ports.ts";
+import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
 export function describeExchange(exchange: ExchangeRecord, now: number) {

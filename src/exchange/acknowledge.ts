@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, summarise } from "./context.ts";
-import type { ExchangeRecord, VaultRecord } from "./ports.ts";
+import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { sendEnd } from "./send-end.ts";

@@ -6,7 +6,7 @@ import { candidates, chosenGeneration, currentGeneration, liveGenerations } from
 import { combinationOf } from "./combination.ts";
 import type { ExchangeContext } from "./context.ts";
 import { guardDevice } from "./guard.ts";
-import type { Credentials, Generation, VaultRecord } from "./ports.ts";
+import type { Credentials, Generation, VaultRecord } from "./records.ts";
 
 /** What the user gave for the start, checked against the interface already. */
 export interface PairChoice {

@@ -2,7 +2,8 @@ import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { ErrorRule } from "../interface/classify.ts";
 import type { ExchangeEvent } from "./events.ts";
-import type { Clock, ErrorNote, ExchangeRecord, Ids, Service, VaultRecord, VaultSession } from "./ports.ts";
+import type { Clock, Ids, Service, VaultSession } from "./ports.ts";
+import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {

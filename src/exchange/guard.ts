@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import type { Device } from "../interface/fields.ts";
 import type { Policy } from "./context.ts";
 import { spentBy } from "./context.ts";
-import type { VaultRecord } from "./ports.ts";
+import type { VaultRecord } from "./records.ts";
 
 /** What the guard says of one more start (invariant 4). */
 export interface GuardVerdict {

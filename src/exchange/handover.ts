@@ -1,6 +1,6 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import type { RecoveryDocument } from "./recovery.ts";
-import type { Credentials } from "./ports.ts";
+import type { Credentials } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
 /** What is handed to the user between ② and ③: the contents, and the recovery document. */

@@ -4,7 +4,7 @@ import { findEndpoint, isOnline, kinds } from "../interface/endpoints.ts";
 import type { PairChoice } from "./choose-pair.ts";
 import { checkGiven, chooseKind } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
-import type { VaultRecord } from "./ports.ts";
+import type { VaultRecord } from "./records.ts";
 
 /** What is settled about a start before anything is written or sent. */
 export interface Prepared {

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { isOnline } from "../interface/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import type { Credentials, ExchangeRecord, VaultRecord } from "./ports.ts";
+import type { Credentials, ExchangeRecord, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 
 /** The recovery document of an exchange that has its new pair, read from the state. */

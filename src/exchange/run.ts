@@ -10,7 +10,8 @@ import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./con
 import { guardStart, refusedBefore } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
-import type { ExchangeRecord, StartCall, VaultRecord } from "./ports.ts";
+import type { StartCall } from "./ports.ts";
+import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import type { Prepared } from "./prepare.ts";
 import { prepare } from "./prepare.ts";
 import { pairOnly, recoveryDocument } from "./recovery-of.ts";
@@ -53,7 +54,9 @@ export async function runExchange(context: ExchangeContext, request: ExchangeReq
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, prepared);
   const before = await currentRecord(context);
-  const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation: request.generation ?? recordedAs });
+  // In doubt, a given pair is one of the two, and says nothing about which of them is valid.
+  const generation = request.generation ?? (before.open?.state === "in-doubt" ? undefined : recordedAs);
+  const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation });
   if (pairs.length === 0) throw refusedBefore(before.uuid, recordedAs ?? before.generations[0]?.generation ?? 0);
   const { pair, sent } = await startWith(context, request, prepared, pairs);
   const delivery = await store(context, before, prepared.kind, pair, sent, settled);

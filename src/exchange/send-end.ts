@@ -4,7 +4,8 @@ import type { Answer } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { admit, backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
-import type { EndCall, ExchangeRecord, Reply } from "./ports.ts";
+import type { EndCall, Reply } from "./ports.ts";
+import type { ExchangeRecord } from "./records.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
 
 /** How an exchange ended: only the service's answer decides it. */

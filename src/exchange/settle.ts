@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, summarise } from "./context.ts";
 import { allows, guardStart, judge } from "./guard.ts";
-import type { ExchangeRecord, VaultRecord } from "./ports.ts";
+import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import type { EndOutcome } from "./send-end.ts";
 import { sendEnd } from "./send-end.ts";
 import type { Settled } from "./states.ts";

@@ -1,4 +1,4 @@
-import type { ErrorNote } from "../exchange/ports.ts";
+import type { ErrorNote } from "../exchange/records.ts";
 import type { HoldReason } from "../exchange/states.ts";
 import { endExchange, exchangeIn, settleCounted } from "./exchange-rows.ts";
 import { makeCurrent, setStanding } from "./generations.ts";

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Credentials, Standing } from "../exchange/ports.ts";
+import type { Credentials, Standing } from "../exchange/records.ts";
 import type { Pair } from "../interface/answers.ts";
 import type { Device } from "../interface/fields.ts";
 import { fingerprint } from "./fingerprints.ts";
@@ -111,7 +111,8 @@ export function makeCurrent(tx: VaultTransaction, vault: number, current: number
 export function revive(tx: VaultTransaction, vault: number, generation: number): void {
   run(
     tx.db,
-    "DELETE FROM superseded WHERE vault = ?1 AND fingerprint = (SELECT fingerprint FROM credentials WHERE vault = ?1 AND generation = ?2)",
+    "DELETE FROM superseded WHERE vault = ? AND fingerprint = (SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)",
+    vault,
     vault,
     generation,
   );
@@ -128,9 +129,10 @@ export function isSuperseded(tx: Pick<VaultTransaction, "db">, vault: number, pr
 function eraseOld(tx: VaultTransaction, vault: number): void {
   run(
     tx.db,
-    "UPDATE credentials SET sealed = NULL WHERE vault = ?1 AND sealed IS NOT NULL AND generation IN " +
-      "(SELECT generation FROM credentials WHERE vault = ?1 AND standing = 'superseded' AND sealed IS NOT NULL " +
-      "ORDER BY generation DESC LIMIT -1 OFFSET ?2)",
+    "UPDATE credentials SET sealed = NULL WHERE vault = ? AND generation IN " +
+      "(SELECT generation FROM credentials WHERE vault = ? AND standing = 'superseded' AND sealed IS NOT NULL " +
+      "ORDER BY generation DESC LIMIT -1 OFFSET ?)",
+    vault,
     vault,
     keptSuperseded,
   );

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { AdoptedExchange, Credentials, NewPair } from "../exchange/ports.ts";
+import type { AdoptedExchange, Credentials, NewPair } from "../exchange/records.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
 import { findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";

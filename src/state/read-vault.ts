@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ExchangeRecord, Generation, VaultRecord } from "../exchange/ports.ts";
+import type { ExchangeRecord, Generation, VaultRecord } from "../exchange/records.ts";
 import { openStates } from "../exchange/states.ts";
 import type { Device } from "../interface/fields.ts";
 import { all, one } from "./query.ts";

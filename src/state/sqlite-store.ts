@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
-import type { Clock, ExchangeRecord, Store, VaultRecord, VaultSession, Waiting } from "../exchange/ports.ts";
+import type { Clock, Store, VaultSession, Waiting } from "../exchange/ports.ts";
+import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
 import { prune } from "./journal.ts";
 import type { KeySource } from "./key-source.ts";
 import { Keyring } from "./keyring.ts";

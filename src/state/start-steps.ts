@@ -1,4 +1,4 @@
-import type { ErrorNote, Intent, Started } from "../exchange/ports.ts";
+import type { ErrorNote, Intent, Started } from "../exchange/records.ts";
 import { openStates } from "../exchange/states.ts";
 import { endExchange, exchangeIn, findExchange, sealToken } from "./exchange-rows.ts";
 import { addGeneration, bringUpToDate, keptGeneration, makeCurrent, openCredentials, revive, withPin } from "./generations.ts";

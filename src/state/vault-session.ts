@@ -1,15 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type {
-  AdoptedExchange,
-  Clock,
-  Credentials,
-  ErrorNote,
-  Intent,
-  NewPair,
-  Started,
-  VaultRecord,
-  VaultSession,
-} from "../exchange/ports.ts";
+import type { Clock, VaultSession } from "../exchange/ports.ts";
+import type { AdoptedExchange, Credentials, ErrorNote, Intent, NewPair, Started, VaultRecord } from "../exchange/records.ts";
 import type { HoldReason } from "../exchange/states.ts";
 import type { Pair } from "../interface/answers.ts";
 import * as ends from "./end-steps.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
-import type { ErrorNote } from "../exchange/ports.ts";
+import type { ErrorNote } from "../exchange/records.ts";
 import { append } from "./journal.ts";
 import { run } from "./query.ts";
 import { findVault } from "./read-vault.ts";

@@ -1,5 +1,3 @@
-import type { GuardStatus } from "../commands/guard-run.ts";
-import type { VaultStatus } from "../commands/vault-status.ts";
 import type { Palette } from "./palette.ts";
 import { createPalette } from "./palette.ts";
 import type { Cell } from "./tables.ts";
@@ -7,8 +5,39 @@ import { factsTable, listTable } from "./tables.ts";
 import { distance, when } from "./time.ts";
 import type { View } from "./vault-view.ts";
 
+interface Counted {
+  uuid: string;
+  unackedStarts: number;
+  failedAttempts: number;
+  limits: { unacked: number; failed: number };
+}
+
+/** What the table of one vault shows. Dates are ISO 8601. */
+export interface ShownVault extends Counted {
+  service: string;
+  kind: string;
+  label: string | null;
+  generation: number | null;
+  state: string | null;
+  pending: { state: string; tokenExpiry: string | null } | null;
+  locked: boolean;
+  usesRemaining: number | null;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  lastError: { at: string; message: string } | null;
+  generations?: { generation: number; standing: string; proven: boolean; fingerprint: string; createdAt: string }[];
+  exchanges?: { id: string; operation: string; state: string; generation: number | null; startedAt: string }[];
+}
+
+export interface ShownGuard extends Counted {
+  /** What the guard would refuse, or null. */
+  refuses: string | null;
+}
+
 /** One row a vault. */
-export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
+export async function statusList(vaults: readonly ShownVault[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults. vault get or vault import makes the first one known.\n";
   const palette = await createPalette(view.facts.color);
   const heading = ["Vault", "Gen", "State", "Starts", "Failed", "Reads"];
@@ -24,7 +53,7 @@ export async function statusList(vaults: readonly VaultStatus[], view: View): Pr
 }
 
 /** Everything about one vault. */
-export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
+export async function statusTable(vault: ShownVault, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const options = { palette, columns: view.facts.columns };
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
@@ -50,7 +79,7 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
 }
 
 /** The counters towards a lock, a row each vault. */
-export async function guardList(vaults: readonly GuardStatus[], view: View): Promise<string> {
+export async function guardList(vaults: readonly ShownGuard[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults.\n";
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
@@ -68,7 +97,7 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
 
-function stateCell(vault: VaultStatus, now: number, palette: Palette): Cell {
+function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
   if (vault.locked) return { text: "locked\nor gone", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
@@ -82,14 +111,14 @@ function stateCell(vault: VaultStatus, now: number, palette: Palette): Cell {
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
-function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
+function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
   if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
   if (vault.pending !== null)
     return { text: `vault ${vault.pending.state === "in-doubt" ? "get" : "ack"} ${vault.uuid}`, paint: palette.code };
   return undefined;
 }
 
-async function history(vault: VaultStatus, view: View, palette: Palette): Promise<string> {
+async function history(vault: ShownVault, view: View, palette: Palette): Promise<string> {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
   const options = { palette, columns: view.facts.columns };

@@ -1,4 +1,5 @@
-import type { Clock, Credentials, Intent, Started, Store, VaultRecord, VaultSession, Waiting } from "../../src/exchange/ports.ts";
+import type { Clock, Store, VaultSession, Waiting } from "../../src/exchange/ports.ts";
+import type { Credentials, Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
 
 /** A clock that stands still until somebody sleeps. */
 export class TestClock implements Clock {

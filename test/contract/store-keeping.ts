@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AdoptedExchange, VaultSession } from "../../src/exchange/ports.ts";
+import type { VaultSession } from "../../src/exchange/ports.ts";
+import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import {
   device,
@@ -189,6 +190,16 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
       expect(await session.adopt(document)).toBe("far1");
       expect(await known(session)).toMatchObject({ open: null, unackedStarts: 0 });
+    });
+
+    it("an acknowledgement settles what starts of unknown outcome had counted", async () => {
+      await session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await session.intend(intent("x1", 1, { countsAsFailed: true }));
+      await session.adopt(document);
+      await session.acknowledge("far1");
+      await session.intend(intent("x2", 2));
+      await session.takeBack("x1", problem);
+      expect(await known(session)).toMatchObject({ unackedStarts: 1 });
     });
 
     it("adopts over what is recorded already, and lets the rival of a proven pair live", async () => {

@@ -1,7 +1,7 @@
 import type { AckChoice } from "../../src/exchange/acknowledge.ts";
 import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
 import type { Delivery } from "../../src/exchange/handover.ts";
-import type { VaultRecord } from "../../src/exchange/ports.ts";
+import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";

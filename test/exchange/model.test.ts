@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
-import type { Credentials } from "../../src/exchange/ports.ts";
+import type { Credentials } from "../../src/exchange/records.ts";
 import type { ExchangeRequest } from "../../src/exchange/run.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Weather } from "./world.ts";

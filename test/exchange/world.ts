@@ -1,7 +1,8 @@
 import { tempDir } from "../support/temp-dir.ts";
 import { join } from "node:path";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
-import type { Clock, Credentials, Reply, Service, Store, VaultRecord } from "../../src/exchange/ports.ts";
+import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
+import type { Credentials, VaultRecord } from "../../src/exchange/records.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
 import { findEndpoint } from "../../src/interface/endpoints.ts";
 import { openSandbox } from "../../src/sandbox/start-sandbox.ts";

@@ -100,22 +100,16 @@ describe("a state that cannot be used", () => {
   });
 
   it("one of a newer version is not touched, its WAL neither", async () => {
-    await settled();
-    const newer = new DatabaseSync(state.path);
+    await runChild("import", state);
+    // The last connection to close moves the WAL into the file, unless it can only read.
     const holder = new DatabaseSync(state.path, { readOnly: true });
     holder.prepare("SELECT count(*) FROM vaults").get();
-    newer.exec("PRAGMA user_version = 99");
-    newer.close();
-    const bytes = readFileSync(`${state.path}-wal`);
-    const copy = join(state.root, "copy.db");
-    copyFileSync(state.path, copy);
-    copyFileSync(`${state.path}-wal`, `${copy}-wal`);
+    state.sql("PRAGMA user_version = 99");
     holder.close();
-    rewrite(readFileSync(copy));
-    writeFileSync(`${state.path}-wal`, readFileSync(`${copy}-wal`));
+    const wal = readFileSync(`${state.path}-wal`);
     await refused(state.path, "newer version", "99");
-    expect(readFileSync(`${state.path}-wal`).equals(bytes)).toBe(true);
-    expect(bytes.length).toBeGreaterThan(0);
+    expect(readFileSync(`${state.path}-wal`).equals(wal)).toBe(true);
+    expect(wal.length).toBeGreaterThan(0);
   });
 
   it("a state that a newer program migrates while it is open", async () => {

@@ -69,6 +69,28 @@ describe("the files of a state", () => {
     expect([...used].sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
   });
 
+  it("two vaults of one process on one slot go their own ways", async () => {
+    const candidates = Array.from({ length: 1000 }, (_, n) => uuid.slice(0, -4) + String(n).padStart(4, "0"));
+    const twin = candidates.find((candidate) => slotOf(candidate) === slotOf(uuid) && candidate !== uuid) ?? "";
+    const busy = async (id: string): Promise<void> => {
+      for (const store of [state.store, state.another()]) {
+        await expect(store.lock(service, id, patient(state.clock, 50))).rejects.toMatchObject({ code: "busy" });
+      }
+    };
+    const first = await state.store.lock(service, uuid, patient(state.clock));
+    const second = await state.store.lock(service, twin, patient(state.clock));
+    await first.release();
+    await busy(twin);
+    await second.record({ credentials: pair("first"), kind: "generic/offline" });
+    const third = await state.store.lock(service, uuid, patient(state.clock));
+    await first.release();
+    await busy(uuid);
+    await second.release();
+    await busy(uuid);
+    await third.release();
+    await (await state.another().lock(service, twin, patient(state.clock, 0))).release();
+  });
+
   it("what was committed is there although nothing was closed", async () => {
     const session = await imported(state);
     await session.intend(intent("x1", 1));

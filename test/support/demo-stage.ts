@@ -9,9 +9,6 @@ export interface Stage {
   env: Record<string, string>;
 }
 
-/** Words that are shown as they would be typed: variables in place of values that nobody would type. */
-export type Shown = string;
-
 const { stdout } = process;
 const paint = (code: string, text: string): string => (stdout.isTTY && !process.env["NO_COLOR"] ? `\u001B[${code}m${text}\u001B[0m` : text);
 
@@ -20,7 +17,8 @@ export function narrate(line: string): void {
   stdout.write(`\n${paint("1", `# ${line}`)}\n`);
 }
 
-function prompt(shown: Shown): void {
+/** A command as it would be typed: variables in place of values that nobody would type. */
+export function prompt(shown: string): void {
   stdout.write(`${paint("36", `$ ${shown}`)}\n`);
 }
 
@@ -49,7 +47,7 @@ const ended = (child: ChildProcess): Promise<{ code: number | null; signal: Node
   });
 
 /** Runs a command on this process's own terminal, if it has one: it looks as it does when a person types it. */
-export async function run(stage: Stage, shown: Shown, args: readonly string[], exitCode = 0): Promise<void> {
+export async function run(stage: Stage, shown: string, args: readonly string[], exitCode = 0): Promise<void> {
   prompt(shown);
   const { code } = await ended(start(stage, args, ["ignore", "inherit", "inherit"]));
   // A value without its newline, where there is no terminal.
@@ -75,7 +73,7 @@ export interface Background {
 }
 
 /** Starts a command and shows its output as it comes. */
-export function runInBackground(stage: Stage, shown: Shown, args: readonly string[]): Background {
+export function runInBackground(stage: Stage, shown: string, args: readonly string[]): Background {
   prompt(shown);
   const child = start(stage, stdout.isTTY ? [...args, "--color"] : args, ["ignore", "pipe", "pipe"]);
   const end = ended(child);

@@ -1,0 +1,128 @@
+import type { Pair } from "../interface/answers.ts";
+import type { Kind, Operation } from "../interface/endpoints.ts";
+import type { Device } from "../interface/fields.ts";
+import type { ExchangeState, HoldReason } from "./states.ts";
+
+/** A pair with what is sent beside it. */
+export interface Credentials extends Pair {
+  hashedPin?: string | undefined;
+}
+
+/**
+ * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: handed out by a start, not yet
+ * acknowledged (or in doubt). `void`: offered by an exchange that was dropped or expired. Only the success of a rival
+ * makes a pair `superseded`.
+ */
+export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
+
+export interface Generation {
+  generation: number;
+  standing: Standing;
+  /** The service has accepted this pair, or handed it out and taken the acknowledgement. */
+  proven: boolean;
+  /** SHA-256 over the length-prefixed lower-case uuid, encryptedData and payload; 64 hexadecimal digits. */
+  fingerprint: string;
+  device: Device | null;
+  createdAt: string;
+}
+
+export interface ExchangeRecord {
+  id: string;
+  operation: Operation;
+  kind: Kind;
+  state: ExchangeState;
+  externalRef: string;
+  /** The pair it was started with. */
+  baseGeneration: number;
+  /** The pair it was given; null before ②. */
+  newGeneration: number | null;
+  startedAt: string;
+  tokenExpiry: string | null;
+  /** As the start response had it. */
+  usesRemaining: number | null;
+  /** The vault is known to be limited in its number of reads (at the time of ②). */
+  limited: boolean;
+  holdReason: HoldReason | null;
+  /** The contents are known to have been delivered whole. */
+  delivered: boolean;
+  /** A --save-cmd or --credentials-out is owed before an acknowledgement. */
+  saveOwed: boolean;
+  /** End calls that may have been sent and were not answered. */
+  endsUnanswered: number;
+  acknowledgedAt: string | null;
+}
+
+export interface VaultRecord {
+  /** Origin, path and prefix of the service, as `serviceName` writes it. */
+  service: string;
+  uuid: string;
+  kind: Kind;
+  label: string | null;
+  /** Those whose pair is still kept, newest first. Forgotten vaults have none. */
+  generations: Generation[];
+  unackedStarts: number;
+  failedAttempts: number;
+  usesRemaining: number | null;
+  limited: boolean;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  lastError: { at: string; code: string; message: string } | null;
+  /** The exchange in one of the open states, if there is one: at most one at a time. */
+  open: ExchangeRecord | null;
+  /** The newest exchange of all, whatever its state. */
+  last: ExchangeRecord | null;
+}
+
+/** ①. */
+export interface Intent {
+  exchangeId: string;
+  operation: Operation;
+  kind: Kind;
+  externalRef: string;
+  generation: number;
+  /** An outcome that stays unknown counts as a failed access too: the pair is not proven in this state. */
+  countsAsFailed: boolean;
+}
+
+/** ②. */
+export interface Started {
+  pair: Pair;
+  hashedPin?: string | undefined;
+  device?: Device;
+  token: string;
+  tokenExpiry: string | null;
+  usesRemaining: number | null;
+  limited: boolean;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
+  combination: string;
+}
+
+export interface ErrorNote {
+  code: string;
+  /** Secrets already replaced. */
+  message: string;
+}
+
+export interface NewPair {
+  credentials: Credentials;
+  kind: Kind;
+  device?: Device;
+  label?: string;
+}
+
+export interface AdoptedExchange {
+  exchangeId: string;
+  kind: Kind;
+  operation: Operation;
+  old: Credentials;
+  new: Pair;
+  token: string;
+  tokenExpiry: string | null;
+  device?: Device;
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+
+const hour = 3_600_000;
+
+async function expectGet(lab: Lab, machine: Machine, outcomes: string[], failed: number): Promise<void> {
+  const { uuid } = lab.vault;
+  const next = await machine.vault("get", uuid, "--json");
+  expectExit(next, 0);
+  expect(documentOf(next).settled.map(({ outcome }) => outcome)).toEqual(outcomes);
+  await expectInStep(lab, machine, uuid);
+  expectFarFromLock(lab, uuid);
+  expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(failed);
+}
+
+describe.concurrent("a token that dies before its acknowledgement", () => {
+  it("of a held exchange: ack says that the old pair is the current one, and a get goes on with it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    lab.clock.ahead = hour;
+    expectError(await machine.vault("ack", uuid, "--json"), 13, "service", /no longer takes the token.*old pair is the current one/);
+    expect(await machine.status(uuid)).toMatchObject({ state: "expired", pending: null });
+    await expectInStepButForTheStart(lab, machine.copy());
+    await expectGet(lab, machine, [], 0);
+  });
+
+  it("by our own clock only: the end call is tried once more, and settles it", async () => {
+    const lab = await openLab(offlineNote, { policy: { tokenTtlMs: hour } });
+    const { uuid } = lab.vault;
+    lab.clock.ahead = -2 * hour;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    expectExit(await machine.vault("ack", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it.each([
+    { action: "drop-before", holds: "the old pair", outcome: "not-applied", failed: 1 },
+    { action: "drop-after", holds: "the new pair", outcome: "acknowledged", failed: 0 },
+  ])("of an end call that went unanswered ($action): in doubt, until a get finds that the service holds $holds", async (one) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await leftEnding(lab, one.action);
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expect((await machine.status(uuid)).pending).toMatchObject({ state: "in-doubt" });
+    // Asking again spends nothing.
+    const asked = lab.service.sandbox.requests().length;
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expect(lab.service.sandbox.requests()).toHaveLength(asked);
+    await expectNothingLost(lab, machine.copy());
+    await expectGet(lab, machine, [one.outcome], one.failed);
+  });
+
+  it("while its answer was waited for: in doubt at once", async () => {
+    const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 3000 } });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults("get-end:hang");
+    expectError(await machine.vault("get", uuid, "--timeout", "3500ms", "--json"), 12, "in-doubt", /until its token expired/);
+    await expectNothingLost(lab, machine.copy());
+    await expectGet(lab, machine, ["acknowledged"], 0);
+  });
+
+  it.each([
+    { generation: "2", holds: "the old pair", action: "drop-before" },
+    { generation: "3", holds: "the new pair", action: "drop-after" },
+  ])("in doubt, a person may choose $holds by --generation $generation --force", async ({ generation, action }) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await leftEnding(lab, action);
+    expectExit(await machine.vault("get", uuid, "--generation", generation, "--force", "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+});
+
+/** A machine whose last exchange had its end call unanswered; the service is well again, and the token is dead. */
+async function leftEnding(lab: Lab, action: string): Promise<Machine> {
+  const { uuid } = lab.vault;
+  const machine = await lab.warmMachine();
+  lab.faults(`get-end:${action}*all`);
+  expectError(await machine.vault("get", uuid, "--max-wait", "100ms", "--json"), 11, "pending");
+  expect((await machine.status(uuid)).pending).toMatchObject({ state: "ending", endsUnanswered: 1 });
+  lab.service.faults.clear();
+  lab.clock.ahead = hour;
+  await expectNothingLost(lab, machine.copy());
+  return machine;
+}
+
+/** The start is on the service's record, unacknowledged; the pair is the one that it accepts. */
+async function expectInStepButForTheStart(lab: Lab, machine: Machine): Promise<void> {
+  await expectNothingLost(lab, machine);
+  expect(await machine.exported(lab.vault.uuid)).toEqual(lab.service.sandbox.inspect(lab.vault.uuid).currentPair);
+}

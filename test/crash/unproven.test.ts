@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectFarFromLock, expectInStep, firstGetArgs, offlineCard, openLab } from "../support/lab.ts";
+
+describe.concurrent("a pair that is not proven here", () => {
+  it.each(["drop-before", "drop-after", "cut", "garbage", "error-after=502"])(
+    "start:%s: is sent once and not repeated, counts as a failed access too, and is not sent a third time",
+    async (action) => {
+      const lab = await openLab(offlineCard);
+      const { service, vault } = lab;
+      const machine = lab.machine();
+      const get = [...firstGetArgs(machine, vault), "--json"];
+      lab.faults(`get-start:${action}*all`);
+      for (const round of [1, 2]) {
+        expectError(await machine.vault(...get), 10, "network");
+        expect(service.sandbox.requests()).toHaveLength(round);
+        expect(await machine.status(vault.uuid)).toMatchObject({ unackedStarts: round, failedAttempts: round });
+      }
+      for (const args of [get, ["get", vault.uuid, "--json"]]) expectError(await machine.vault(...args), 8, "guard");
+      expect(service.sandbox.requests()).toHaveLength(2);
+      expectFarFromLock(lab, vault.uuid);
+      service.faults.clear();
+      service.sandbox.unlock(vault.uuid);
+      expectExit(await machine.vault("guard", vault.uuid, "--reset", "--yes"), 0);
+      expectExit(await machine.vault(...get), 0);
+      await expectInStep(lab, machine, vault.uuid);
+    },
+  );
+});

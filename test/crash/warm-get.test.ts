@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Template } from "../support/crash.ts";
+import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
+import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, note, offlineNote } from "../support/lab.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+
+/** Every kind of step that a get consists of. */
+const wanted = ["lock", "commit exchanges+vaults+journal", "send", "receive", "stdout", "exit"];
+
+describe("get, killed with SIGKILL before, between and after its steps", () => {
+  let made: Template;
+  beforeAll(async () => {
+    made = await template(offlineNote, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+  });
+
+  it("the next get goes on with the pair that the service holds", async () => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const steps = await atEveryStep(async (n) => {
+      const machine = fresh();
+      const run = await runKilledAt(n, machine, ["get", uuid, "--json"]);
+      const check = async (): Promise<void> => {
+        await expectNothingLost(lab, machine.copy());
+        const next = await machine.vault("get", uuid, "--json");
+        expectExit(next, 0);
+        expect(next.stderr).toBe("");
+        expect(documentOf(next).vault.content).toBe(note);
+        await expectInStep(lab, machine, uuid);
+        expectFarFromLock(lab, uuid);
+      };
+      return { ...run, check };
+    });
+    expectSteps(steps, wanted);
+  });
+
+  it("ack settles what was left, or says that only a get can; the get after it goes on", async () => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const codes = new Set<number | null>();
+    await atEveryStep(async (n) => {
+      const machine = fresh();
+      const run = await runKilledAt(n, machine, ["get", uuid, "--json"]);
+      const check = async (): Promise<void> => {
+        const ack = await machine.vault("ack", uuid, "--json");
+        codes.add(ack.code);
+        expectExit(ack, 0, 12);
+        if (ack.code === 12) expect(errorOf(ack)).toMatchObject({ code: "in-doubt", exchange: { state: "in-doubt" } });
+        else await expectInStep(lab, machine.copy(), uuid).catch(() => expectNothingLost(lab, machine.copy()));
+        expectExit(await machine.vault("get", uuid, "--json"), 0);
+        await expectInStep(lab, machine, uuid);
+        expectFarFromLock(lab, uuid);
+      };
+      return { ...run, check };
+    });
+    expect([...codes].sort()).toEqual([0, 12]);
+  });
+
+  it("killed again and again at the same step, it never comes near a lock, and goes on when it is let", async () => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    for (const name of ["receive", "stdout"]) {
+      const machine = fresh();
+      const { steps } = await runKilledAt(0, machine.copy(), ["get", uuid]);
+      const n = steps.indexOf(name) + 1;
+      lab.service.sandbox.reset();
+      const codes: (number | null)[] = [];
+      for (let round = 0; round < 7; round += 1) codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
+      expectFarFromLock(lab, uuid);
+      await expectNothingLost(lab, machine.copy());
+      const last = await machine.vault("get", uuid, "--json");
+      if (last.code !== 0) {
+        // The starts left are too many: the guard wants an administrator to have looked at it.
+        expect({ name, ...errorOf(last) }).toMatchObject({ name, code: "guard" });
+        lab.service.sandbox.unlock(uuid);
+        expectExit(await machine.vault("guard", uuid, "--reset", "--yes"), 0);
+        expectExit(await machine.vault("get", uuid), 0);
+      }
+      await expectInStep(lab, machine, uuid);
+    }
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectInStep, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import { errorOf } from "../support/machine.ts";
+
+const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
+
+describe.concurrent("the guard", () => {
+  it("refuses the third of three wrong pairs, and the right one behind them, until a person resets it", async () => {
+    const lab = await openLab(offlineCard);
+    const { service, vault } = lab;
+    const machine = lab.machine();
+    const get = (n: number) => [
+      "get",
+      vault.uuid,
+      "--kind",
+      vault.kind,
+      "--credentials",
+      `@${machine.file("wrong.json", wrong(n))}`,
+      "--json",
+    ];
+    for (const n of [1, 2]) {
+      expectError(await machine.vault(...get(n)), 6, "rejected");
+      expect(service.sandbox.requests()).toHaveLength(n);
+    }
+    const third = await machine.vault(...get(3));
+    expectError(third, 8, "guard", /failed access/);
+    expect(errorOf(third).hint).toContain(`vault guard ${vault.uuid} --reset`);
+    expect(errorOf(third).spent).toMatchObject({ failedAttempts: 2 });
+    const right = [...firstGetArgs(machine, vault), "--json"];
+    expectError(await machine.vault(...right), 8, "guard");
+    expect(service.sandbox.requests()).toHaveLength(2);
+    expect(service.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", failedAccesses: 2, maxFailedAccesses: 2 });
+    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--yes", "--json"), 0);
+    expectExit(await machine.vault(...right), 0);
+    await expectInStep(lab, machine, vault.uuid);
+  });
+
+  it("never sends a refused combination twice, not as the stored pair and not as a given one", async () => {
+    const lab = await openLab(onlineCard);
+    const { service, vault } = lab;
+    const machine = lab.machine();
+    const get = [...firstGetArgs(machine, { ...vault, credentials: wrong(1) }), "--json"];
+    expectError(await machine.vault(...get), 6, "rejected");
+    expectError(await machine.vault(...get), 8, "guard", /refused .* before/);
+    expectError(await machine.vault("get", vault.uuid, "--json"), 8, "guard", /refused .* before/);
+    expect(service.sandbox.requests()).toHaveLength(1);
+    // Another device makes it another combination.
+    const device = machine.file("other.json", { ...vault.device, fonts: ["Courier"] });
+    expectError(await machine.vault("get", vault.uuid, "--device", `@${device}`, "--json"), 6, "rejected");
+    expect(service.sandbox.requests()).toHaveLength(2);
+  });
+
+  it("never sends a superseded pair, not with --force either", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const machine = await lab.warmMachine();
+    const old = machine.file("old.json", vault.credentials);
+    const sent = service.sandbox.requests().length;
+    for (const args of [[], ["--force"], ["--force", "--dry-run"]]) {
+      expectError(await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args), 4, "no-credentials", /superseded/);
+    }
+    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"), 4, "no-credentials", /superseded/);
+    expectError(await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"), 4, "no-credentials", /superseded/);
+    // Fingerprints outlive the vault.
+    expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
+    expectError(
+      await machine.vault("get", vault.uuid, "--kind", vault.kind, "--credentials", `@${old}`, "--force", "--json"),
+      4,
+      "no-credentials",
+      /superseded/,
+    );
+    expect(service.sandbox.requests()).toHaveLength(sent);
+  });
+
+  it("never sends a pair of one service to another", async () => {
+    const lab = await openLab(offlineNote);
+    const other = await openLab({ ...offlineNote, uuid: lab.vault.uuid });
+    const { uuid, kind } = lab.vault;
+    const machine = await lab.warmMachine();
+    const moved = { env: { VAULTSVC_BASE_URL: other.service.baseUrl } };
+    const pair = machine.file("other.json", other.vault.credentials);
+    for (const args of [
+      ["get", uuid],
+      ["get", uuid, "--force"],
+      ["get", uuid, "--dry-run"],
+      ["get", uuid, "--kind", kind, "--credentials", `@${pair}`],
+      ["ack", uuid],
+      ["import", uuid, "--credentials", `@${pair}`],
+    ]) {
+      expectError(await machine.vaultWith(moved, ...args, "--json"), 4, "no-credentials", /belongs to/);
+    }
+    expectError(await machine.vault("get", uuid, "--api-prefix", "/other/v1-2", "--json"), 4, "no-credentials", /belongs to/);
+    expect(other.service.sandbox.requests()).toEqual([]);
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+    expectExit(await machine.vault("get", uuid), 0);
+  });
+
+  it("--dry-run sends nothing, records nothing and shows no secret", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const fresh = lab.machine();
+    const first = await fresh.vault(...firstGetArgs(fresh, vault), "--dry-run", "--json");
+    expectExit(first, 0);
+    const machine = await lab.warmMachine();
+    const sent = service.sandbox.requests().length;
+    const before = await machine.status(vault.uuid);
+    const shown = await machine.vault("get", vault.uuid, "--dry-run", "--json");
+    expectExit(shown, 0);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ dryRun: true, counts: { before: { unackedStarts: 0 } }, guard: "allows it" });
+    expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
+    expect(service.sandbox.requests()).toHaveLength(sent);
+    expect(await machine.status(vault.uuid)).toEqual(before);
+    for (const secret of [vault.credentials.payload, service.application.apiKey]) expect(first.stdout + shown.stdout).not.toContain(secret);
+  });
+});
+
+describe.concurrent("what goes beside a pair", () => {
+  it.each([{ browserType: "Chrome" }, { osType: "Windows" }])("a device with %o is refused before it is sent", async (change) => {
+    const lab = await openLab(onlineCard);
+    const { service, vault } = lab;
+    const machine = lab.machine();
+    const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
+    expectExit(await machine.vault(...firstGetArgs(machine, vault), "--hashed-pin", pin), 0);
+    const other = machine.file("other.json", { ...vault.device, ...change });
+    expectError(await machine.vault("get", vault.uuid, "--device", `@${other}`, "--json"), 8, "guard", /device/);
+    expect(service.sandbox.requests()).toHaveLength(2);
+    // A newer version of the same browser is the same device; kind, pin and device are remembered.
+    const newer = machine.file("newer.json", { ...vault.device, browserVersion: "140.0" });
+    expectExit(await machine.vault("get", vault.uuid, "--device", `@${newer}`, "--json"), 0);
+    expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
+    await expectInStep(lab, machine, vault.uuid);
+  });
+
+  it("a given pair that differs from the stored one needs --force", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const machine = await lab.warmMachine();
+    const other = `@${machine.file("other.json", wrong(1))}`;
+    expectError(await machine.vault("get", vault.uuid, "--credentials", other, "--json"), 4, "no-credentials", /differ/);
+    expect(service.sandbox.requests()).toHaveLength(2);
+    expectError(await machine.vault("get", vault.uuid, "--credentials", other, "--force", "--json"), 6, "rejected");
+    expect(service.sandbox.requests()).toHaveLength(3);
+    // The wrong one stands in the way of nothing.
+    expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
+    await expectInStep(lab, machine, vault.uuid);
+  });
+
+  it("the stored pair may be given again", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(lab.vault.uuid).currentPair)}`;
+    expectExit(await machine.vault("get", lab.vault.uuid, "--credentials", same, "--json"), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+  });
+});
+
+describe.concurrent("counters", () => {
+  it("outlive forget", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const machine = await lab.warmMachine();
+    for (const n of [1, 2]) {
+      const given = `@${machine.file("wrong.json", wrong(n))}`;
+      expectError(await machine.vault("get", vault.uuid, "--credentials", given, "--force", "--json"), 6, "rejected");
+    }
+    const { currentPair } = service.sandbox.inspect(vault.uuid);
+    expectExit(await machine.vault("forget", vault.uuid, "--yes", "--json"), 0);
+    const known = await machine.vault("guard", vault.uuid, "--json");
+    expectExit(known, 0);
+    expect(JSON.parse(known.stdout)).toMatchObject({ vaults: [{ failedAttempts: 2, allows: false }] });
+    const sent = service.sandbox.requests().length;
+    const given = `@${machine.file("right.json", currentPair)}`;
+    const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
+    expectError(await machine.vault(...get), 8, "guard");
+    expect(service.sandbox.requests()).toHaveLength(sent);
+    expectExit(await machine.vault(...get, "--force"), 0);
+    await expectInStep(lab, machine, vault.uuid);
+  });
+
+  it("are reset for one vault, and only when it is confirmed", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectError(await machine.vault("guard", uuid, "--reset", "--json"), 2, "usage", /--yes|confirm|asked/i);
+    expectError(await machine.vault("guard", "--reset", "--yes", "--json"), 2, "usage");
+    expect((await machine.status(uuid)).unackedStarts).toBe(1);
+    expectExit(await machine.vault("guard", uuid, "--reset", "--yes"), 0);
+    expect((await machine.status(uuid)).unackedStarts).toBe(0);
+    expectExit(await machine.vault("ack", uuid), 0);
+  });
+});

@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
+import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { cleanEnv, runVault, startVault, vaultBin } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+interface Help {
+  /** `vault sandbox start`. */
+  command: string;
+  examples: string[];
+  /** Lines that do not fit on a terminal of 80 columns. */
+  wide: string[];
+}
+
+/** The help of a command and of all below it, found as a reader finds them: from the commands that each one lists. */
+async function readHelp(words: readonly string[]): Promise<Help[]> {
+  const { stdout, code } = await runVault([...words, "--help"]);
+  expect(code).toBe(0);
+  const listed = (title: string): string[] => new RegExp(`^${title}:\n((?: {2}.*\n)*)`, "m").exec(stdout)?.[1]?.split("\n") ?? [];
+  const names = listed("Commands").flatMap((line) => /^ {2}([a-z-]+)/.exec(line)?.[1] ?? []);
+  const below = await Promise.all(names.filter((name) => name !== "help").map((name) => readHelp([...words, name])));
+  const examples = listed("Examples").flatMap((line) => (line === "" ? [] : [line.trim()]));
+  return [
+    { command: ["vault", ...words].join(" "), examples, wide: stdout.split("\n").filter((line) => line.length > 80) },
+    ...below.flat(),
+  ];
+}
+
+const helps = await readHelp([]);
+
+describe("the help of each command", () => {
+  test.each(helps)("$command: two examples at least, each of this command, within 80 columns", ({ command, examples, wide }) => {
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    const foreign = examples.filter((line) => !line.includes(command));
+    expect([...foreign, ...wide]).toEqual([]);
+  });
+});
+
+/** A folder with all that the examples name, a sandbox whose vaults the state knows, and `vault` on the path. */
+interface Place {
+  cwd: string;
+  env: Record<string, string>;
+}
+
+const commands = tempDir("path");
+symlinkSync(vaultBin, join(commands, "vault"));
+
+async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
+  const card = sandbox.vaults.find(({ kind }) => kind === "credit-card/offline");
+  if (card === undefined) throw new Error("the seed has no offline card");
+  writeFileSync(join(cwd, "pair.json"), JSON.stringify(card.credentials));
+  writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
+  const env = {
+    VAULT: card.uuid,
+    PATH: [commands, dirname(process.execPath), process.env["PATH"]].join(delimiter),
+    VAULTSVC_BASE_URL: sandbox.baseUrl,
+    VAULTSVC_APP_UUID: sandbox.application.uuid,
+    VAULTSVC_API_KEY: sandbox.application.apiKey,
+    VAULTSVC_STATE: join(cwd, "state"),
+    VAULTSVC_CONFIG_DIR: join(cwd, "config"),
+  };
+  const imported = await runVault(["import", "--file", "vaults.ndjson"], { cwd, env });
+  expect(imported).toMatchObject({ code: 0, stderr: "" });
+  return { cwd, env };
+}
+
+/** Examples that make sense only with an exchange that is held. */
+const finishes = (example: string): boolean => /vault ack|--discard-pending/.test(example);
+
+function shell(line: string, { cwd, env }: Place): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile("/bin/sh", ["-c", line], { cwd, env: cleanEnv({ env }), timeout: 20_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), output: `${stdout}${stderr}` });
+    });
+  });
+}
+
+const examples = helps.flatMap(({ command, examples }) => examples.map((example) => ({ command, example })));
+const isServer = ({ example }: { example: string }): boolean => example.startsWith("vault sandbox start");
+
+describe("each example works when it is pasted against the sandbox", () => {
+  test.concurrent.for(examples.filter((each) => !isServer(each)))("$command: $example", async ({ example }, { expect }) => {
+    const cwd = tempDir("example");
+    const readyFile = join(cwd, "state-sandbox.json");
+    const sandbox = await startSandbox({ now: () => Date.now(), seed: demoSeed, readyFile });
+    try {
+      symlinkSync(readyFile, join(cwd, "sandbox.json"));
+      const place = await prepare(sandbox, cwd);
+      if (finishes(example)) {
+        expect(await runVault(["get", place.env["VAULT"] ?? "", "--no-ack"], place)).toMatchObject({ code: 0 });
+      }
+      expect(await shell(example, place)).toMatchObject({ code: 0 });
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  test.concurrent.for(examples.filter(isServer))("$command: $example, until it is interrupted", async ({ example }, { expect }) => {
+    const cwd = tempDir("example");
+    // A port of its own: the one of the example may be taken on this machine.
+    const words = example.replace("--port 4000", "--port 0").split(" ").slice(1);
+    const server = startVault(words, { cwd, stateDir: join(cwd, "state"), configDir: join(cwd, "config") });
+    await server.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
+    const served = await runVault(["sandbox", "audit"], { cwd, stateDir: join(cwd, "state") });
+    expect(served).toMatchObject({ code: 0, stderr: "" });
+    server.kill("SIGINT");
+    expect(await server.exit).toMatchObject({ code: 0, stderr: "" });
+  });
+});

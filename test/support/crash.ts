@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import type { VaultInput } from "../../src/sandbox/state.ts";
+import type { Lab } from "./lab.ts";
+import { openLab } from "./lab.ts";
+import type { Machine } from "./machine.ts";
+import { machineFor } from "./machine.ts";
+import type { RunOptions, RunResult } from "./run-vault.ts";
+import { tempDir } from "./temp-dir.ts";
+
+const hook = join(import.meta.dirname, "kill-at.cjs");
+
+export interface KilledRun {
+  result: RunResult;
+  /** False once the run has ended by itself. */
+  killed: boolean;
+  /** What it did, the step before which it was killed included; the last one of a whole run is its exit. */
+  steps: string[];
+}
+
+/** Runs the program and kills it before the n-th of the steps that kill-at.cjs counts, which is after the one before it. */
+export async function runKilledAt(n: number, machine: Machine, args: readonly string[], options: RunOptions = {}): Promise<KilledRun> {
+  const log = join(tempDir("steps"), "steps");
+  const env = { ...options.env, NODE_OPTIONS: `--require=${hook}`, KILL_AT: String(n), KILL_LOG: log };
+  const result = await machine.vaultWith({ ...options, env }, ...args);
+  const steps = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
+  return { result, killed: result.signal === "SIGKILL", steps };
+}
+
+/**
+ * Calls `run` with n = 1, 2, … until its program ends by itself. Returns all steps of the whole run; a failure says
+ * between which of them the program was killed.
+ */
+export async function atEveryStep(run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>): Promise<string[]> {
+  for (let n = 1; n < 200; n += 1) {
+    const { killed, steps, result, check } = await run(n);
+    try {
+      await check();
+    } catch (error) {
+      const where = killed ? `killed after step ${n - 1}, ${steps.at(-2)}, before ${steps.at(-1)}` : "not killed";
+      throw new Error(`${where}: ${(error as Error).message}\n${JSON.stringify(result)}`, { cause: error });
+    }
+    if (!killed) return steps;
+  }
+  throw new Error("it does not end by itself");
+}
+
+/** Every kind of step that an exchange consists of was met, so that the loop has not been looking at nothing. */
+export function expectSteps(steps: readonly string[], wanted: readonly string[]): void {
+  expect(steps).toEqual(expect.arrayContaining(wanted));
+}
+
+export interface Template {
+  lab: Lab;
+  /** The service as it was after the preparation, and a machine with a copy of the state as it was then. */
+  fresh(): Machine;
+}
+
+/**
+ * A service and a state in step with each other, to be had again and again: the preparation runs once against a first
+ * sandbox; the second one takes its place, its port and what it held, and goes back to that with each `fresh`.
+ */
+export async function template(input: VaultInput, prepare: (lab: Lab, machine: Machine) => Promise<unknown>): Promise<Template> {
+  const first = await openLab(input);
+  const { uuid } = first.vault;
+  const prepared = first.machine();
+  await prepare(first, prepared);
+  const { currentPair, usesRemaining } = first.service.sandbox.inspect(uuid);
+  await first.service.close();
+  const seed = { ...input, uuid, credentials: currentPair, ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }) };
+  const { application, baseUrl } = first.service;
+  const service = await startSandbox({
+    now: () => Date.now(),
+    port: Number(new URL(baseUrl).port),
+    application,
+    seed: [seed],
+    policy: { rate: 0 },
+  });
+  const [vault] = service.vaults;
+  if (vault === undefined) throw new Error("the second sandbox has no vault");
+  // Closing the first one closes the second: it is the same place.
+  first.service.close = () => service.close();
+  return {
+    lab: { ...first, service, vault, machine: (options) => machineFor(service, options) },
+    fresh: () => {
+      service.sandbox.reset();
+      service.faults.clear();
+      return prepared.copy();
+    },
+  };
+}

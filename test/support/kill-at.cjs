@@ -1,0 +1,96 @@
+"use strict";
+// Required before the program (NODE_OPTIONS): numbers the steps in which the program changes the world or hears from it, and
+// ends it with SIGKILL before step KILL_AT; the last one is its exit. Between two steps nothing happens outside of the
+// process, so "before" one is "after" the one before it. Writes the steps, a line each, to the file named by KILL_LOG.
+
+const fs = require("node:fs");
+const net = require("node:net");
+const { DatabaseSync } = require("node:sqlite");
+
+const killAt = Number(process.env.KILL_AT);
+const log = process.env.KILL_LOG;
+// What the program starts must not die with it, and must not inherit this.
+for (const name of ["KILL_AT", "KILL_LOG", "NODE_OPTIONS"]) delete process.env[name];
+
+const steps = [];
+const { writeFileSync } = fs;
+
+function before(name) {
+  steps.push(name);
+  if (steps.length !== killAt) return;
+  writeFileSync(log, steps.join("\n"));
+  for (;;) process.kill(process.pid, "SIGKILL");
+}
+
+process.on("exit", () => {
+  before("exit");
+  writeFileSync(log, steps.join("\n"));
+});
+
+// SQLite: what takes a lock, and what makes a change durable. A transaction that only reads changes nothing.
+const { exec, prepare } = DatabaseSync.prototype;
+const written = new WeakMap();
+
+DatabaseSync.prototype.exec = function (sql) {
+  if (/\bBEGIN (IMMEDIATE|EXCLUSIVE)/.test(sql)) written.set(this, new Set());
+  if (/\bBEGIN EXCLUSIVE/.test(sql)) before("lock");
+  const tables = written.get(this);
+  if (tables !== undefined && /\b(COMMIT|ROLLBACK)\b/.test(sql)) {
+    written.delete(this);
+    before(`commit ${[...tables].join("+")}`);
+  }
+  return exec.call(this, sql);
+};
+
+DatabaseSync.prototype.prepare = function (sql, ...rest) {
+  const [, table] = /^(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) (\w+)/.exec(sql) ?? [];
+  if (table !== undefined) written.get(this)?.add(table);
+  const statement = prepare.call(this, sql, ...rest);
+  if (table === undefined || this.isTransaction) return statement;
+  const { run } = statement;
+  statement.run = (...values) => {
+    before(`commit ${table}`);
+    return run.apply(statement, values);
+  };
+  return statement;
+};
+
+// Sockets; standard output is one where it is a pipe of Node's making.
+const { _writeGeneric, push } = net.Socket.prototype;
+
+net.Socket.prototype._writeGeneric = function (...given) {
+  // While connecting it only asks to be called again.
+  if (this.connecting) return _writeGeneric.apply(this, given);
+  before(this._handle?.fd === 1 ? "stdout" : "send");
+  return _writeGeneric.apply(this, given);
+};
+
+net.Socket.prototype.push = function (chunk, ...rest) {
+  if (chunk) before("receive");
+  return push.call(this, chunk, ...rest);
+};
+
+// Files that are made durable: the key, the database, --credentials-out.
+for (const [module, name] of [
+  [fs, "fsyncSync"],
+  [fs, "linkSync"],
+  [fs, "renameSync"],
+  [fs.promises, "rename"],
+]) {
+  const original = module[name];
+  module[name] = (...given) => {
+    before(name);
+    return original(...given);
+  };
+}
+const { open } = fs.promises;
+fs.promises.open = async (...given) => {
+  if (given[1] === "wx") before("create");
+  const file = await open(...given);
+  const sync = file.sync.bind(file);
+  file.sync = () => {
+    before("fsync");
+    return sync();
+  };
+  return file;
+};

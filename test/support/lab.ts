@@ -1,0 +1,106 @@
+import { afterAll, expect } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { parseFault } from "../../src/sandbox/fault-grammar.ts";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/start-sandbox.ts";
+import type { VaultInput } from "../../src/sandbox/state.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { Machine, MachineOptions } from "./machine.ts";
+import { errorOf, machineFor } from "./machine.ts";
+import type { RunResult } from "./run-vault.ts";
+
+/** A service and the machines that use it. */
+export interface Lab {
+  service: RunningSandbox;
+  /** Time as the service sees it: real time, moved on. */
+  clock: { ahead: number };
+  vault: KnownVault;
+  machine(options?: MachineOptions): Machine;
+  /** A machine that has read the vault once: its pair is proven, its exchange acknowledged. */
+  warmMachine(options?: MachineOptions): Promise<Machine>;
+  /** Arms faults in the grammar of `sandbox fault`. */
+  faults(...rules: string[]): void;
+}
+
+/** Like an end, but of a file: sandboxes are closed when their test file has ended. */
+const open: RunningSandbox[] = [];
+
+afterAll(async () => {
+  for (const service of open.splice(0)) await service.close();
+});
+
+export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+export const note = "Der Schlüssel liegt unter der \"dritten\" Palme ✓";
+
+export const offlineCard: VaultInput = { kind: "credit-card/offline", creditCard: card };
+export const offlineNote: VaultInput = { kind: "generic/offline", content: note };
+export const onlineCard: VaultInput = { kind: "credit-card/online", creditCard: card, hashedPin: "c2VjcmV0LXBpbg==", device };
+
+/** A sandbox with one vault (or several: `service.vaults`), without a rate limit of its own unless the policy sets one. */
+export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, settings: Partial<SandboxSettings> = {}): Promise<Lab> {
+  const clock = { ahead: 0 };
+  const service = await startSandbox({
+    now: () => Date.now() + clock.ahead,
+    seed: Array.isArray(seed) ? seed : [seed],
+    ...settings,
+    policy: { rate: 0, ...settings.policy },
+  });
+  open.push(service);
+  const [vault] = service.vaults;
+  if (vault === undefined) throw new Error("a lab needs a vault");
+  const machine = (options: MachineOptions = {}): Machine => machineFor(service, options);
+  const warmMachine = async (options: MachineOptions = {}): Promise<Machine> => {
+    const made = machine(options);
+    expectExit(await firstGet(made, vault), 0);
+    return made;
+  };
+  return { service, clock, vault, machine, warmMachine, faults: (...rules) => service.faults.add(rules.map(parseFault)) };
+}
+
+/** The arguments that the first `get` of a vault needs; secrets come from files. */
+export function firstGetArgs(machine: Machine, vault: KnownVault): string[] {
+  const pair = machine.file(`pair-${vault.uuid}.json`, vault.credentials);
+  const more = vault.device === undefined ? [] : ["--device", `@${machine.file("device.json", vault.device)}`];
+  return ["get", vault.uuid, "--kind", vault.kind, "--credentials", `@${pair}`, ...more];
+}
+
+export async function firstGet(machine: Machine, vault: KnownVault, ...args: string[]): Promise<RunResult> {
+  return await machine.vault(...firstGetArgs(machine, vault), "--json", ...args);
+}
+
+/** The exit code, with what the program said in the failure. */
+export function expectExit(result: RunResult, ...codes: number[]): void {
+  expect(codes, `exit ${result.code ?? result.signal}\nstderr: ${result.stderr}\nstdout: ${result.stdout}`).toContain(result.code);
+}
+
+/** A failure of the contract: its exit code, and the one line of JSON that says it. */
+export function expectError(result: RunResult, exitCode: number, code: string, message = /./): void {
+  expectExit(result, exitCode);
+  expect(errorOf(result)).toMatchObject({ code, exitCode, message: expect.stringMatching(message) as string });
+}
+
+/** No exchange is open, and the pair that the state holds as current is the one that the service accepts. */
+export async function expectInStep({ service }: Pick<Lab, "service">, machine: Machine, uuid: string): Promise<void> {
+  const pair = await machine.exported(uuid);
+  expect(pair).not.toBeNull();
+  expect(pair).not.toHaveProperty("state");
+  expect(service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
+  expect(service.sandbox.accepts(uuid, pair as Pair)).toBe(true);
+}
+
+/** A vault was never brought to a lock, nor to where the next mishap locks it. */
+export function expectFarFromLock({ service }: Pick<Lab, "service">, uuid: string): void {
+  const { maxFailedAccesses, maxUnackedStarts, state } = service.sandbox.inspect(uuid);
+  expect(state).not.toBe("locked");
+  expect(maxFailedAccesses).toBeLessThan(3);
+  expect(maxUnackedStarts).toBeLessThan(5);
+}
+
+/** Whatever has happened: one of the pairs that the state holds is the one that the service accepts. */
+export async function expectNothingLost({ service, vault }: Pick<Lab, "service" | "vault">, machine: Machine): Promise<void> {
+  const exported = await machine.exported(vault.uuid);
+  // Before the first write, it is the pair that the user has.
+  const pairs = exported === null ? [vault.credentials] : "old" in exported ? [exported.old, exported.new] : [exported];
+  expect(pairs.filter((pair) => service.sandbox.accepts(vault.uuid, pair)).length).toBe(1);
+}

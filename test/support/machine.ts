@@ -1,0 +1,128 @@
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { main } from "../../src/main.ts";
+import type { Pair } from "../../src/interface/answers.ts";
+import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { fakeHost } from "./fake-host.ts";
+import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
+import { startVault } from "./run-vault.ts";
+import { tempDir } from "./temp-dir.ts";
+
+/** A user's machine: a home, a configuration, a state, and the settings of one application of a sandbox. */
+export interface Machine {
+  home: string;
+  stateDir: string;
+  configDir: string;
+  env: Record<string, string>;
+  /** Runs the program to its end. */
+  vault(...args: string[]): Promise<RunResult>;
+  vaultWith(options: RunOptions, ...args: string[]): Promise<RunResult>;
+  start(options: RunOptions, ...args: string[]): RunningVault;
+  /** Writes a file in the home folder and returns its path. */
+  file(name: string, content: unknown): string;
+  /** What `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
+  exported(uuid: string): Promise<Pair | Recovery | null>;
+  status(uuid: string): Promise<Status>;
+  /** The same machine with a copy of its state, as it is on the disk now. */
+  copy(): Machine;
+}
+
+export interface Recovery {
+  state: "pending";
+  old: Pair;
+  new: Pair;
+  token: string;
+}
+
+/** The part of `vault status --json` that tests look at. */
+export interface Status {
+  state: string | null;
+  generation: number | null;
+  unackedStarts: number;
+  failedAttempts: number;
+  locked: boolean;
+  usesRemaining: number | null;
+  pending: { id: string; state: string; holdReason: string | null; delivered: boolean; saveOwed: boolean; endsUnanswered: number } | null;
+}
+
+export type MachineOptions = Partial<Pick<Machine, "home" | "stateDir" | "configDir" | "env">>;
+
+/** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
+export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "application">, options: MachineOptions = {}): Machine {
+  const home = options.home ?? tempDir("machine");
+  const stateDir = options.stateDir ?? join(home, "state");
+  const configDir = options.configDir ?? join(home, "config");
+  const env: Record<string, string> = {
+    HOME: home,
+    VAULTSVC_STATE: stateDir,
+    VAULTSVC_CONFIG_DIR: configDir,
+    VAULTSVC_BASE_URL: service.baseUrl,
+    VAULTSVC_APP_UUID: service.application.uuid,
+    VAULTSVC_API_KEY: service.application.apiKey,
+    VAULTSVC_RATE: "0",
+    ...options.env,
+  };
+  const start = (run: RunOptions, ...args: string[]): RunningVault => startVault(args, { cwd: home, ...run, env: { ...env, ...run.env } });
+  const inProcess = async (...args: string[]) => {
+    const host = fakeHost({ env, home, cwd: home, now: Date.now() });
+    const code = await main(args, host);
+    return { code, out: host.out, err: host.err };
+  };
+  return {
+    ...{ home, stateDir, configDir, env, start },
+    vault: async (...args) => await start({}, ...args).exit,
+    vaultWith: async (run, ...args) => await start(run, ...args).exit,
+    file: (name, content) => {
+      const path = join(home, name);
+      writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+      return path;
+    },
+    exported: async (uuid) => {
+      const { code, out, err } = await inProcess("export", uuid);
+      if (code === 4) return null;
+      if (code !== 0) throw new Error(`export: exit ${code}: ${err}`);
+      return JSON.parse(out) as Pair | Recovery;
+    },
+    status: async (uuid) => {
+      const { code, out, err } = await inProcess("status", uuid, "--json");
+      if (code !== 0) throw new Error(`status: exit ${code}: ${err}`);
+      const [vault] = (JSON.parse(out) as { vaults: Status[] }).vaults;
+      if (vault === undefined) throw new Error("status shows no vault");
+      return vault;
+    },
+    copy: () => {
+      const folder = join(tempDir("copy"), "state");
+      if (existsSync(stateDir)) cpSync(stateDir, folder, { recursive: true });
+      return machineFor(service, { home, configDir, stateDir: folder, env: options.env ?? {} });
+    },
+  };
+}
+
+/** The error of the contract: the last line on stderr. */
+export interface JsonError {
+  code: string;
+  message: string;
+  hint: string | null;
+  exitCode: number;
+  retry: string;
+  vault?: string;
+  exchange?: { id: string; operation: string; state: string };
+  spent?: { unackedStarts: number; failedAttempts: number };
+}
+
+export function errorOf(result: RunResult): JsonError {
+  const line = result.stderr.trimEnd().split("\n").at(-1) ?? "";
+  return (JSON.parse(line) as { error: JsonError }).error;
+}
+
+/** What `get --json` printed. */
+export interface GetDocument {
+  vault: { uuid: string; credentials: Pair; content?: string; creditCard?: { number: string }; usesRemaining?: number };
+  kind: string;
+  exchange: { id: string; operation: string; generation: number };
+  settled: { exchange: string; operation: string; outcome: string }[];
+}
+
+export const documentOf = (result: RunResult): GetDocument => JSON.parse(result.stdout) as GetDocument;
+
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));
