@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, summarise } from "./context.ts";
+import { HandoverFailure } from "./handover.ts";
 import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
@@ -43,8 +44,27 @@ async function meetObligations(context: ExchangeContext, record: VaultRecord, op
       hint: `read it again with the old pair: vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""}; or acknowledge it unread: vault ack ${uuid} --unread`,
     });
   }
-  if (choice.save !== undefined) await choice.save(await recoveryDocument(context, record, open));
+  if (choice.save !== undefined) await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
   else if (open.saveOwed && !choice.saved) throw heldError(context, open);
+}
+
+async function saveNow(
+  context: ExchangeContext,
+  open: ExchangeRecord,
+  save: NonNullable<AckChoice["save"]>,
+  document: RecoveryDocument,
+): Promise<void> {
+  try {
+    await save(document);
+  } catch (error) {
+    if (!(error instanceof HandoverFailure)) throw error;
+    const { uuid } = context.session;
+    throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
+      vault: uuid,
+      exchange: summarise(open),
+      hint: `once the command works: vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
+    });
+  }
 }
 
 export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): VaultError {

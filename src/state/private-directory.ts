@@ -10,15 +10,19 @@ import { onState, systemCode } from "./state-error.ts";
  */
 export function ensurePrivateDirectory(path: string): void {
   if (checkPrivateDirectory(path)) return;
-  onState(path, () => {
-    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    const top = dirname(resolve(first));
-    for (let at = dirname(resolve(path)); at.length >= top.length; at = dirname(at)) {
-      syncDirectory(at);
-      if (at === top) break;
-    }
-  });
+  onState(path, () => makeDirectory(resolve(path)));
+}
+
+/** One level at a time: Node's recursive mkdir never ends where the system takes no directories, as in /proc. */
+function makeDirectory(path: string): void {
+  const parent = dirname(path);
+  if (statIfThere(parent) === null) makeDirectory(parent);
+  try {
+    mkdirSync(path, 0o700);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST" || statIfThere(path)?.isDirectory() !== true) throw error;
+  }
+  syncDirectory(parent);
 }
 
 /**

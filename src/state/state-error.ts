@@ -15,6 +15,7 @@ const denied: Cause = {
   cause: "permission denied",
   hint: "give your user access to it (chown, chmod u+rwX), or name another directory with --state",
 };
+const nowhere: Cause = { cause: "it cannot be made there", hint: "name another directory with --state" };
 const inTheWay: Cause = {
   cause: "a file is where a directory should be",
   hint: "move that file away, or name another directory with --state",
@@ -35,6 +36,7 @@ const sqliteCauses: Readonly<Record<number, Cause>> = {
 const systemCauses: Readonly<Record<string, Cause>> = {
   EACCES: denied,
   EPERM: denied,
+  ENOENT: nowhere,
   EROFS: readOnly,
   ENOSPC: full,
   EDQUOT: full,

@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
+import { openStore } from "../../src/state/sqlite-store.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import { runChild, works } from "./run-child.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -129,6 +130,13 @@ describe("a state that cannot be used", () => {
     mkdirSync(dirname(state.directory));
     writeFileSync(state.directory, "");
     await refused(state.directory, "a file is where a directory should be");
+  });
+
+  it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
+    const keySource = { type: "file", path: state.keyFile } as const;
+    const store = openStore({ directory: "/proc/none/state", keySource, clock: state.clock, platform: "linux", warn: () => undefined });
+    expect(await store.list()).toEqual([]);
+    await expect(store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
   });
 
   it("a database that is a directory, or leads nowhere", async () => {

@@ -1,0 +1,79 @@
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectInStep, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import type { Recovery } from "../support/machine.ts";
+import { documentOf, readJson } from "../support/machine.ts";
+
+describe.concurrent("--credentials-out", () => {
+  it("holds the recovery document before the acknowledgement and the pair alone after it, mode 0600 throughout", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const file = join(machine.home, "pair.json");
+    writeFileSync(file, "what was there before", { mode: 0o644 });
+    lab.faults("get-end:drop-before*all");
+    expectError(await machine.vault("get", uuid, "--json", "--credentials-out", file, "--max-wait", "100ms"), 11, "pending");
+    const recovery = readJson(file) as Recovery;
+    expect(recovery).toMatchObject({ uuid, kind: "credit-card/offline", state: "pending" });
+    expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+    expect(recovery).toMatchObject(lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    lab.service.faults.clear();
+    expectExit(await machine.vault("get", uuid, "--json", "--credentials-out", file), 0);
+    expect(readJson(file)).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("of an online vault brings pin and device along: a new machine goes on with the file alone", async () => {
+    const lab = await openLab(onlineCard);
+    const { vault } = lab;
+    const machine = lab.machine();
+    const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
+    lab.faults("get-end:drop-after*all");
+    const file = join(machine.home, "out.json");
+    const get = [...firstGetArgs(machine, vault), "--hashed-pin", pin, "--credentials-out", file, "--max-wait", "100ms", "--json"];
+    expectError(await machine.vault(...get), 11, "pending");
+    lab.service.faults.clear();
+    const other = lab.machine();
+    const next = await other.vault("get", vault.uuid, "--credentials", `@${file}`, "--json");
+    expectExit(next, 0);
+    expect(documentOf(next).settled).toMatchObject([{ outcome: "acknowledged" }]);
+    await expectInStep(lab, other, vault.uuid);
+  });
+
+  it("that cannot be written is refused before anything is sent", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    mkdirSync(join(machine.home, "folder"));
+    for (const path of ["folder", "no/such/folder/pair.json", "/dev/full"]) {
+      expectError(await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", path), 3, "invalid-input", /--credentials-out/);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+  });
+});
+
+describe.concurrent("a recovery document", () => {
+  it("of another vault is refused", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", lab.vault.uuid, "--no-ack"), 0);
+    const document = `@${machine.file("recovery.json", await machine.exported(lab.vault.uuid))}`;
+    const other = lab.service.vaults[1]?.uuid ?? "";
+    const refused = await lab.machine().vault("get", other, "--credentials", document, "--json");
+    expectError(refused, 3, "invalid-input", new RegExp(lab.vault.uuid));
+    expect(lab.service.sandbox.requests()).toHaveLength(3);
+  });
+
+  it("is settled by import", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    const other = lab.machine();
+    const document = `@${other.file("recovery.json", await machine.exported(uuid))}`;
+    expectExit(await other.vault("import", uuid, "--credentials", document, "--json"), 0);
+    await expectInStep(lab, other, uuid);
+  });
+});

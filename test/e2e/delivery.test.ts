@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { existsSync, openSync } from "node:fs";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { cleanEnv, vaultBin } from "../support/run-vault.ts";
+import { quote } from "../support/pty.ts";
+
+/** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */
+async function shell(machine: Machine, line: string): Promise<RunResult> {
+  const program = `vault() { ${quote(process.execPath)} ${quote(vaultBin)} "$@"; }\n`;
+  const child = spawn("/bin/sh", ["-c", program + line], { env: cleanEnv({ env: machine.env }), cwd: machine.home });
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, signal: null, ...text };
+}
+
+describe.concurrent("contents that cannot be written", () => {
+  it.each([
+    { where: "a pipe whose reader has gone", line: "{ vault get $UUID --json; echo $? >code; } | true; cat code", why: /reader .* gone/ },
+    { where: "a full disk", line: "vault get $UUID --json >/dev/full; echo $?", why: /disk is full/ },
+    { where: "a full disk, as a table", line: "vault get $UUID -o table --reveal >/dev/full; echo $?", why: /disk is full/ },
+  ])("to $where: nothing is acknowledged, and they can be read again", async ({ line, why }) => {
+    if (line.includes("/dev/full") && !existsSync("/dev/full")) return;
+    const lab = await openLab({ ...offlineNote, maxUsage: 2 });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const result = await shell(machine, line.replace("$UUID", uuid));
+    expect(result.stdout.trim(), result.stderr).toBe("11");
+    expect(result.stderr).toMatch(why);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1, counts: { acknowledged: 1 } });
+    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", holdReason: "delivery", delivered: false } });
+    expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
+    const held = await machine.vault("get", uuid, "--json");
+    expectError(held, 11, "pending");
+    expect(errorOf(held).hint).toMatch(/--unread.*--discard-pending/);
+    const again = await machine.vault("get", uuid, "--discard-pending", "--json");
+    expectExit(again, 0);
+    expect(documentOf(again).vault.content).toBe(note);
+  });
+
+  it("of a vault without a limit: ack finishes it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const result = await shell(machine, `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`);
+    expect(result.stdout.trim()).toBe("11");
+    expectExit(await machine.vault("ack", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("contents that can be written", () => {
+  it("reach a slow reader and a large one whole", async () => {
+    const content = "ünïcode ✓ ".repeat(40_000);
+    const lab = await openLab({ kind: "generic/offline", content });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const piped = await shell(machine, `vault get ${uuid} --field vault.content | cat`);
+    expect(piped.stdout).toBe(content);
+    const filed = await shell(machine, `vault get ${uuid} --field vault.content >out && cat out`);
+    expect(filed.stdout).toBe(content);
+    expect(filed.stderr + piped.stderr).toBe("");
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("are in the file, whole, before the end call is sent", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults("get-end:hang");
+    const out = `${machine.home}/out.json`;
+    const child = spawn(process.execPath, [vaultBin, "get", uuid, "--json", "--timeout", "1s", "--max-wait", "1s"], {
+      env: cleanEnv({ env: machine.env }),
+      stdio: ["ignore", openSync(out, "w"), "ignore"],
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    expect(code).toBe(11);
+    expect((await shell(machine, "cat out.json")).stdout).toContain(JSON.stringify(note));
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectInStep, expectNothingLost, firstGet, note, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+
+describe.concurrent("an exchange that is held by --no-ack", () => {
+  it("is delivered, stops the next get with both ways out, and is acknowledged once, however often that is asked", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const held = await machine.vault("get", uuid, "--no-ack", "--json");
+    expectExit(held, 0);
+    expect(held.stderr).toBe("");
+    expect(documentOf(held).vault.content).toBe(note);
+    expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { holdReason: "no-ack", delivered: true } });
+
+    const next = await machine.vault("get", uuid, "--json");
+    expectError(next, 11, "pending");
+    expect(next.stdout).toBe("");
+    expect(errorOf(next)).toMatchObject({
+      exchange: { state: "held", id: documentOf(held).exchange.id },
+      hint: expect.stringMatching(/vault ack .*--discard-pending/) as string,
+    });
+    expect(lab.service.sandbox.requests()).toHaveLength(3);
+
+    for (const _ of [1, 2]) {
+      const ack = await machine.vault("ack", uuid, "--json");
+      expectExit(ack, 0);
+      expect(JSON.parse(ack.stdout)).toMatchObject({
+        acknowledged: [{ uuid, operation: "get", exchange: { id: documentOf(held).exchange.id, state: "acknowledged" } }],
+        failed: [],
+      });
+    }
+    expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ ends: 2, acknowledged: 2 });
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("is dropped by --discard-pending, which starts anew with the old pair", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await expectNothingLost(lab, machine.copy());
+    const anew = await machine.vault("get", uuid, "--discard-pending", "--json");
+    expectExit(anew, 0);
+    expect(lab.service.sandbox.requests().map(({ step, credentials }) => credentials ?? step)).toEqual([
+      "current",
+      "end",
+      "current",
+      "current",
+      "end",
+    ]);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("is not forgotten without --discard-pending; export gives the recovery document, which another machine can finish", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectError(await machine.vault("forget", uuid, "--yes", "--json"), 11, "pending", /lose/);
+    const exported = await machine.exported(uuid);
+    expect(exported).toMatchObject({ state: "pending", uuid, kind });
+    const other = lab.machine();
+    const document = `@${other.file("recovery.json", exported)}`;
+    const done = await other.vault("get", uuid, "--credentials", document, "--json");
+    expectExit(done, 0);
+    expect(documentOf(done).settled).toMatchObject([{ outcome: "acknowledged", operation: "get" }]);
+    await expectInStep(lab, other, uuid);
+    expectExit(await machine.vault("forget", uuid, "--yes", "--discard-pending"), 0);
+  });
+
+  it("ack --all finishes the exchanges of every vault", async () => {
+    const lab = await openLab([offlineNote, offlineCard, offlineNote]);
+    const machine = lab.machine();
+    for (const vault of lab.service.vaults) expectExit(await firstGet(machine, vault, "--no-ack"), 0);
+    const ack = await machine.vault("ack", "--all", "--json");
+    expectExit(ack, 0);
+    expect(ack.stderr).toBe("");
+    expect((JSON.parse(ack.stdout) as { acknowledged: unknown[] }).acknowledged).toHaveLength(3);
+    for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
+    expectExit(await machine.vault("ack", "--all"), 0);
+  });
+});

@@ -1,0 +1,109 @@
+import { spawnSync } from "node:child_process";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectExit, firstGetArgs, note, offlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+
+const hasJq = spawnSync("jq", ["--version"]).status === 0;
+
+/** One document, whole: by JSON.parse, and by jq where there is one. */
+function expectOneDocument(stdout: string): unknown {
+  expect(stdout.endsWith("\n")).toBe(true);
+  if (hasJq) expect(spawnSync("jq", ["-es", "length == 1 and .[0] != null"], { input: stdout }).status).toBe(0);
+  return JSON.parse(stdout);
+}
+
+describe("output for programs", () => {
+  let lab: Lab;
+  let machine: Machine;
+  let uuid: string;
+  beforeAll(async () => {
+    // Contents that a careless writer of JSON or of lines breaks.
+    const content = `${note}\n\u2028\u0000 "}\\ \u001b[31m ünï`;
+    lab = await openLab([{ kind: "generic/offline", content }, offlineCard]);
+    machine = lab.machine();
+    uuid = lab.vault.uuid;
+    for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+  });
+
+  const commands: string[][] = [
+    ["get", "UUID"],
+    ["get", "UUID", "--dry-run"],
+    ["get", "UUID", "--no-ack"],
+    ["status"],
+    ["status", "UUID", "--history"],
+    ["status", "--pending"],
+    ["guard"],
+    ["guard", "UUID", "--reset", "--yes"],
+    ["ack", "UUID"],
+    ["ack", "--all"],
+    ["export", "UUID"],
+  ];
+  const run = async (args: string[], ...more: string[]): Promise<RunResult> =>
+    await machine.vault(...args.map((arg) => (arg === "UUID" ? uuid : arg)), ...more);
+
+  it.each(commands.map((args) => ({ name: args.join(" "), args })))(
+    "$name: --json prints one document, ndjson lines, and stderr is empty",
+    async ({ args }) => {
+      const json = await run(args, "--json");
+      expectExit(json, 0);
+      expect(json.stderr).toBe("");
+      expectOneDocument(json.stdout);
+      if (args.includes("--no-ack")) expectExit(await run(["ack", "UUID"]), 0);
+      const ndjson = await run(args, "-o", "ndjson");
+      expectExit(ndjson, 0);
+      expect(ndjson.stderr).toBe("");
+      expect(ndjson.stdout.split("\n")).toHaveLength(2);
+      expectOneDocument(ndjson.stdout);
+    },
+  );
+
+  it.each([["get", "UUID"], ["status"], ["status", "UUID"], ["guard"], ["get", "UUID", "--dry-run"]].map((args) => ({ args })))(
+    "%o: without a terminal a table has no colour, and stderr is empty",
+    async ({ args }) => {
+      const table = await run(args);
+      expectExit(table, 0);
+      expect(table.stderr).toBe("");
+      // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+      expect(table.stdout).not.toMatch(/\u001b/);
+      expect(table.stdout.length).toBeGreaterThan(20);
+    },
+  );
+
+  it("--field prints the exact bytes of a value", async () => {
+    const field = await run(["get", "UUID", "--field", "vault.content"]);
+    const { vault } = JSON.parse((await run(["get", "UUID", "--json"])).stdout) as { vault: { content: string } };
+    expect(field.stdout).toBe(vault.content);
+    expect(vault.content).toContain("\u0000");
+  });
+
+  it.each(
+    [
+      ["get"],
+      ["get", "no-uuid"],
+      ["get", "UUID", "--no-such-flag"],
+      ["no-such-command"],
+      ["get", "123e4567-e89b-42d3-a456-426614174000"],
+      ["ack", "123e4567-e89b-42d3-a456-426614174000"],
+      ["status", "123e4567-e89b-42d3-a456-426614174000"],
+      ["get", "UUID", "--base-url", "http://127.0.0.1:9", "--api-prefix", "x y"],
+      ["get", "UUID", "--credentials", "@missing.json"],
+      ["get", "UUID", "--timeout", "soon"],
+      ["status", "--field", "nothing.here"],
+    ].map((args) => ({ name: args.join(" "), args })),
+  )("$name: the error is one line, the last on stderr, with all its keys", async ({ args }) => {
+    const result = await run(args, "--json");
+    expect(result.code).toBeGreaterThan(1);
+    expect(result.stdout).toBe("");
+    const lines = result.stderr.split("\n");
+    expect(lines.at(-1)).toBe("");
+    const { error } = expectOneDocument(`${lines.at(-2)}\n`) as { error: Record<string, unknown> };
+    expect(Object.keys(error)).toEqual(expect.arrayContaining(["code", "message", "hint", "exitCode", "retry"]));
+    expect(error).toMatchObject({ exitCode: result.code, retry: expect.stringMatching(/^(safe|after-fix|after-status|never)$/) as string });
+    // The same for people: what happened, and the command to run next.
+    const text = await run(args);
+    expect(text.code).toBe(result.code);
+    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}.+\n)* {2}next: .+\n$/);
+  });
+});

@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, firstGetArgs, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+
+/** A vault with one read left, and a machine that knows its pair. */
+async function lastRead(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
+  const lab = await openLab({ ...offlineNote, maxUsage: 2 });
+  return { lab, machine: await lab.warmMachine(), uuid: lab.vault.uuid };
+}
+
+describe.concurrent("the last read of a limited vault", () => {
+  it("with --json delivers and acknowledges, and the vault is gone", async () => {
+    const { lab, machine, uuid } = await lastRead();
+    const result = await machine.vault("get", uuid, "--json");
+    expectExit(result, 0);
+    expect(documentOf(result).vault).toMatchObject({ content: note, usesRemaining: 1 });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted", usesRemaining: 0 });
+    expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /gone/);
+  });
+
+  it.each([
+    { output: "the masked table", args: [] },
+    { output: "one field of it", args: ["--field", "exchange.id"] },
+    { output: "the credentials alone", args: ["--field", "vault.credentials"] },
+  ])("with $output and without a terminal is held, and nothing is printed", async ({ args }) => {
+    const { lab, machine, uuid } = await lastRead();
+    const result = await machine.vault("get", uuid, ...args);
+    expectExit(result, 11);
+    expect(result.stdout).toBe("");
+    expect(result.stderr).toMatch(/last read/);
+    expect(result.stderr).not.toContain(note);
+    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", holdReason: "masked", delivered: false } });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
+    const refused = await machine.vault("ack", uuid, "--json");
+    expectError(refused, 11, "pending");
+    expect(errorOf(refused).hint).toMatch(/--discard-pending.*--unread/);
+    // What the hint says works.
+    const whole = await machine.vault("get", uuid, "--discard-pending", "--reveal");
+    expectExit(whole, 0);
+    expect(whole.stdout).toContain(note);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+  });
+
+  it("with --save-cmd and a masked table serves nobody", async () => {
+    const { lab, machine, uuid } = await lastRead();
+    const result = await machine.vault("get", uuid, "--save-cmd", "cat > saved.json");
+    expectExit(result, 11);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
+    expect(existsSync(join(machine.home, "saved.json"))).toBe(false);
+  });
+
+  it.each([["--field", "vault"], ["--field", "vault.content"], ["--reveal"], ["-o", "ndjson"]])(
+    "with an output that holds the contents (%s %s) is acknowledged",
+    async (...args) => {
+      const { lab, machine, uuid } = await lastRead();
+      const result = await machine.vault("get", uuid, ...args.filter((arg) => arg !== undefined));
+      expectExit(result, 0);
+      expect(result.stdout.includes(note) || result.stdout.includes(JSON.stringify(note))).toBe(true);
+      expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+    },
+  );
+
+  it("with --no-ack and a masked table prints the table, and is not known to be delivered", async () => {
+    const { lab, machine, uuid } = await lastRead();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
+    expectExit(await machine.vault("ack", uuid, "--unread"), 0);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+  });
+});
+
+describe.concurrent("a limited vault with reads left", () => {
+  it("is read by table, and needs --unread only for what is not known to be delivered", async () => {
+    const lab = await openLab({ ...offlineNote, maxUsage: 3 });
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(2);
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    expectExit(await machine.vault("ack", uuid), 0);
+    expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(1);
+    await expectInStep(lab, machine, uuid);
+  });
+});

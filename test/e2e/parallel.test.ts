@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectFarFromLock, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import { documentOf } from "../support/machine.ts";
+
+/** Starts and end calls of a vault, in the order in which they arrived. */
+const calls = ({ service }: Lab, uuid: string): string[] =>
+  service.sandbox
+    .requests()
+    .filter((request) => request.uuid === uuid)
+    .map(({ step }) => step);
+
+/** Runs the work for each item, so many at a time, like xargs -P. */
+async function atATime<T>(limit: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: limit }, worker));
+}
+
+describe("several processes", () => {
+  it("on one vault: one exchange after the other, each with the pair of the one before", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const runs = await Promise.all(Array.from({ length: 6 }, () => machine.vault("get", uuid, "--json")));
+    for (const run of runs) expectExit(run, 0);
+    const generations = runs.map((run) => documentOf(run).exchange.generation).sort((a, b) => a - b);
+    expect(generations).toEqual([3, 4, 5, 6, 7, 8]);
+    expect(calls(lab, uuid)).toEqual(Array.from({ length: 7 }, () => ["start", "end"]).flat());
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1, maxFailedAccesses: 0 });
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("on the first run of a machine: one database, one key, and one exchange after the other", async () => {
+    const lab = await openLab([offlineNote, offlineNote, offlineNote, offlineNote]);
+    const machine = lab.machine();
+    await Promise.all(
+      lab.service.vaults.map(async (vault) => expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0)),
+    );
+    for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
+  });
+
+  it("one that waits longer than --max-wait is busy, and has sent nothing; kill -9 of the holder frees the vault at once", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults("get-start:hang");
+    const holder = machine.start({}, "get", uuid, "--verbose");
+    await holder.waitFor(/start \(get\)/, "stderr");
+    const busy = await machine.vault("get", uuid, "--json", "--max-wait", "300ms");
+    expectError(busy, 15, "busy", /another process/);
+    expectError(await machine.vault("forget", uuid, "--yes", "--json", "--max-wait", "100ms"), 15, "busy");
+    expectExit(await machine.vault("status", uuid), 0);
+    const waiting = machine.start({}, "get", uuid, "--json");
+    holder.kill("SIGKILL");
+    const killedAt = Date.now();
+    expectExit(await waiting.exit, 0);
+    // Not after some time-out: at the next look.
+    expect(Date.now() - killedAt).toBeLessThan(5000);
+    await expectInStep(lab, machine, uuid);
+    expectFarFromLock(lab, uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBe(2);
+  });
+
+  it("16 at a time over 24 vaults see no 429 at the service's rate", async () => {
+    const seed = Array.from({ length: 24 }, () => offlineNote);
+    const lab = await openLab(seed, { policy: { rate: 25 } });
+    const { sandbox } = lab.service;
+    const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
+    await atATime(16, lab.service.vaults, async (vault) => {
+      const result = await machine.vault(...firstGetArgs(machine, vault), "--json");
+      expectExit(result, 0);
+      expect(result.stderr).toBe("");
+    });
+    expect(sandbox.requests()).toHaveLength(48);
+    expect(sandbox.requests().filter(({ status }) => status !== 200)).toEqual([]);
+    for (const { uuid } of lab.service.vaults) expect(calls(lab, uuid)).toEqual(["start", "end"]);
+  });
+});

@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine, Recovery } from "../support/machine.ts";
+import { readJson } from "../support/machine.ts";
+
+const saved = (machine: Machine, name = "saved.json") => readJson(join(machine.home, name)) as Recovery & { exchangeId: string };
+
+describe.concurrent("--save-cmd", () => {
+  it("gets the recovery document before the end call, an id that increases, and talks on stderr", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const ids: string[] = [];
+    for (const name of ["one", "two", "three"]) {
+      const command = `cat > ${name}.json; echo $VAULTSVC_EXCHANGE_ID > ${name}.id; echo saved it`;
+      const result = await machine.vault("get", uuid, "--json", "--save-cmd", command);
+      expectExit(result, 0);
+      expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
+      expect(result.stderr).toBe("saved it\n");
+      const document = saved(machine, `${name}.json`);
+      ids.push(readFileSync(join(machine.home, `${name}.id`), "utf8").trim());
+      expect(document).toMatchObject({ uuid, kind: "generic/offline", state: "pending", exchangeId: ids.at(-1) });
+      expect(document.new).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+    }
+    expect([...ids].sort()).toEqual(ids);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it("has none of the secrets in its environment, nor in any command line", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const { credentials } = lab.vault;
+    const env = { OTHER_NAME: lab.service.application.apiKey, HARMLESS: "yes", PAIR: JSON.stringify(credentials) };
+    const command = "cat > saved.json; env > env.txt; cat /proc/$PPID/cmdline /proc/$$/cmdline > lines.txt 2>/dev/null; true";
+    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, "--save-cmd", command), 0);
+    const text = ["env.txt", "lines.txt"].map((name) => readFileSync(join(machine.home, name), "utf8")).join("\n");
+    expect(text).toContain("HARMLESS=yes");
+    expect(text).not.toContain(lab.service.application.apiKey);
+    const { old, new: offered, token } = saved(machine);
+    for (const secret of [old.payload, offered.payload, offered.encryptedData, token, note]) expect(text).not.toContain(secret);
+  });
+
+  it.each([
+    { how: "fails", command: "cat >/dev/null; exit 3", why: /exit code 3/, args: [] },
+    { how: "does not read its input", command: "true", why: /did not read/, args: [] },
+    { how: "reads a part of its input", command: "head -c 10 >/dev/null", why: /did not read/, args: [] },
+    { how: "does not end", command: "cat >/dev/null; sleep 60", why: /did not finish/, args: ["--timeout", "1500ms"] },
+    { how: "does not exist", command: "no-such-command-at-all", why: /exit code 127/, args: [] },
+  ])("that $how holds the exchange, until ack serves it or is told that it is saved", async ({ command, why, args }) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const { sandbox } = lab.service;
+    const machine = await lab.warmMachine();
+    const result = await machine.vault("get", uuid, "--json", "--save-cmd", command, ...args);
+    expectError(result, 11, "pending", why);
+    expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
+    expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
+    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true } });
+    expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
+    expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"), 11, "pending");
+    expect(sandbox.inspect(uuid).counts.ends).toBe(1);
+    if (command === "true") {
+      expectExit(await machine.vault("ack", uuid, "--saved"), 0);
+    } else {
+      expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
+      expect(saved(machine).new).toEqual(sandbox.inspect(uuid).currentPair);
+    }
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("runs after --credentials-out, which fails first", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const both = ["--credentials-out", "pair.json", "--save-cmd", "cat >/dev/null; cp pair.json seen.json"];
+    expectExit(await machine.vault("get", lab.vault.uuid, ...both), 0);
+    expect(saved(machine, "seen.json")).toMatchObject({ state: "pending" });
+    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["encryptedData", "payload"]);
+    expect(lab.service.sandbox.accepts(lab.vault.uuid, readJson(join(machine.home, "pair.json")) as Pair)).toBe(true);
+    expectError(
+      await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", "missing/pair.json", "--save-cmd", "cat >ran"),
+      3,
+      "invalid-input",
+      /--credentials-out.*does not exist/,
+    );
+    expect(existsSync(join(machine.home, "ran"))).toBe(false);
+  });
+});

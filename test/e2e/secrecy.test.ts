@@ -1,0 +1,155 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { startEchoService } from "../support/echo-service.ts";
+import type { Lab } from "../support/lab.ts";
+import { card, expectExit, firstGetArgs, note, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { Secrets } from "../support/secret-search.ts";
+
+/** One machine, its runs good and bad, and all the secrets that passed through them. */
+describe("secrets", () => {
+  const secrets = new Secrets();
+  const runs: { args: string[]; result: RunResult }[] = [];
+  let lab: Lab;
+  let machine: Machine;
+
+  async function run(args: string[], env: Record<string, string> = {}): Promise<RunResult> {
+    const result = await machine.vaultWith({ env }, ...args);
+    runs.push({ args, result });
+    learn();
+    return result;
+  }
+
+  /** What the service has handed out so far: each generation of each vault, tokens. */
+  function learn(): void {
+    for (const { uuid } of lab.service.vaults) {
+      const { currentPair, pending } = lab.service.sandbox.inspect(uuid);
+      for (const pair of [currentPair, pending?.offered]) {
+        secrets.add("encryptedData", pair?.encryptedData);
+        secrets.add("payload", pair?.payload);
+      }
+      secrets.add("token", pending?.token);
+    }
+  }
+
+  beforeAll(async () => {
+    lab = await openLab([offlineNote, offlineCard, onlineCard]);
+    machine = lab.machine();
+    const [text, offline, online] = lab.service.vaults;
+    if (text === undefined || offline === undefined || online === undefined) throw new Error("three vaults");
+    secrets.add("api key", lab.service.application.apiKey);
+    secrets.add("card number", card.number);
+    secrets.add("content", note);
+    secrets.add("hashed pin", online.credentials.hashedPin);
+    learn();
+    const pin = ["--hashed-pin", `@${machine.file("pin", online.credentials.hashedPin)}`];
+    const talk = ["--debug", "--verbose"];
+
+    expectExit(await run([...firstGetArgs(machine, text), "--json", ...talk]), 0);
+    expectExit(await run([...firstGetArgs(machine, offline), ...talk]), 0);
+    expectExit(await run([...firstGetArgs(machine, online), ...pin, "--reveal", ...talk]), 0);
+    // Held, so that pair and token of an open exchange are in the state and can be seen by this test.
+    for (const { uuid } of lab.service.vaults) expectExit(await run(["get", uuid, "--no-ack", "--json", ...talk]), 0);
+    for (const { uuid } of lab.service.vaults) await run(["get", uuid, "--json", ...talk]);
+    await run(["status", "--json", "--history", ...talk]);
+    await run(["ack", text.uuid, ...talk]);
+    for (const fault of ["start:wrong-types", "start:no-credentials", "start:garbage", "end:status=500", "end:cut", "start:error-after=502"]) {
+      lab.service.faults.clear();
+      lab.faults(fault);
+      await run(["get", text.uuid, "--json", "--max-wait", "1s", ...talk]);
+      await run(["ack", text.uuid, "--max-wait", "100ms", ...talk]);
+    }
+    lab.service.faults.clear();
+    await run(["guard", text.uuid, "--reset", "--yes", "--json", ...talk]);
+    await run(["ack", "--all", "--json", ...talk]);
+    await run(["get", text.uuid, "--credentials", `@${machine.file("wrong.json", text.credentials)}`, ...talk]);
+    // Services that repeat what they are sent.
+    for (const [status, property] of [
+      [400, "vault.credentials"],
+      [500, "x"],
+      [400, "externalRef"],
+      [418, ""],
+      [401, "application"],
+    ] as const) {
+      const echo = await startEchoService(status, property);
+      for (const format of [["--json"], []]) {
+        const base = ["--base-url", echo, "--max-wait", "1s", "--timeout", "5s", ...format, ...talk];
+        await run([...firstGetArgs(machine, { ...online, credentials: text.credentials }), ...pin, "--state", `${machine.home}/echo-state`, ...base]);
+      }
+      const recovery = {
+        uuid: offline.uuid,
+        kind: offline.kind,
+        exchangeId: "01M7Y4M06TQXZPWE02VC5SW77D",
+        state: "pending",
+        old: offline.credentials,
+        new: lab.service.sandbox.inspect(offline.uuid).currentPair,
+        token: lab.service.sandbox.inspect(online.uuid).pending?.token ?? "token-of-some-exchange",
+        tokenExpiry: null,
+      };
+      const args = ["get", offline.uuid, "--credentials", `@${machine.file("recovery.json", recovery)}`, "--base-url", echo];
+      await run([...args, "--state", `${machine.home}/end-state-${status}`, "--max-wait", "1s", "--json", ...talk]);
+    }
+    await run(["get", offline.uuid, "--device", `@${machine.file("bad.json", `{"x": "${card.number}`)}`, ...talk]);
+    learn();
+  });
+
+  it("were there to be found: each kind of them, in stdout of a get", () => {
+    expect(secrets.count).toBeGreaterThan(12);
+    const shown = new Set(runs.flatMap(({ result }) => secrets.in(result.stdout)).map((name) => name.split(" ")[0]));
+    expect([...shown].sort()).toEqual(["card", "content", "encryptedData", "payload"]);
+    expect(runs.filter(({ result }) => result.stderr.includes('"type":"request"')).length).toBeGreaterThan(15);
+    expect(runs.filter(({ result }) => result.stderr.includes("«redacted»")).length).toBeGreaterThan(5);
+  });
+
+  it("are in no stderr: errors, --debug and --verbose, and messages of services that repeat them", () => {
+    expect(runs.filter(({ result }) => secrets.in(result.stderr).length > 0)).toEqual([]);
+  });
+
+  it("are in no file of the state and of the configuration", () => {
+    const folders = readdirSync(machine.home).filter((name) => /state|config/.test(name));
+    expect(folders.length).toBeGreaterThan(3);
+    expect(folders.flatMap((name) => secrets.inFolder(join(machine.home, name)))).toEqual([]);
+    // The key itself is in its file, and nowhere else.
+    const key = readFileSync(join(machine.configDir, "state.key"), "utf8").trim().split("\n").at(-1) ?? "";
+    const found = new Secrets();
+    for (const word of key.split(/[\s:",]+/)) if (word.length > 30) found.add("key", word);
+    expect(found.count).toBeGreaterThan(0);
+    expect(found.inFolder(machine.stateDir)).toEqual([]);
+    expect(runs.filter(({ result }) => found.in(result.stderr + result.stdout).length > 0)).toEqual([]);
+  });
+
+  it("are in no exported journal: status and guard show none", async () => {
+    for (const args of [["status"], ["status", "--history", "--json"], ["guard", "--json"]]) {
+      const { stdout, stderr } = await machine.vault(...args);
+      expect(secrets.in(stdout + stderr)).toEqual([]);
+    }
+  });
+
+  it.skipIf(!existsSync("/proc/self/cmdline"))("are in no command line while the program runs (needs /proc)", async () => {
+    const vault = lab.service.vaults[0] as (typeof lab.service.vaults)[0];
+    const other = lab.machine();
+    lab.service.sandbox.unlock(vault.uuid);
+    const current = { ...vault, credentials: lab.service.sandbox.inspect(vault.uuid).currentPair as Pair };
+    lab.faults("get-start:hang");
+    const running = other.start({}, ...firstGetArgs(other, current), "--verbose");
+    await running.waitFor(/start \(get\)/, "stderr");
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    const lines = pids.map((pid) => (existsSync(`/proc/${pid}/cmdline`) ? readIfThere(`/proc/${pid}/cmdline`) : "")).join("\n");
+    expect(lines).toContain(vault.uuid);
+    expect(secrets.in(lines)).toEqual([]);
+    running.kill("SIGKILL");
+    await running.exit;
+  });
+});
+
+/** A process may end while it is looked at. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+import type { RunningVault } from "../support/run-vault.ts";
+
+/** Resolves when the service has received so many requests. */
+async function arrived({ service }: Lab, count: number): Promise<void> {
+  await expect.poll(() => service.sandbox.requests().length, { interval: 5, timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+}
+
+interface Case {
+  lab: Lab;
+  machine: Machine;
+  uuid: string;
+  get(...args: string[]): RunningVault;
+}
+
+async function prepare(...faults: string[]): Promise<Case> {
+  const lab = await openLab(offlineNote);
+  const { uuid } = lab.vault;
+  const machine = await lab.warmMachine();
+  lab.faults(...faults);
+  return { lab, machine, uuid, get: (...args) => machine.start({}, "get", uuid, "--json", ...args) };
+}
+
+describe.concurrent("a signal", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)("%s while the start is waited for ends it at once: 130, and the start counts", async (signal) => {
+    const { lab, machine, uuid, get } = await prepare("get-start:hang");
+    const run = get();
+    await arrived(lab, 3);
+    const at = Date.now();
+    run.kill(signal);
+    const result = await run.exit;
+    expect(Date.now() - at).toBeLessThan(3000);
+    expectError(result, 130, "interrupted", /start/);
+    expect(errorOf(result)).toMatchObject({ exchange: { state: "intent" }, hint: expect.stringMatching(/vault status/) as string });
+    expect(result.stdout).toBe("");
+    expect((await machine.status(uuid)).unackedStarts).toBe(1);
+    await expectNothingLost(lab, machine.copy());
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("during the end call waits for its answer: acknowledged, 0", async () => {
+    const { lab, machine, uuid, get } = await prepare("get-end:delay=1500ms");
+    const run = get();
+    await arrived(lab, 4);
+    run.kill("SIGINT");
+    const result = await run.exit;
+    expectExit(result, 0);
+    expect(documentOf(result).vault.uuid).toBe(uuid);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("during an end call that is not answered waits five seconds, then leaves with what is pending", async () => {
+    const { lab, machine, uuid, get } = await prepare("get-end:hang");
+    const run = get();
+    await arrived(lab, 4);
+    const at = Date.now();
+    run.kill("SIGTERM");
+    const result = await run.exit;
+    const took = Date.now() - at;
+    expect(took).toBeGreaterThan(4000);
+    expect(took).toBeLessThan(9000);
+    expectError(result, 130, "interrupted", /acknowledgement is outstanding/);
+    expect(errorOf(result)).toMatchObject({ exchange: { state: "ending", operation: "get" }, hint: `vault ack ${uuid}` });
+    await expectNothingLost(lab, machine.copy());
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("a second one does not wait", async () => {
+    const { lab, machine, uuid, get } = await prepare("get-end:hang");
+    const run = get("--verbose");
+    await arrived(lab, 4);
+    run.kill("SIGINT");
+    // Signals that follow each other at once count as one: it is repeated until it is taken.
+    const at = Date.now();
+    const again = setInterval(() => run.kill("SIGINT"), 150);
+    const result = await run.exit;
+    clearInterval(again);
+    expect(Date.now() - at).toBeLessThan(4000);
+    expect(result.code === 130 || result.signal === "SIGINT").toBe(true);
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("while another process has the vault: 130, and nothing was sent", async () => {
+    const { lab, machine, uuid, get } = await prepare("get-start:hang");
+    const holder = get();
+    await arrived(lab, 3);
+    const waiting = machine.start({}, "get", uuid, "--json");
+    // It has asked for the vault by the time that it has opened the state: from then on it does nothing else.
+    const at = Date.now();
+    await new Promise((resolve) => void waiting.exit.then(resolve, resolve, setTimeout(resolve, 700)));
+    waiting.kill("SIGTERM");
+    const result = await waiting.exit;
+    expect(Date.now() - at).toBeLessThan(5000);
+    expectError(result, 130, "interrupted", /nothing was sent/);
+    expect(errorOf(result).retry).toBe("safe");
+    expect(lab.service.sandbox.requests()).toHaveLength(3);
+    holder.kill("SIGKILL");
+    await holder.exit;
+  });
+
+  it("while the service is waited for under --max-wait: 130, and nothing is pending", async () => {
+    const { lab, machine, uuid, get } = await prepare("get-start:status=429,retry-after=60*all");
+    const run = get("--verbose");
+    await run.waitFor(/trying the start call again/, "stderr");
+    run.kill("SIGINT");
+    const result = await run.exit;
+    expectError(result, 130, "interrupted", /nothing is pending/);
+    expect(errorOf(result).retry).toBe("safe");
+    lab.service.faults.clear();
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("while --save-cmd runs: 130, nothing acknowledged", async () => {
+    const { lab, machine, uuid, get } = await prepare();
+    const run = get("--save-cmd", "cat >/dev/null; echo running; exec sleep 30");
+    await run.waitFor(/running/, "stderr");
+    const at = Date.now();
+    run.kill("SIGTERM");
+    const result = await run.exit;
+    expect(Date.now() - at).toBeLessThan(5000);
+    expectError(result, 130, "interrupted");
+    expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
