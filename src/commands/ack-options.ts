@@ -20,5 +20,12 @@ export const parseAck = (input: RawInput): AckOptions => parseInput(schema, inpu
 export interface Acknowledged {
   uuid: string;
   operation: string;
-  exchange: Record<string, unknown>;
+  exchange: {
+    id?: string;
+    state: string;
+    externalRef?: string;
+    startedAt?: string;
+    acknowledgedAt: string | null;
+    generation?: number | null;
+  };
 }

@@ -103,8 +103,8 @@ async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<voi
   const text = serialise(document, deps.output, deps.host.stdout.isTTY);
   if (text !== undefined) return await deps.host.stdout.write(text);
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
-    const generation = exchange["generation"];
-    return `${uuid}  ${operation} acknowledged${generation === undefined ? "" : `: generation ${String(generation)} is the current one`}`;
+    const { generation } = exchange;
+    return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? `: generation ${generation} is the current one` : ""}`;
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0) lines.push(...failed.map(({ uuid, error }) => `${uuid}  failed: ${error.message}`));

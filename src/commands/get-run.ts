@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
+import { checkStart } from "../exchange/prepare.ts";
 import type { ExchangeRequest } from "../exchange/run.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { RawInput } from "./act.ts";
@@ -8,6 +9,7 @@ import { checkField } from "./document.ts";
 import { dryRun } from "./dry-run.ts";
 import { exchangeOptions, readPairChoice } from "./exchange-options.ts";
 import { createHandover } from "./handover.ts";
+import { lookUp } from "./look-up.ts";
 import { parseInput, uuid } from "./options.ts";
 
 const schema = z.object({ uuid, ...exchangeOptions });
@@ -23,6 +25,8 @@ export async function runGet(deps: Deps, input: RawInput): Promise<number> {
   const { choice, recovery } = await readPairChoice(deps, options);
   // What is missing is said before anything is written.
   await deps.service();
+  const record = await lookUp(deps, options.uuid);
+  if (recovery === undefined && record !== undefined) checkStart(options.uuid, record, "get", choice);
   const noAck = !options.ack;
   const request: ExchangeRequest = {
     ...choice,

@@ -109,6 +109,7 @@ export async function saveRecovery(deps: Deps, command: string, document: Recove
         timeoutMs: deps.settings.timeoutMs,
         env: environmentWithoutSecrets(deps),
         exchangeId: document.exchangeId,
+        signal: deps.host.interrupted,
         endGroup: (pid) => deps.host.endGroup(pid),
         say: (text) => void deps.host.stderr.write(text),
       },

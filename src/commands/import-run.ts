@@ -15,6 +15,7 @@ import { device, type Device } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { RawInput } from "./act.ts";
 import { serialise } from "./document.ts";
+import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
 
 const schema = z.object({
@@ -107,6 +108,9 @@ function readLine(row: string, number: number, options: ImportOptions): Entry {
 }
 
 async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
+  // A kind that is missing is said before anything is written.
+  const known = await lookUp(deps, entry.uuid);
+  if (entry.given?.type === "pair" && known !== undefined) chooseKind(entry.uuid, known, entry.kind);
   const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
   try {
     if (entry.given?.type === "recovery") {

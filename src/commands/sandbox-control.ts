@@ -7,7 +7,6 @@ import { connectControl } from "../sandbox/control-client.ts";
 import { parseFault } from "../sandbox/fault-grammar.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { listTable } from "../terminal/tables.ts";
-import { localTime } from "../terminal/time.ts";
 import type { RawInput } from "./act.ts";
 import { replaceFile } from "./credentials-file.ts";
 import { serialise } from "./document.ts";
@@ -78,11 +77,10 @@ async function asTable(deps: Deps, items: Awaited<ReturnType<ControlClient["audi
   if (items.length === 0) return "No audit items yet.\n";
   const palette = await createPalette(deps.host.stdout.color);
   const rows = items.map((item) => [
-    localTime(Date.parse(item.time)),
-    item.action,
-    { text: item.outcome, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
-    item.vaultUuid ?? "",
-    item.externalRef ?? item.description ?? "",
+    item.time.slice(11, 19),
+    (item.vaultUuid ?? "").slice(0, 8),
+    { text: item.action, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
+    item.outcome === "SUCCESS" ? (item.externalRef ?? "") : (item.description ?? ""),
   ]);
-  return await listTable(["Time", "Action", "Outcome", "Vault", "Reference"], rows, { palette, columns: deps.host.stdout.columns });
+  return await listTable(["UTC", "Vault", "Action", "Reference, or what failed"], rows, { palette, columns: deps.host.stdout.columns });
 }

@@ -29,6 +29,8 @@ export const defaultReadyFile = (deps: Deps): string => `${deps.stateDirectory()
 /** Serves until the first SIGINT or SIGTERM. */
 export async function runStart(deps: Deps, input: RawInput): Promise<number> {
   const options = parseSandboxStart(input);
+  // From here on a signal stops the sandbox in order.
+  const { interrupted } = deps.host;
   const readyFile = options.readyFile ?? defaultReadyFile(deps);
   const sandbox = await startSandbox({
     now: () => deps.host.now(),
@@ -43,7 +45,7 @@ export async function runStart(deps: Deps, input: RawInput): Promise<number> {
   try {
     const text = serialise(sandbox.ready, deps.output, deps.host.stdout.isTTY);
     await deps.host.stdout.write(text ?? describe(sandbox, readyFile));
-    await stopped(deps);
+    await stopped(interrupted);
     return 0;
   } finally {
     await sandbox.close();
@@ -72,8 +74,7 @@ function describe(sandbox: RunningSandbox, readyFile: string): string {
   ].join("\n");
 }
 
-async function stopped(deps: Deps): Promise<void> {
-  const { interrupted } = deps.host;
+async function stopped(interrupted: AbortSignal): Promise<void> {
   if (interrupted.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   interrupted.addEventListener("abort", () => resolve(), { once: true });

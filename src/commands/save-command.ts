@@ -7,6 +7,8 @@ export interface SaveCommand {
   /** Without this program's secrets. */
   env: Record<string, string>;
   exchangeId: string;
+  /** Aborted when the user stops the program: the command is ended then. */
+  signal: AbortSignal;
   /** Kills a process and all that it started. */
   endGroup(pid: number): void;
   /** What the command prints, on either stream. */
@@ -18,7 +20,8 @@ const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
 
 /**
  * Runs --save-cmd with `document` on its standard input. Resolves when the command has read all of it and exited 0; else
- * rejects with an Error that says what went wrong. The command and what it started are ended at the time-out.
+ * rejects with an Error that says what went wrong. The command and what it started are ended at the time-out, and by the
+ * signal.
  */
 export async function runSaveCommand(save: SaveCommand, document: string): Promise<void> {
   const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", save.command], {
@@ -27,17 +30,21 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
     detached: true,
   });
   let unread = false;
-  let timedOut = false;
+  let ended: string | undefined;
+  const end = (why: string): void => {
+    ended ??= why;
+    if (child.pid !== undefined) save.endGroup(child.pid);
+  };
   const input = child.stdio[3] as Socket;
   // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
   input.on("error", () => (unread = true));
   input.resume();
   input.end(document);
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => save.say(text));
-  const timer = setTimeout(() => {
-    timedOut = true;
-    if (child.pid !== undefined) save.endGroup(child.pid);
-  }, save.timeoutMs);
+  const timer = setTimeout(() => end(`did not finish within ${save.timeoutMs / 1000}s and was ended`), save.timeoutMs);
+  const onAbort = (): void => end("was interrupted and ended");
+  if (save.signal.aborted) onAbort();
+  else save.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once("error", reject);
@@ -46,11 +53,12 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
         setImmediate(() => resolve({ code, signal }));
       });
     });
-    if (timedOut) throw new Error(`--save-cmd did not finish within ${save.timeoutMs / 1000}s and was ended`);
+    if (ended !== undefined) throw new Error(`--save-cmd ${ended}`);
     if (code !== 0) throw new Error(`--save-cmd failed with ${signal ?? `exit code ${code}`}`);
     if (unread) throw new Error("--save-cmd did not read the whole document from its standard input");
   } finally {
     clearTimeout(timer);
+    save.signal.removeEventListener("abort", onAbort);
     input.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();

@@ -8,10 +8,19 @@ export function describeExchange(exchange: ExchangeRecord, now: number) {
   const { id, operation, state, externalRef, startedAt, tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
   const secondsLeft = tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
   return {
-    ...{ id, operation, state, externalRef, startedAt, tokenExpiry },
+    id,
+    operation,
+    state,
+    externalRef,
+    startedAt,
+    tokenExpiry,
     tokenSecondsLeft: secondsLeft,
     generation: exchange.newGeneration,
-    ...{ holdReason, delivered, saveOwed: exchange.saveOwed, endsUnanswered: exchange.endsUnanswered, acknowledgedAt },
+    holdReason,
+    delivered,
+    saveOwed: exchange.saveOwed,
+    endsUnanswered: exchange.endsUnanswered,
+    acknowledgedAt,
   };
 }
 
@@ -19,12 +28,14 @@ export function describeExchange(exchange: ExchangeRecord, now: number) {
 export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number) {
   const verdict = judge(record, policy);
   const shown = record.open ?? record.last;
+  const pair = currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
   return {
     uuid: record.uuid,
     service: record.service,
     kind: record.kind,
     label: record.label,
-    generation: currentGeneration(record)?.generation ?? record.generations.find((g) => g.standing === "imported")?.generation ?? null,
+    generation: pair?.generation ?? null,
+    fingerprint: pair?.fingerprint ?? null,
     state: shown?.state ?? null,
     pending: record.open === null ? null : describeExchange(record.open, now),
     unackedStarts: record.unackedStarts,
@@ -32,7 +43,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     limits: { ...policy },
     guard: { allows: allows(verdict), ...verdict },
     atRisk: !allows(verdict),
-    locked: record.lastError?.code === "locked",
+    locked: ["locked", "gone"].includes(record.lastError?.code ?? ""),
     usesRemaining: record.usesRemaining,
     expiryDate: record.expiryDate,
     autoLockDate: record.autoLockDate,

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, summarise } from "./context.ts";
+import { currentRecord, interrupted, summarise } from "./context.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
@@ -58,6 +58,7 @@ async function saveNow(
     await save(document);
   } catch (error) {
     if (!(error instanceof HandoverFailure)) throw error;
+    if (context.signal.aborted) throw interrupted(context, open);
     const { uuid } = context.session;
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       vault: uuid,
@@ -75,7 +76,7 @@ export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): Vau
     {
       vault: uuid,
       exchange: summarise(exchange),
-      hint: `both are kept; the next start finds out which one is valid: vault get ${uuid}`,
+      hint: `vault get ${uuid} (both pairs are kept; it finds out which one is valid)`,
     },
   );
 }

@@ -16,6 +16,8 @@ export interface Delivery {
     tokenExpiry: string | null;
     generation: number;
   };
+  /** Of the new pair, as `status --history` shows it. */
+  fingerprint: string;
   settled: readonly Settled[];
   /** This is, as far as can be told, the last read of a limited vault: an output that masks the contents is no delivery. */
   lastRead: boolean;

@@ -24,7 +24,18 @@ export async function prepare(
   operation: Operation,
   choice: PairChoice,
 ): Promise<Prepared> {
-  const { uuid } = context.session;
+  const checked = checkStart(context.session.uuid, record, operation, choice);
+  const recordedAs = choice.given === undefined ? undefined : await checkGiven(context, record, choice.given, choice.force);
+  return { ...checked, recordedAs };
+}
+
+/** The part of `prepare` that needs no session: it can come before the vault is held, and so before the state is made. */
+export function checkStart(
+  uuid: string,
+  record: VaultRecord | null,
+  operation: Operation,
+  choice: PairChoice,
+): Pick<Prepared, "kind" | "endpoint"> {
   const known = record !== null && record.generations.length > 0;
   if (!known && choice.given === undefined) throw noCredentials(uuid);
   const kind = chooseKind(uuid, record, choice.kind);
@@ -36,14 +47,13 @@ export async function prepare(
       hint: `it has one for: ${able.join(", ")}`,
     });
   }
-  const recordedAs = choice.given === undefined ? undefined : await checkGiven(context, record, choice.given, choice.force);
   if (isOnline(kind) && choice.device === undefined && !record?.generations.some((g) => g.device !== null)) {
     throw new VaultError("usage", `vault ${uuid} is an online vault: its first read needs a device`, {
       vault: uuid,
       hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
     });
   }
-  return { kind, endpoint, recordedAs };
+  return { kind, endpoint };
 }
 
 export function noCredentials(uuid: string): VaultError {

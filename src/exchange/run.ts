@@ -143,6 +143,7 @@ async function store(
       tokenExpiry: exchange.tokenExpiry,
       generation,
     },
+    fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",
     settled: [...settled, ...found],
     lastRead: exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
     recovery: await recoveryDocument(context, record, exchange),
@@ -191,7 +192,8 @@ async function holdFor(context: ExchangeContext, id: string, error: unknown): Pr
 
 function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: unknown): VaultError {
   const { uuid } = context.session;
-  if (error instanceof VaultError && error.code === "interrupted") return interrupted(context, held);
+  // Also where the interruption has ended a --save-cmd: the exchange is held for it then.
+  if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted")) return interrupted(context, held);
   const message = error instanceof Error ? error.message : String(error);
   const ways = held.saveOwed
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`

@@ -80,7 +80,7 @@ export async function refusedBy(
       });
     case "locked":
     case "gone":
-      await session.reject(exchangeId, null, note(context, "locked", said));
+      await session.reject(exchangeId, null, note(context, is, said));
       throw new VaultError("locked", is === "locked" ? `the vault is locked: ${said}` : `the vault is gone: ${said}`, {
         vault: uuid,
         service,

@@ -93,6 +93,7 @@ export function errorLines(error: VaultError, json: boolean): string {
       : `counted towards a lock: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ${spent.failedAttempts} of ${spent.limits.failed} failed accesses`;
   const facts = [pending, counted].filter((part) => part !== "").join("; ");
   if (facts !== "") lines.push(`  ${facts}`);
-  if (hint !== undefined) lines.push(`  next: ${hint}`);
+  // Each way out on a line of its own.
+  if (hint !== undefined) lines.push(...hint.split("; ").map((way, index) => `${index === 0 ? "  next: " : "        "}${way}`));
   return lines.join("\n");
 }

@@ -1,5 +1,6 @@
 import type { Palette } from "./palette.ts";
 import { createPalette } from "./palette.ts";
+import { shownFingerprint } from "./secrets.ts";
 import type { Cell } from "./tables.ts";
 import { factsTable, listTable } from "./tables.ts";
 import { distance, when } from "./time.ts";
@@ -7,6 +8,7 @@ import type { View } from "./vault-view.ts";
 
 interface Counted {
   uuid: string;
+  label: string | null;
   unackedStarts: number;
   failedAttempts: number;
   limits: { unacked: number; failed: number };
@@ -16,8 +18,8 @@ interface Counted {
 export interface ShownVault extends Counted {
   service: string;
   kind: string;
-  label: string | null;
   generation: number | null;
+  fingerprint: string | null;
   state: string | null;
   pending: { state: string; tokenExpiry: string | null } | null;
   locked: boolean;
@@ -26,7 +28,7 @@ export interface ShownVault extends Counted {
   autoLockDate: string | null;
   dateCreated: string | null;
   lastModified: string | null;
-  lastError: { at: string; message: string } | null;
+  lastError: { at: string; code: string; message: string } | null;
   generations?: { generation: number; standing: string; proven: boolean; fingerprint: string; createdAt: string }[];
   exchanges?: { id: string; operation: string; state: string; generation: number | null; startedAt: string }[];
 }
@@ -42,7 +44,7 @@ export async function statusList(vaults: readonly ShownVault[], view: View): Pro
   const palette = await createPalette(view.facts.color);
   const heading = ["Vault", "Gen", "State", "Starts", "Failed", "Reads"];
   const rows = vaults.map((vault) => [
-    vault.label === null ? vault.uuid : `${vault.uuid}\n${vault.label}`,
+    named(vault),
     vault.generation === null ? "–" : String(vault.generation),
     stateCell(vault, view.now, palette),
     counter(vault.unackedStarts, vault.limits.unacked, palette),
@@ -62,12 +64,12 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
     ["Label", vault.label ?? undefined],
     ["Service", vault.service],
     ["Kind", vault.kind],
-    ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}`],
+    ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
     ["State", stateCell(vault, view.now, palette)],
     ["Next", nextStep(vault, palette)],
     ["Starts", counter(vault.unackedStarts, vault.limits.unacked, palette, "without acknowledgement")],
     ["Failed", counter(vault.failedAttempts, vault.limits.failed, palette, "accesses in a row")],
-    ["Reads left", vault.usesRemaining === null ? undefined : String(vault.usesRemaining)],
+    ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} at the last read, that one included`],
     ["Expires", date(vault.expiryDate)],
     ["Locks itself", date(vault.autoLockDate)],
     ["Created", date(vault.dateCreated)],
@@ -83,13 +85,15 @@ export async function guardList(vaults: readonly ShownGuard[], view: View): Prom
   if (vaults.length === 0) return "No vaults.\n";
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
-    vault.uuid,
+    named(vault),
     counter(vault.unackedStarts, vault.limits.unacked, palette),
     counter(vault.failedAttempts, vault.limits.failed, palette),
     vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
   ]);
   return await listTable(["Vault", "Starts", "Failed", "Guard refuses"], rows, { palette, columns: view.facts.columns });
 }
+
+const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${label}`);
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
 function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {
@@ -98,7 +102,7 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 }
 
 function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
-  if (vault.locked) return { text: "locked\nor gone", paint: palette.bad };
+  if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
     const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? "imported" : "start unanswered") : vault.state;
@@ -112,6 +116,7 @@ const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
 function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
+  if (vault.lastError?.code === "gone") return { text: `if it was deleted: vault forget ${vault.uuid}`, paint: palette.code };
   if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
   if (vault.pending !== null)
     return { text: `vault ${vault.pending.state === "in-doubt" ? "get" : "ack"} ${vault.uuid}`, paint: palette.code };
@@ -126,7 +131,7 @@ async function history(vault: ShownVault, view: View, palette: Palette): Promise
     String(g.generation),
     g.standing,
     g.proven ? "yes" : "no",
-    g.fingerprint.slice(0, 12),
+    shownFingerprint(g.fingerprint),
     when(g.createdAt, view.now),
   ]);
   const runs = exchanges.map((e) => [

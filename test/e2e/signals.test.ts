@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -93,13 +94,9 @@ describe.concurrent("a signal", () => {
     const { lab, machine, uuid, get } = await prepare("get-start:hang");
     const holder = get();
     await arrived(lab, 3);
-    const waiting = machine.start({}, "get", uuid, "--json");
-    // It has asked for the vault by the time that it has opened the state: from then on it does nothing else.
-    const at = Date.now();
-    await new Promise((resolve) => void waiting.exit.then(resolve, resolve, setTimeout(resolve, 700)));
-    waiting.kill("SIGTERM");
-    const result = await waiting.exit;
-    expect(Date.now() - at).toBeLessThan(5000);
+    // The second time that it asks for the lock it is waiting: there it gets the signal.
+    const { result, steps } = await runKilledAt(2, machine, ["get", uuid, "--json"], { env: { KILL_SIGNAL: "SIGTERM" } });
+    expect(steps.slice(0, 2)).toEqual(["lock", "lock"]);
     expectError(result, 130, "interrupted", /nothing was sent/);
     expect(errorOf(result).retry).toBe("safe");
     expect(lab.service.sandbox.requests()).toHaveLength(3);
@@ -130,7 +127,9 @@ describe.concurrent("a signal", () => {
     expect(Date.now() - at).toBeLessThan(5000);
     expectError(result, 130, "interrupted");
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", saveOwed: true, delivered: true } });
+    expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
+    expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat >/dev/null"), 0);
     await expectInStep(lab, machine, uuid);
   });
 });

@@ -142,7 +142,7 @@ export class World {
   }
 
   #service(session: { read(): Promise<VaultRecord | null>; isSuperseded(pair: Credentials): Promise<boolean> }): Service {
-    const endpointOf = (call: { kind: "credit-card/offline" | string; operation: "get" | "update" }, step: "start" | "end") =>
+    const endpointOf = (call: { kind: string; operation: "get" | "update" }, step: "start" | "end") =>
       findEndpoint(call.kind as "credit-card/offline", call.operation, step);
     return {
       admit: async () => this.step(),

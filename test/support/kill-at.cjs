@@ -2,6 +2,7 @@
 // Required before the program (NODE_OPTIONS): numbers the steps in which the program changes the world or hears from it, and
 // ends it with SIGKILL before step KILL_AT; the last one is its exit. Between two steps nothing happens outside of the
 // process, so "before" one is "after" the one before it. Writes the steps, a line each, to the file named by KILL_LOG.
+// With KILL_SIGNAL it is that signal, once, and the program goes on as it sees fit.
 
 const fs = require("node:fs");
 const net = require("node:net");
@@ -9,8 +10,9 @@ const { DatabaseSync } = require("node:sqlite");
 
 const killAt = Number(process.env.KILL_AT);
 const log = process.env.KILL_LOG;
+const signal = process.env.KILL_SIGNAL ?? "SIGKILL";
 // What the program starts must not die with it, and must not inherit this.
-for (const name of ["KILL_AT", "KILL_LOG", "NODE_OPTIONS"]) delete process.env[name];
+for (const name of ["KILL_AT", "KILL_LOG", "KILL_SIGNAL", "NODE_OPTIONS"]) delete process.env[name];
 
 const steps = [];
 const { writeFileSync } = fs;
@@ -19,7 +21,8 @@ function before(name) {
   steps.push(name);
   if (steps.length !== killAt) return;
   writeFileSync(log, steps.join("\n"));
-  for (;;) process.kill(process.pid, "SIGKILL");
+  do process.kill(process.pid, signal);
+  while (signal === "SIGKILL");
 }
 
 process.on("exit", () => {

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { runVault, vaultBin } from "../support/run-vault.ts";
+import { makeReadOnly, mayMount, smallDisk } from "../support/small-disk.ts";
+
+/** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */
+function bytesOf(folder: string): Record<string, string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !/-shm$|\.lock$/.test(path));
+  return Object.fromEntries(files.sort().map((path) => [path, readFileSync(path).toString("base64")]));
+}
+
+/** Exit 14 with one clear message of every way in, nothing sent, nothing overwritten. */
+async function expectRefused(lab: Lab, run: (...args: string[]) => Promise<RunResult>, folders: string[], message: RegExp): Promise<void> {
+  const { uuid } = lab.vault;
+  const sent = lab.service.sandbox.requests().length;
+  const before = folders.map(bytesOf);
+  for (const args of [["get", uuid], ["ack", uuid], ["export", uuid], ["forget", uuid, "--yes"]]) {
+    const result = await run(...args, "--json");
+    expectError(result, 14, "state", message);
+    expect(result.stderr.split("\n")).toHaveLength(2);
+    expect(errorOf(result).hint).toMatch(/.{10}/);
+  }
+  expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  expect(folders.map(bytesOf)).toEqual(before);
+}
+
+async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
+  const lab = await openLab(offlineNote);
+  return { lab, machine: await lab.warmMachine(), uuid: lab.vault.uuid };
+}
+
+/** All of the state in the database file, none of it in the WAL. */
+function checkpoint(machine: Machine): void {
+  const script = `const { DatabaseSync } = require("node:sqlite"); new DatabaseSync(process.argv[1]).exec("PRAGMA wal_checkpoint(TRUNCATE)")`;
+  const { status, stderr } = spawnSync(process.execPath, ["-e", script, join(machine.stateDir, "vault.db")], { encoding: "utf8" });
+  expect(status, stderr).toBe(0);
+}
+
+describe.concurrent("a state that cannot be used", () => {
+  it("with another key", async () => {
+    const { lab, machine } = await warm();
+    const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
+    await expectRefused(lab, (...args) => machine.vaultWith({ env }, ...args), [machine.stateDir, machine.configDir], /key/);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+
+  it("with its key file missing, which is not made anew", async () => {
+    const { lab, machine } = await warm();
+    const elsewhere = join(machine.home, "other-config");
+    mkdirSync(elsewhere);
+    const env = { VAULTSVC_CONFIG_DIR: elsewhere };
+    await expectRefused(lab, (...args) => machine.vaultWith({ env }, ...args), [machine.stateDir, elsewhere], /key/);
+    expect(readdirSync(elsewhere)).toEqual([]);
+  });
+
+  it.each([
+    { how: "overwritten with random bytes", damage: (path: string) => writeFileSync(path, randomBytes(16_384)) },
+    { how: "cut in half", damage: (path: string) => truncateSync(path, Math.floor(readFileSync(path).length / 2 / 4096) * 4096) },
+    { how: "replaced by text", damage: (path: string) => writeFileSync(path, "not a database\n".repeat(500)) },
+    { how: "empty", damage: (path: string) => writeFileSync(path, "") },
+  ])("with its database $how", async ({ damage }) => {
+    const { lab, machine } = await warm();
+    checkpoint(machine);
+    damage(join(machine.stateDir, "vault.db"));
+    await expectRefused(lab, machine.vault, [machine.stateDir], /damaged|not made by this program/);
+  });
+
+  it("that is a file where a folder should be", async () => {
+    const lab = await openLab(offlineNote);
+    const file = lab.machine().file("state-file", "something else");
+    const machine = lab.machine({ stateDir: file });
+    const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+    expectError(result, 14, "state", /directory/);
+    expect(readFileSync(file, "utf8")).toBe("something else");
+    expect(lab.service.sandbox.requests()).toEqual([]);
+  });
+
+  it.skipIf(!mayMount)("on a disk that is read-only (needs the right to mount)", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine({ stateDir: smallDisk(4096) });
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    makeReadOnly(machine.stateDir);
+    const { uuid } = lab.vault;
+    const before = bytesOf(machine.stateDir);
+    for (const args of [["get", uuid], ["ack", uuid], ["forget", uuid, "--yes"]]) {
+      expectError(await machine.vault(...args, "--json"), 14, "state", /read-only|cannot be/);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+    expect(bytesOf(machine.stateDir)).toEqual(before);
+  });
+});
+
+describe.concurrent("a disk that fills up", () => {
+  it.skipIf(!mayMount)("before the first start: nothing is sent (needs the right to mount)", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine({ stateDir: smallDisk(16) });
+    const get = [...firstGetArgs(machine, lab.vault), "--json"];
+    for (const _ of [1, 2]) expectError(await machine.vault(...get), 14, "state");
+    expect(lab.service.sandbox.requests()).toEqual([]);
+  });
+
+  it.skipIf(!mayMount)("in a state that is in use: nothing is sent, and it goes on when there is space (needs the right to mount)", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const disk = smallDisk(4096);
+    const machine = lab.machine({ stateDir: disk });
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    const ballast = join(disk, "ballast");
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize));
+    const before = bytesOf(disk);
+    for (const _ of [1, 2]) expectError(await machine.vault("get", uuid, "--json"), 14, "state", /full/);
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+    expect(bytesOf(disk)[join(disk, "vault.db")]).toEqual(before[join(disk, "vault.db")]);
+    rmSync(ballast);
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("at any size at which files may not grow: the pair is never lost, and it goes on without the limit", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const size = readFileSync(join(machine.stateDir, "vault.db-wal")).length;
+    const codes = new Set<number | null>();
+    // In blocks of 512 bytes: from what is there already, in pages of the WAL, to what one more exchange needs.
+    for (let extra = 0; extra < 100_000; extra += 12_400) {
+      const one = machine.copy();
+      // SIGXFSZ is for programs that do not look at what a write answers: with it ignored the write fails.
+      const line = `trap '' XFSZ; ulimit -f ${Math.ceil((size + extra) / 512)}; exec "$0" "$@"`;
+      const sh = { node: "/bin/sh", bin: "-c", env: one.env, cwd: one.home };
+      const result = await runVault([line, process.execPath, vaultBin, "get", uuid, "--json", "--max-wait", "2s"], sh);
+      codes.add(result.code);
+      expectExit(result, 0, 11, 14);
+      const next = await one.vault("get", uuid, "--json");
+      expectExit(next, 0);
+      await expectInStep(lab, one, uuid);
+      expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxFailedAccesses: 0 });
+      expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBeLessThan(5);
+      // The next round begins where this one ended.
+      rmSync(machine.stateDir, { recursive: true });
+      cpSync(one.stateDir, machine.stateDir, { recursive: true });
+      if (result.code === 0) break;
+    }
+    expect(codes).toContain(14);
+  });
+});

@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { tempDir } from "./temp-dir.ts";
+
+const mounted: string[] = [];
+
+afterAll(() => {
+  for (const path of mounted.splice(0)) spawnSync("umount", [path]);
+});
+
+const mount = (...args: string[]): boolean => spawnSync("mount", args).status === 0;
+
+/** Whether this user may mount, which only an administrator of a machine that allows it may. */
+export const mayMount = ((): boolean => {
+  const path = join(tempDir("probe"), "disk");
+  mkdirSync(path);
+  return mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", path) && spawnSync("umount", [path]).status === 0;
+})();
+
+/** A disk of so many kilobytes of its own, to be used as a folder. */
+export function smallDisk(kilobytes: number): string {
+  const path = join(tempDir("disk"), "disk");
+  mkdirSync(path, { mode: 0o700 });
+  if (!mount("-t", "tmpfs", "-o", `size=${kilobytes}k,mode=0700`, "tmpfs", path)) throw new Error("mount failed");
+  mounted.push(path);
+  return path;
+}
+
+/** From now on nothing in it can be written, by the administrator neither. */
+export function makeReadOnly(disk: string): void {
+  if (!mount("-o", "remount,ro", disk)) throw new Error("remount failed");
+}
