@@ -76,7 +76,7 @@ export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): Vau
     {
       vault: uuid,
       exchange: summarise(exchange),
-      hint: `vault get ${uuid} (both pairs are kept; it finds out which one is valid)`,
+      hint: `vault get ${uuid} (both pairs are kept, and it finds out which one is valid)`,
     },
   );
 }
