@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, expectNothingLost, firstGet, note, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  expectNothingLost,
+  firstGet,
+  note,
+  offlineCard,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("an exchange that is held by --no-ack", () => {

@@ -58,7 +58,9 @@ describe.concurrent("--save-cmd", () => {
     expectError(result, 11, "pending", why);
     expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
     expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
-    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true } });
+    expect(await machine.status(uuid)).toMatchObject({
+      pending: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
+    });
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"), 11, "pending");
     expect(sandbox.inspect(uuid).counts.ends).toBe(1);

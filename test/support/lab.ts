@@ -31,7 +31,7 @@ afterAll(async () => {
 
 export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
-export const note = "Der Schlüssel liegt unter der \"dritten\" Palme ✓";
+export const note = 'Der Schlüssel liegt unter der "dritten" Palme ✓';
 
 export const offlineCard: VaultInput = { kind: "credit-card/offline", creditCard: card };
 export const offlineNote: VaultInput = { kind: "generic/offline", content: note };

@@ -10,7 +10,10 @@ export class Secrets {
     if (secret === undefined || secret === "") return;
     // The last group of base64 depends on what follows: without it the search also finds a secret inside of a longer text.
     const whole = Object.values(spellings).map((spell) => spell(secret));
-    this.#known.set(`${name} ${secret}`, [...new Set(whole.map((text) => text.replace(/=+$/, "")))].map((text) => Buffer.from(text)));
+    this.#known.set(
+      `${name} ${secret}`,
+      [...new Set(whole.map((text) => text.replace(/=+$/, "")))].map((text) => Buffer.from(text)),
+    );
   }
 
   get count(): number {
