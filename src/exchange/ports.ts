@@ -109,8 +109,6 @@ export interface VaultSession {
   expire(exchangeId: string, error: ErrorNote): Promise<void>;
   /** ending → in-doubt. */
   doubt(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** started|held → discarded: the new pair void. For `--discard-pending` where no start follows. */
-  discard(exchangeId: string): Promise<void>;
   /**
    * Takes over an exchange that another machine left in a recovery document: old pair, new pair and token become an
    * exchange in state ending with one unanswered end call. One that this state knows already is left as it is.

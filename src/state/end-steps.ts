@@ -70,12 +70,6 @@ export function doubt(tx: VaultTransaction, exchangeId: string, error: ErrorNote
   journal(tx, "in-doubt", exchangeId, { endsUnanswered: row.ends_unanswered, error });
 }
 
-export function discard(tx: VaultTransaction, exchangeId: string): void {
-  const row = exchangeIn(tx, exchangeId, ["started", "held"]);
-  setStanding(tx, row.vault, newGeneration(row), "void");
-  endExchange(tx, row, "discarded");
-}
-
 /** Set from ② on. */
 function newGeneration(row: ExchangeRow): number {
   if (row.new_generation === null) throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);

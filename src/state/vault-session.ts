@@ -115,10 +115,6 @@ export class SqliteVaultSession implements VaultSession {
     await this.#write((tx) => ends.doubt(tx, exchangeId, error));
   }
 
-  async discard(exchangeId: string): Promise<void> {
-    await this.#write((tx) => ends.discard(tx, exchangeId));
-  }
-
   async adopt(document: AdoptedExchange): Promise<string> {
     return await this.#seal((tx, key) => keeping.adopt(tx, key, document));
   }

@@ -209,7 +209,6 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     it.each([
       ["ending", async () => await session.ending("x1", true)],
       ["hold", async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
-      ["discard", async () => await session.discard("x1")],
       ["expire", async () => await session.expire("x1", problem)],
     ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {
       await expect(step()).rejects.toMatchObject({ code: "state" });

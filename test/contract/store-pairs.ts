@@ -65,10 +65,11 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       expect(await session.isSuperseded(pair("second"))).toBe(true);
     });
 
-    it("the success of the current pair supersedes an import and a dropped offer", async () => {
+    it("the success of the current pair supersedes an import and the offer of an expired exchange", async () => {
       await exchange(session, "x1", 1, "second");
       await startExchange(session, "x2", 2, "dropped");
-      await session.discard("x2");
+      await session.ending("x2", true);
+      await session.expire("x2", problem);
       await session.record({ credentials: pair("given"), kind: "credit-card/offline" });
       expect(await standings(session)).toEqual(["4 imported", "3 void", "2 current", "1 superseded"]);
       expect(await session.isSuperseded(pair("dropped"))).toBe(false);

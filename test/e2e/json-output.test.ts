@@ -106,6 +106,6 @@ describe("output for programs", () => {
     // The same for people: what happened, and the command to run next.
     const text = await run(args);
     expect(text.code).toBe(result.code);
-    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}.+\n)* {2}next: .+\n$/);
+    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}.+\n)* {2}next: .+\n(?: {8}.+\n)*$/);
   });
 });

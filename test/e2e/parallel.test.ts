@@ -64,18 +64,22 @@ describe("several processes", () => {
     expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBe(2);
   });
 
-  it("16 at a time over 24 vaults see no 429 at the service's rate", async () => {
+  it("16 at a time over 24 vaults keep to the application's rate, and see no 429", async () => {
     const seed = Array.from({ length: 24 }, () => offlineNote);
-    const lab = await openLab(seed, { policy: { rate: 25 } });
+    // The service counts arrivals. On a busy machine a request may leave up to 230 ms after its place was due: more than 30
+    // arrive within a second only if the places themselves are too close.
+    const lab = await openLab(seed, { policy: { rate: 30 } });
     const { sandbox } = lab.service;
-    const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
+    const machine = lab.machine({ env: { VAULTSVC_RATE: "" } });
     await atATime(16, lab.service.vaults, async (vault) => {
       const result = await machine.vault(...firstGetArgs(machine, vault), "--json");
       expectExit(result, 0);
       expect(result.stderr).toBe("");
     });
-    expect(sandbox.requests()).toHaveLength(48);
-    expect(sandbox.requests().filter(({ status }) => status !== 200)).toEqual([]);
+    const arrivals = sandbox.requests();
+    expect(arrivals).toHaveLength(48);
+    expect(arrivals.filter(({ status }) => status !== 200)).toEqual([]);
+    expect((arrivals.at(-1)?.time ?? 0) - (arrivals[0]?.time ?? 0)).toBeGreaterThan(47 * 40 - 230);
     for (const { uuid } of lab.service.vaults) expect(calls(lab, uuid)).toEqual(["start", "end"]);
   });
 });

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
 import { startEchoService } from "../support/echo-service.ts";
 import type { Lab } from "../support/lab.ts";
 import { card, expectExit, firstGetArgs, note, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
@@ -114,7 +113,7 @@ describe("secrets", () => {
     const shown = new Set(runs.flatMap(({ result }) => secrets.in(result.stdout)).map((name) => name.split(" ")[0]));
     expect([...shown].sort()).toEqual(["card", "content", "encryptedData", "payload"]);
     expect(runs.filter(({ result }) => result.stderr.includes('"type":"request"')).length).toBeGreaterThan(15);
-    expect(runs.filter(({ result }) => result.stderr.includes("«redacted»")).length).toBeGreaterThan(5);
+    expect(runs.filter(({ result }) => result.stderr.includes("«redacted»")).length).toBeGreaterThan(3);
   });
 
   it("are in no stderr: errors, --debug and --verbose, and messages of services that repeat them", () => {
@@ -145,7 +144,7 @@ describe("secrets", () => {
     const vault = lab.service.vaults[0] as (typeof lab.service.vaults)[0];
     const other = lab.machine();
     lab.service.sandbox.unlock(vault.uuid);
-    const current = { ...vault, credentials: lab.service.sandbox.inspect(vault.uuid).currentPair as Pair };
+    const current = { ...vault, credentials: lab.service.sandbox.inspect(vault.uuid).currentPair };
     lab.faults("get-start:hang");
     const running = other.start({}, ...firstGetArgs(other, current), "--verbose");
     await running.waitFor(/start \(get\)/, "stderr");

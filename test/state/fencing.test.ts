@@ -58,7 +58,6 @@ describe("a process that has lost its vault", () => {
     ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
     ["start", atIntent, async () => await session.start("x1", started("second"))],
     ["hold", atStarted, async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
-    ["discard", atStarted, async () => await session.discard("x1")],
     ["ending", atStarted, async () => await session.ending("x1", true)],
     ["endAnswered", atEnding, async () => await session.endAnswered("x1", problem)],
     ["acknowledge", atEnding, async () => await session.acknowledge("x1")],

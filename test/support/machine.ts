@@ -69,7 +69,11 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     return { code, out: host.out, err: host.err };
   };
   return {
-    ...{ home, stateDir, configDir, env, start },
+    home,
+    stateDir,
+    configDir,
+    env,
+    start,
     vault: async (...args) => await start({}, ...args).exit,
     vaultWith: async (run, ...args) => await start(run, ...args).exit,
     file: (name, content) => {

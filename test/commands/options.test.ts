@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import type { RawInput } from "../../src/commands/act.ts";
+import { readAction } from "../../src/commands/act.ts";
+import { parseAck } from "../../src/commands/ack-options.ts";
+import { parseExport } from "../../src/commands/export-run.ts";
+import { parseForget } from "../../src/commands/forget-run.ts";
+import { parseGet } from "../../src/commands/get-run.ts";
+import { parseGuard } from "../../src/commands/guard-run.ts";
+import { parseImport } from "../../src/commands/import-run.ts";
+import { parseSandboxStart } from "../../src/commands/sandbox-start.ts";
+import { parseStatus } from "../../src/commands/status-run.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { buildProgram } from "../../src/program.ts";
+
+const uuid = "123e4567-e89b-42d3-a456-426614174000";
+
+const parsers: Record<string, (input: RawInput) => unknown> = {
+  get: parseGet,
+  ack: parseAck,
+  status: parseStatus,
+  guard: parseGuard,
+  import: parseImport,
+  export: parseExport,
+  forget: parseForget,
+  sandbox: parseSandboxStart,
+};
+
+/** A command line through the real command tree, up to the checked options: nothing is loaded or run. */
+async function read(line: readonly string[]): Promise<unknown> {
+  let input: RawInput | undefined;
+  const act =
+    () =>
+    async (...parameters: unknown[]) => {
+      ({ input } = readAction(parameters));
+      return Promise.resolve();
+    };
+  await buildProgram("0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
+  if (input === undefined) throw new Error("no command was called");
+  return parsers[line[0] ?? ""]?.(input);
+}
+
+test.each<[string, unknown]>([
+  [`get ${uuid}`, { uuid, ack: true }],
+  [`get ${uuid} --no-ack`, { uuid, ack: false }],
+  [
+    `get ${uuid} --kind generic/offline --credentials @p --hashed-pin env:P --external-ref r --credentials-out f --save-cmd true`,
+    {
+      uuid,
+      ack: true,
+      kind: "generic/offline",
+      credentials: "@p",
+      hashedPin: "env:P",
+      externalRef: "r",
+      credentialsOut: "f",
+      saveCmd: "true",
+    },
+  ],
+  [
+    `get ${uuid} --generation 3 --force --discard-pending --dry-run --encrypted-data - --payload @p`,
+    { uuid, ack: true, generation: 3, force: true, discardPending: true, dryRun: true, encryptedData: "-", payload: "@p" },
+  ],
+  ["ack --all", { all: true }],
+  [`ack ${uuid} --unread --saved --save-cmd true`, { uuid, unread: true, saved: true, saveCmd: "true" }],
+  [`ack ${uuid} --token @t --kind generic/offline --operation get`, { uuid, token: "@t", kind: "generic/offline", operation: "get" }],
+  ["status --pending --history --fail-on locked,at-risk", { pending: true, history: true, failOn: ["locked", "at-risk"] }],
+  [`guard ${uuid} --reset --yes`, { uuid, reset: true, yes: true }],
+  [
+    `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
+    { uuid, kind: "generic/offline", credentials: "@p", label: "l", rebind: true },
+  ],
+  ["import --file -", { file: "-" }],
+  ["export --all", { all: true }],
+  [`forget ${uuid} --discard-pending --yes`, { uuid, discardPending: true, yes: true }],
+  [
+    "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
+    { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
+  ],
+])("%s", async (line, options) => {
+  expect(await read(line.split(" "))).toEqual(options);
+});
+
+test.each<[string, RegExp]>([
+  ["get 123", /^<uuid>: must be 36 characters/],
+  [`get ${uuid} --kind card`, /^--kind: must be one of credit-card\/online/],
+  [`get ${uuid} --generation 0`, /^--generation: must be a whole number of at least 1/],
+  [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
+  [`ack ${uuid} --operation read`, /^--operation: must be get or update/],
+  ["status --fail-on pending,broken", /^--fail-on: must be of locked, pending, at-risk/],
+  ["sandbox start --port http", /^--port: must be a port/],
+])("%s is refused", async (line, message) => {
+  const error = await read(line.split(" ")).catch(asVaultError);
+  expect(error).toMatchObject({ code: "invalid-input", message: expect.stringMatching(message) as string });
+});

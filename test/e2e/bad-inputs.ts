@@ -1,0 +1,209 @@
+import { device } from "../support/lab.ts";
+
+/** What a user may get wrong, and what must be said of it. */
+export interface BadInput {
+  what: string;
+  args: string[];
+  exit: 2 | 3;
+  /** The flag or field, and the rule. */
+  says: RegExp;
+  /** A right value. */
+  example: RegExp;
+  env?: Record<string, string>;
+}
+
+export const uuid = "123e4567-e89b-42d3-a456-426614174000";
+export const pair = '{"encryptedData":"a","payload":"b"}';
+const first = ["get", uuid, "--kind", "credit-card/offline"];
+const online = ["get", uuid, "--kind", "credit-card/online", "--credentials", "env:PAIR"];
+const given = [...first, "--credentials", "env:PAIR"];
+const aDevice = (change: object) => JSON.stringify({ ...device, ...change });
+
+export const badInputs: readonly BadInput[] = [
+  { what: "no uuid", args: ["get"], exit: 2, says: /uuid/, example: /--help/ },
+  { what: "a uuid that is too short", args: ["get", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
+  { what: "a uuid of other characters", args: ["ack", uuid.replace("1", "g")], exit: 3, says: /<uuid>.*hexadecimal/, example: /123e4567/ },
+  { what: "no kind", args: ["get", uuid, "--credentials", "env:PAIR"], exit: 2, says: /--kind/, example: /credit-card\/offline/ },
+  { what: "an unknown kind", args: ["get", uuid, "--kind", "card"], exit: 3, says: /--kind: must be one of/, example: /generic\/offline/ },
+  { what: "an unknown flag", args: ["get", uuid, "--knid", "x"], exit: 2, says: /--knid/, example: /--help/ },
+  {
+    what: "credentials that are not JSON",
+    args: [...first, "--credentials", "@not.json"],
+    exit: 3,
+    says: /--credentials.*JSON/,
+    example: /encryptedData/,
+  },
+  {
+    what: "credentials without payload",
+    args: [...first, "--credentials", "@half.json"],
+    exit: 3,
+    says: /--credentials\.payload/,
+    example: /"payload"/,
+  },
+  { what: "empty credentials", args: [...first, "--credentials", "@empty.json"], exit: 3, says: /--credentials.*empty/, example: /@FILE/ },
+  {
+    what: "half a pair",
+    args: [...first, "--encrypted-data", "env:PAIR"],
+    exit: 2,
+    says: /--payload is missing/,
+    example: /--payload @FILE/,
+  },
+  {
+    what: "a pair in two forms",
+    args: [...given, "--payload", "env:PAIR"],
+    exit: 2,
+    says: /--credentials.*--encrypted-data/,
+    example: /one form/,
+  },
+  {
+    what: "a file that is not there",
+    args: [...first, "--credentials", "@missing.json"],
+    exit: 3,
+    says: /--credentials.*missing\.json.*ENOENT/,
+    example: /@FILE/,
+  },
+  { what: "a file that is a folder", args: [...first, "--credentials", "@."], exit: 3, says: /--credentials.*EISDIR/, example: /@FILE/ },
+  {
+    what: "a variable that is not set",
+    args: [...first, "--credentials", "env:NOT_SET"],
+    exit: 3,
+    says: /--credentials.*NOT_SET/,
+    example: /export NOT_SET=/,
+  },
+  {
+    what: "a hashed pin that is not base64",
+    args: [...online, "--device", aDevice({}), "--hashed-pin", "env:BAD_PIN"],
+    exit: 3,
+    says: /--hashed-pin.*base64/,
+    example: /c2VjcmV0/,
+  },
+  { what: "no device", args: online, exit: 2, says: /device/, example: /--device @FILE/ },
+  {
+    what: "a device that is not JSON",
+    args: [...online, "--device", "@not.json"],
+    exit: 3,
+    says: /--device.*JSON/,
+    example: /browserType/,
+  },
+  {
+    what: "a device that is not there",
+    args: [...online, "--device", "@missing.json"],
+    exit: 3,
+    says: /--device.*missing/,
+    example: /@FILE/,
+  },
+  {
+    what: "a device without fonts",
+    args: [...online, "--device", aDevice({ fonts: [] })],
+    exit: 3,
+    says: /--device\.fonts.*at least one/,
+    example: /Arial/,
+  },
+  {
+    what: "a device with a version of letters",
+    args: [...online, "--device", aDevice({ browserVersion: "latest" })],
+    exit: 3,
+    says: /--device\.browserVersion.*digits/,
+    example: /128\.0/,
+  },
+  {
+    what: "an external reference of 0 characters",
+    args: [...given, "--external-ref", ""],
+    exit: 3,
+    says: /--external-ref.*1 to 64/,
+    example: /order-2291/,
+  },
+  {
+    what: "an external reference of 65 characters",
+    args: [...given, "--external-ref", "✓".repeat(65)],
+    exit: 3,
+    says: /--external-ref.*1 to 64/,
+    example: /order-2291/,
+  },
+  {
+    what: "http to another host",
+    args: [...given, "--base-url", "http://vaults.example.com"],
+    exit: 3,
+    says: /--base-url.*http/,
+    example: /https:\/\/vaults/,
+  },
+  {
+    what: "http to a host that looks like this one",
+    args: [...given, "--base-url", "http://localhost.example.com"],
+    exit: 3,
+    says: /--base-url.*http/,
+    example: /https:/,
+  },
+  { what: "a base URL that is none", args: [...given, "--base-url", "vaults"], exit: 3, says: /--base-url.*URL/, example: /https:/ },
+  {
+    what: "a base URL with a password",
+    args: [...given, "--base-url", "https://a:b@example.com"],
+    exit: 3,
+    says: /--base-url/,
+    example: /https:/,
+  },
+  { what: "no base URL", args: given, env: { VAULTSVC_BASE_URL: "" }, exit: 2, says: /base URL/, example: /--base-url.*VAULTSVC_BASE_URL/ },
+  { what: "no application", args: given, env: { VAULTSVC_APP_UUID: "" }, exit: 2, says: /uuid/, example: /--app-uuid.*VAULTSVC_APP_UUID/ },
+  { what: "no application key", args: given, env: { VAULTSVC_API_KEY: "" }, exit: 2, says: /key/, example: /--api-key.*VAULTSVC_API_KEY/ },
+  {
+    what: "an application that is no uuid",
+    args: [...given, "--app-uuid", "mine"],
+    exit: 3,
+    says: /--app-uuid.*36/,
+    example: /123e4567|[0-9a-f]{8}-/,
+  },
+  { what: "a time-out without a unit", args: [...given, "--timeout", "30"], exit: 3, says: /--timeout/, example: /30s|500ms/ },
+  { what: "a rate that is no number", args: [...given, "--rate", "fast"], exit: 3, says: /--rate.*whole number/, example: /25/ },
+  {
+    what: "a state in a database server",
+    args: [...given, "--state", "postgres://db/vaults"],
+    exit: 2,
+    says: /--state.*directory/,
+    example: /--state \//,
+  },
+  {
+    what: "a state key that is none",
+    args: given,
+    env: { VAULTSVC_STATE_KEY: "secret" },
+    exit: 3,
+    says: /--state-key.*32 bytes/,
+    example: /openssl rand/,
+  },
+  {
+    what: "a generation without --force",
+    args: ["get", uuid, "--generation", "2"],
+    exit: 2,
+    says: /--generation.*--force/,
+    example: /--generation 2 --force/,
+  },
+  {
+    what: "a field that no document has",
+    args: [...given, "--field", "card.number"],
+    exit: 2,
+    says: /--field card\.number/,
+    example: /--field vault/,
+  },
+  {
+    what: "an output that is none",
+    args: [...given, "-o", "xml"],
+    exit: 2,
+    says: /--output.*table, json, ndjson/,
+    example: /--output json/,
+  },
+  { what: "import without credentials", args: ["import", uuid], exit: 2, says: /--credentials/, example: /@FILE/ },
+  {
+    what: "import without kind",
+    args: ["import", uuid, "--credentials", "env:PAIR"],
+    exit: 2,
+    says: /--kind/,
+    example: /generic\/offline/,
+  },
+  {
+    what: "a line of import that is not JSON",
+    args: ["import", "--file", "not.json"],
+    exit: 3,
+    says: /--file line 1.*JSON/,
+    example: /"uuid"/,
+  },
+  { what: "ack of nothing", args: ["ack"], exit: 2, says: /uuid.*--all/, example: /vault ack/ },
+];
