@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, trunc
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, firstGet, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -40,7 +40,10 @@ async function expectRefused(lab: Lab, run: (...args: string[]) => Promise<RunRe
 
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
   const lab = await openLab(offlineNote);
-  return { lab, machine: await lab.warmMachine(), uuid: lab.vault.uuid };
+  const machine = lab.machine();
+  // By a process of its own: none may have the database open any more.
+  expectExit(await firstGet(machine, lab.vault), 0);
+  return { lab, machine, uuid: lab.vault.uuid };
 }
 
 /** All of the state in the database file, none of it in the WAL. */
@@ -139,9 +142,7 @@ describe.concurrent("a disk that fills up", () => {
   );
 
   it("at any size at which files may not grow: the pair is never lost, and it goes on without the limit", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warm();
     const size = readFileSync(join(machine.stateDir, "vault.db-wal")).length;
     const codes = new Set<number | null>();
     // In blocks of 512 bytes: from what is there already, in pages of the WAL, to what one more exchange needs.

@@ -1,12 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import type { VaultInput } from "../../src/sandbox/state.ts";
 import type { Lab } from "./lab.ts";
-import { openLab } from "./lab.ts";
+import { expectExit, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
-import { machineFor } from "./machine.ts";
 import type { RunOptions, RunResult } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 
@@ -60,33 +58,23 @@ export interface Template {
 
 /**
  * A service and a state in step with each other, to be had again and again: the preparation runs once against a first
- * sandbox; the second one takes its place, its port and what it held, and goes back to that with each `fresh`.
+ * sandbox; the second one begins with what that one held, the vault moves there, and both go back to that with `fresh`.
  */
 export async function template(input: VaultInput, prepare: (lab: Lab, machine: Machine) => Promise<unknown>): Promise<Template> {
   const first = await openLab(input);
   const { uuid } = first.vault;
-  const prepared = first.machine();
-  await prepare(first, prepared);
+  const before = first.machine();
+  await prepare(first, before);
   const { currentPair, usesRemaining } = first.service.sandbox.inspect(uuid);
-  await first.service.close();
   const seed = { ...input, uuid, credentials: currentPair, ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }) };
-  const { application, baseUrl } = first.service;
-  const service = await startSandbox({
-    now: () => Date.now(),
-    port: Number(new URL(baseUrl).port),
-    application,
-    seed: [seed],
-    policy: { rate: 0 },
-  });
-  const [vault] = service.vaults;
-  if (vault === undefined) throw new Error("the second sandbox has no vault");
-  // Closing the first one closes the second: it is the same place.
-  first.service.close = () => service.close();
+  const lab = await openLab(seed);
+  const prepared = lab.machine({ home: before.home });
+  expectExit(await prepared.vault("import", uuid, "--rebind"), 0);
   return {
-    lab: { ...first, service, vault, machine: (options) => machineFor(service, options) },
+    lab,
     fresh: () => {
-      service.sandbox.reset();
-      service.faults.clear();
+      lab.service.sandbox.reset();
+      lab.service.faults.clear();
       return prepared.copy();
     },
   };

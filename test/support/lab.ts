@@ -16,7 +16,7 @@ export interface Lab {
   clock: { ahead: number };
   vault: KnownVault;
   machine(options?: MachineOptions): Machine;
-  /** A machine that has read the vault once: its pair is proven, its exchange acknowledged. */
+  /** A machine that has read the vault (an offline one) once: its pair is proven, its exchange acknowledged. */
   warmMachine(options?: MachineOptions): Promise<Machine>;
   /** Arms faults in the grammar of `sandbox fault`. */
   faults(...rules: string[]): void;
@@ -52,7 +52,8 @@ export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, set
   const machine = (options: MachineOptions = {}): Machine => machineFor(service, options);
   const warmMachine = async (options: MachineOptions = {}): Promise<Machine> => {
     const made = machine(options);
-    expectExit(await firstGet(made, vault), 0);
+    const more = { PAIR: JSON.stringify(vault.credentials) };
+    expectExit(await made.inProcess(more, "get", vault.uuid, "--kind", vault.kind, "--credentials", "env:PAIR", "--json"), 0);
     return made;
   };
   return { service, clock, vault, machine, warmMachine, faults: (...rules) => service.faults.add(rules.map(parseFault)) };

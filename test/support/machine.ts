@@ -18,6 +18,8 @@ export interface Machine {
   vault(...args: string[]): Promise<RunResult>;
   vaultWith(options: RunOptions, ...args: string[]): Promise<RunResult>;
   start(options: RunOptions, ...args: string[]): RunningVault;
+  /** The same in this process, with more of an environment: for what a test prepares or looks up, many times faster. */
+  inProcess(more: Readonly<Record<string, string>>, ...args: string[]): Promise<RunResult>;
   /** Writes a file in the home folder and returns its path. */
   file(name: string, content: unknown): string;
   /** What `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
@@ -63,10 +65,10 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     ...options.env,
   };
   const start = (run: RunOptions, ...args: string[]): RunningVault => startVault(args, { cwd: home, ...run, env: { ...env, ...run.env } });
-  const inProcess = async (...args: string[]) => {
-    const host = fakeHost({ env, home, cwd: home, now: Date.now() });
+  const inProcess = async (more: Readonly<Record<string, string>>, ...args: string[]): Promise<RunResult> => {
+    const host = fakeHost({ env: { ...env, ...more }, home, cwd: home, now: Date.now() });
     const code = await main(args, host);
-    return { code, out: host.out, err: host.err };
+    return { code, signal: null, stdout: host.out, stderr: host.err };
   };
   return {
     home,
@@ -74,6 +76,7 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     configDir,
     env,
     start,
+    inProcess,
     vault: async (...args) => await start({}, ...args).exit,
     vaultWith: async (run, ...args) => await start(run, ...args).exit,
     file: (name, content) => {
@@ -82,15 +85,15 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
       return path;
     },
     exported: async (uuid) => {
-      const { code, out, err } = await inProcess("export", uuid);
+      const { code, stdout, stderr } = await inProcess({}, "export", uuid);
       if (code === 4) return null;
-      if (code !== 0) throw new Error(`export: exit ${code}: ${err}`);
-      return JSON.parse(out) as Pair | Recovery;
+      if (code !== 0) throw new Error(`export: exit ${code}: ${stderr}`);
+      return JSON.parse(stdout) as Pair | Recovery;
     },
     status: async (uuid) => {
-      const { code, out, err } = await inProcess("status", uuid, "--json");
-      if (code !== 0) throw new Error(`status: exit ${code}: ${err}`);
-      const [vault] = (JSON.parse(out) as { vaults: Status[] }).vaults;
+      const { code, stdout, stderr } = await inProcess({}, "status", uuid, "--json");
+      if (code !== 0) throw new Error(`status: exit ${code}: ${stderr}`);
+      const [vault] = (JSON.parse(stdout) as { vaults: Status[] }).vaults;
       if (vault === undefined) throw new Error("status shows no vault");
       return vault;
     },
