@@ -6,7 +6,6 @@ import { runExchange } from "../exchange/run.ts";
 import type { RawInput } from "./act.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 import { checkField } from "./document.ts";
-import { dryRun } from "./dry-run.ts";
 import { exchangeOptions, readPairChoice } from "./exchange-options.ts";
 import { createHandover } from "./handover.ts";
 import { lookUp } from "./look-up.ts";
@@ -39,7 +38,7 @@ export async function runGet(deps: Deps, input: RawInput): Promise<number> {
   };
   const context = await deps.hold(options.uuid);
   try {
-    if (options.dryRun === true) return await dryRun(deps, context, request);
+    if (options.dryRun === true) return await (await import("./dry-run.ts")).dryRun(deps, context, request);
     const { exchange } = await runExchange(context, request);
     const generation = exchange.newGeneration ?? 0;
     deps.narrator.close(

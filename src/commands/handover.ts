@@ -5,7 +5,6 @@ import { HandoverFailure } from "../exchange/handover.ts";
 import type { RecoveryDocument } from "../exchange/recovery.ts";
 import { replaceFile } from "./credentials-file.ts";
 import { serialise } from "./document.ts";
-import { runSaveCommand } from "./save-command.ts";
 
 export interface HandoverOptions {
   credentialsOut: string | undefined;
@@ -103,6 +102,7 @@ async function writeRecovery(path: string, document: RecoveryDocument): Promise<
 /** Hands the recovery document to --save-cmd; what the command prints becomes talk. */
 export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument): Promise<void> {
   try {
+    const { runSaveCommand } = await import("./save-command.ts");
     await runSaveCommand(
       {
         command,

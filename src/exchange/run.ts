@@ -49,13 +49,14 @@ export interface ExchangeResult {
  */
 export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
   if (request.recovery !== undefined) await adoptRecovery(context, request.recovery, request.force);
-  const prepared = await prepare(context, await context.session.read(), request.operation, request);
-  const settled = (await context.session.read()) === null ? [] : await settleLeft(context, request);
+  const known = await context.session.read();
+  const prepared = await prepare(context, known, request.operation, request);
+  const settled = known === null ? [] : await settleLeft(context, known, request);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, prepared);
   const before = await currentRecord(context);
-  // In doubt, a given pair is one of the two, and says nothing about which of them is valid.
-  const generation = request.generation ?? (before.open?.state === "in-doubt" ? undefined : recordedAs);
+  // With an exchange open, a given pair is one of its two, and the journal knows better which of them to send.
+  const generation = request.generation ?? (before.open === null ? recordedAs : undefined);
   const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation });
   if (pairs.length === 0) throw refusedBefore(before.uuid, recordedAs ?? before.generations[0]?.generation ?? 0);
   const { pair, sent } = await startWith(context, request, prepared, pairs);

@@ -36,11 +36,10 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
     } else if (reply.type === "not-sent") {
       await session.endAnswered(exchangeId, note(context, "network", reply.cause));
     }
-    const waitMs = waitAfter(reply, attempt);
     const exchange = await openExchange(context, exchangeId);
     if (context.signal.aborted) throw interrupted(context, exchange);
-    const resumeAt = context.clock.now() + waitMs;
-    if (resumeAt >= context.deadline || !tokenAlive(exchange, resumeAt)) throw outstanding(context, exchange, reply);
+    const waitMs = untilNextTry(context, exchange, reply, attempt);
+    if (waitMs === undefined) throw outstanding(context, exchange, reply);
     context.tell({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await pause(context, waitMs, exchange);
   }
@@ -63,9 +62,16 @@ function ofTheService(context: ExchangeContext, reply: Reply): Reply {
   return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} without a responseStatus`, answer: reply.answer };
 }
 
-function waitAfter(reply: Reply, attempt: number): number {
+/**
+ * Milliseconds until the end call is to be sent again, at the latest when the token expires or the deadline passes;
+ * undefined where no time is left, or the service asks for more than is left.
+ */
+function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
+  const expiry = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry);
+  const left = Math.min(context.deadline, expiry) - context.clock.now();
   const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
-  return retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
+  if (left <= 0 || (retryAfter !== undefined && retryAfter * 1000 >= left)) return undefined;
+  return Math.min(left, retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, summarise } from "./context.ts";
+import { summarise } from "./context.ts";
 import { allows, guardStart, judge } from "./guard.ts";
 import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import type { EndOutcome } from "./send-end.ts";
@@ -19,8 +19,7 @@ export interface SettleChoice {
  * may follow. Raises `pending` for a held exchange, `guard` where only a choice by a person is left, and what an end
  * call raises.
  */
-export async function settleLeft(context: ExchangeContext, choice: SettleChoice): Promise<Settled[]> {
-  const record = await currentRecord(context);
+export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
   const { open } = record;
   if (open === null) return [];
   if (open.state === "ending") return await finish(context, open);

@@ -1,4 +1,4 @@
-import type { Clock, Service } from "../exchange/ports.ts";
+import type { Clock, Reply, Service } from "../exchange/ports.ts";
 
 export interface RateLimit {
   /** Requests per second; 0 is no limit. */
@@ -21,19 +21,50 @@ export function slotIntervalMs(rate: number): number {
   return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
 }
 
-/** The same service, whose `admit` waits for a place under the rate limit. Every call, answered or not, uses one. */
+/** A place is taken anew this often at most: on a machine that is that busy, late is what everything is. */
+const placesAtMost = 5;
+
+/**
+ * The same service, whose `admit` waits for a place under the rate limit. Every call, answered or not, uses one. A call
+ * that comes much later than its place (the journal is written in between, on a busy machine) would crowd those behind
+ * it: it takes another place first.
+ */
 export function rateLimited<S extends Service>(service: S, limit: RateLimit): S {
   const intervalMs = slotIntervalMs(limit.rate);
+  if (intervalMs === 0) return service;
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
+  let place = 0;
+
+  async function takePlace(signal: AbortSignal): Promise<void> {
+    const now = limit.clock.now();
+    const waitMs = (await limit.reserveSlot(now, intervalMs)) - earlyMs;
+    place = now + Math.max(0, waitMs);
+    // Timers drop fractions, and early is the wrong side; a thousandth is what the arithmetic leaves.
+    const wholeMs = Math.ceil(waitMs - 0.001);
+    if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
+  }
+
+  async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
+    try {
+      for (let taken = 1; taken < placesAtMost && limit.clock.now() - place > jitterMs; taken += 1) await takePlace(signal);
+    } catch (error) {
+      if (signal.aborted) return { type: "not-sent", cause: "given up while waiting for a place under the rate limit" };
+      throw error;
+    }
+    return await send();
+  }
+
   return {
     ...service,
     async admit(signal) {
       await service.admit(signal);
-      if (intervalMs === 0) return;
-      const waitMs = (await limit.reserveSlot(limit.clock.now(), intervalMs)) - earlyMs;
-      // Timers drop fractions, and early is the wrong side; a thousandth is what the arithmetic leaves.
-      const wholeMs = Math.ceil(waitMs - 0.001);
-      if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
+      await takePlace(signal);
+    },
+    async start(call, signal) {
+      return await inTime(signal, async () => await service.start(call, signal));
+    },
+    async end(call, signal) {
+      return await inTime(signal, async () => await service.end(call, signal));
     },
   };
 }

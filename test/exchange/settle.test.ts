@@ -59,6 +59,14 @@ describe("what is left at ②, not delivered", () => {
     expect(await currentIsAccepted(world)).toBe(true);
   });
 
+  it("the new pair, given by a script that took it from the output, is not sent: the service does not take it yet", async () => {
+    const world = await knownVault();
+    await run(world, "get", { dies: true });
+    const given = await world.hold(async ({ session }) => await session.credentials(2));
+    expect((await run(world, "get", { given })).code).toBe("ok");
+    expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(0);
+  });
+
   it("update starts again", async () => {
     const world = await knownVault();
     await run(world, "update", { dies: true });

@@ -100,12 +100,42 @@ describe("rateLimited", () => {
     await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(abort.signal)).rejects.toThrow("enough");
   });
 
-  test("a store that fails is told, and calls are untouched", async () => {
+  test("a store that fails is told, and nothing is sent", async () => {
     const { clock } = world();
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
     await expect(service.admit(never)).rejects.toThrow("disk");
-    expect(await service.start(startCall, never)).toBe(reply);
-    expect(await service.end(endCall, never)).toBe(reply);
+    await expect(service.start(startCall, never)).rejects.toThrow("disk");
     expect(service.close).toBe(fake.close);
+  });
+
+  test("a call in time goes at once, one that is late takes another place first", async () => {
+    const { clock, reserveSlot, sleeps, pass } = world();
+    let places = 0;
+    const counted = (now: number, intervalMs: number): Promise<number> => {
+      places += 1;
+      return reserveSlot(now, intervalMs);
+    };
+    const service = rateLimited(fake, { rate: 25, reserveSlot: counted, clock });
+    await service.admit(never);
+    pass(25);
+    expect(await service.start(startCall, never)).toBe(reply);
+    expect(places).toBe(1);
+    await service.admit(never);
+    pass(26);
+    expect(await service.end(endCall, never)).toBe(reply);
+    expect(places).toBe(3);
+    expect(sleeps.length).toBeLessThan(2);
+  });
+
+  test("one that is given up while it waits for its place was not sent", async () => {
+    const { clock, pass } = world();
+    const abort = new AbortController();
+    const reserveSlot = (): Promise<number> => {
+      abort.abort(new Error("enough"));
+      return Promise.resolve(500);
+    };
+    const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
+    pass(100);
+    expect(await service.start(startCall, abort.signal)).toMatchObject({ type: "not-sent" });
   });
 });
