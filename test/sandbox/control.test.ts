@@ -106,7 +106,8 @@ describe("the control routes", () => {
     await sandbox.close();
     await expect(connectControl(readyFile).reset()).rejects.toMatchObject({
       code: "network",
-      message: containing("nothing listens"),
+      // Another process may have been given the port meanwhile.
+      message: expect.stringMatching(/nothing listens|no answer/) as string,
     });
   });
 
