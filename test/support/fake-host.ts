@@ -56,7 +56,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
 
   return {
     env: options.env ?? {},
-    cwd: options.cwd ?? "/work",
+    cwd: options.cwd ?? "/home/ada",
     home: options.home ?? "/home/user",
     platform: "linux",
     pid: 4711,
