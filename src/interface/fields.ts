@@ -5,8 +5,7 @@ import { characters, limits } from "./limits.ts";
  * Field formats of the specification, section 2. Every message states the rule and shows a right value, because it is
  * printed as it is, behind the name of the field or flag.
  */
-const text = (rule: string, check: (value: string) => boolean) =>
-  z.string({ error: rule }).check(z.refine(check, { error: rule }));
+const text = (rule: string, check: (value: string) => boolean) => z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
 const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, like 123e4567-e89b-42d3-a456-426614174000`;
 export const uuid = text(uuidRule, (value) => /^[0-9a-fA-F-]{36}$/.test(value));
