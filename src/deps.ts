@@ -201,7 +201,7 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
   return {
     session,
     service: {
-      admit: async (signal) => await (await deps.service()).admit(signal),
+      admit: async (signal, deadline) => await (await deps.service()).admit(signal, deadline),
       start: async (call, signal) => await (await deps.service()).start(call, signal),
       end: async (call, signal) => await (await deps.service()).end(call, signal),
     },

@@ -59,6 +59,8 @@ export interface ErrorFacts {
   exchange?: ExchangeSummary;
   service?: ServiceDetails;
   spent?: Spent;
+  /** What an earlier run had left and this one settled, before it failed: `settled` of the documents. */
+  settled?: readonly Readonly<Record<"exchange" | "operation" | "outcome", string>>[];
   cause?: unknown;
 }
 
@@ -89,7 +91,7 @@ export class VaultError extends Error {
 
   /** The `error` object of cli-contract, Errors. */
   toJSON(): Record<string, unknown> {
-    const { hint, vault, exchange, service, spent } = this.facts;
+    const { hint, vault, exchange, service, spent, settled } = this.facts;
     return {
       code: this.code,
       message: this.message,
@@ -99,6 +101,7 @@ export class VaultError extends Error {
       ...(vault === undefined ? {} : { vault }),
       ...(exchange === undefined ? {} : { exchange }),
       ...(spent === undefined ? {} : { spent }),
+      ...(settled === undefined ? {} : { settled }),
       ...(service === undefined ? {} : { service }),
     };
   }

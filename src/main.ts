@@ -1,32 +1,49 @@
 import packageJson from "../package.json" with { type: "json" };
-import { asVaultError } from "./errors.ts";
+import { asVaultError, VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
 
 /** Runs one command line and resolves to its exit code. The only place where an outcome becomes one. */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
+  const edge: Edge = { json: wantsJson(argv, host) };
   try {
     if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
       await host.stdout.write(`${packageJson.version}\n`);
       return 0;
     }
     const { runProgram } = await import("./program.ts");
-    const { exitCode, text } = await runProgram(argv, host, packageJson.version);
+    const { exitCode, text } = await runProgram(argv, host, packageJson.version, edge);
     if (text !== "") await host.stdout.write(text);
     return exitCode;
   } catch (error) {
-    return await report(error, argv, host);
+    return await report(error, argv, host, edge);
   }
 }
 
-async function report(thrown: unknown, argv: readonly string[], host: Host): Promise<number> {
-  const { code } = thrown as NodeJS.ErrnoException;
+/** What the edge must know of a command that failed. */
+export interface Edge {
+  /** Errors are JSON: by the command line's own words, until the settings are known. */
+  json: boolean;
+}
+
+async function report(thrown: unknown, argv: readonly string[], host: Host, { json }: Edge): Promise<number> {
   // The reader of help or a report has gone: not worth a word, and nothing is lost.
-  const error = asVaultError(thrown);
-  if (error.code === "internal" && code === "EPIPE") return 0;
+  if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE") return 0;
+  const error = asVaultError(outputFailure(thrown) ?? thrown);
   const { errorLines } = await import("./terminal/narrator.ts");
-  await host.stderr.write(`${errorLines(error, wantsJson(argv, host))}\n`);
+  await host.stderr.write(`${errorLines(error, json)}\n`);
   if (error.code === "internal" && argv.includes("--debug")) await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;
+}
+
+/** Standard output is the only thing that is written to outside of the state, and by no name: its failure comes as it is. */
+function outputFailure(thrown: unknown): VaultError | undefined {
+  const { code, syscall } = thrown as NodeJS.ErrnoException;
+  if (thrown instanceof VaultError || code === undefined || (syscall !== "write" && syscall !== "fsync")) return undefined;
+  const why = code === "ENOSPC" ? "the disk is full" : code;
+  return new VaultError("state", `the output could not be written: ${why}`, {
+    hint: "what the command did is done: give its output another place, and run it again",
+    cause: thrown,
+  });
 }
 
 /** Whether errors are JSON: decided from the words alone, because the command line itself may be what is wrong. */

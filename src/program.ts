@@ -22,9 +22,9 @@ export interface ProgramResult {
 
 /**
  * Reads the command line and runs its command. Help, version and usage errors load no more than commander and the
- * definitions. Raises VaultError; commander's own errors become `usage`.
+ * definitions. Raises VaultError; commander's own errors become `usage`. `edge.json` is set once the settings are known.
  */
-export async function runProgram(argv: readonly string[], host: Host, version: string): Promise<ProgramResult> {
+export async function runProgram(argv: readonly string[], host: Host, version: string, edge: { json: boolean }): Promise<ProgramResult> {
   const result: ProgramResult = { exitCode: 0, text: "" };
   const act: Act =
     (load) =>
@@ -33,6 +33,7 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const { createDeps } = await import("./deps.ts");
       const deps = await createDeps(host, globals, version);
+      edge.json = deps.output.format !== "table";
       const run = await load();
       result.exitCode = await run(deps, input);
     };

@@ -2,13 +2,12 @@ import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
 import type { ExchangeRecord } from "../exchange/records.ts";
-import { noCredentials } from "../exchange/prepare.ts";
-import { openStates } from "../exchange/states.ts";
+import { noCredentials, otherService } from "../exchange/prepare.ts";
 import type { Acknowledged, AckOptions } from "./ack-options.ts";
 import { parseAck } from "./ack-options.ts";
 import { acknowledgeToken } from "./ack-token.ts";
 import type { RawInput } from "./act.ts";
-import { serialise } from "./document.ts";
+import { checkField, serialiseDone } from "./document.ts";
 import { saveRecovery } from "./handover.ts";
 
 interface Outcome {
@@ -20,12 +19,13 @@ interface Outcome {
 export async function runAck(deps: Deps, input: RawInput): Promise<number> {
   const options = parseAck(input);
   checkCombination(options);
+  checkField(deps.output.field, ["acknowledged", "failed"]);
   await deps.service();
   const outcome: Outcome = { acknowledged: [], failed: [] };
   if (options.token !== undefined) {
     outcome.acknowledged.push(await acknowledgeToken(deps, options));
   } else {
-    for (const target of options.uuid === undefined ? await pendingVaults(deps) : [options.uuid]) {
+    for (const target of options.uuid === undefined ? await pendingVaults(deps, outcome) : [options.uuid]) {
       await acknowledgeOne(deps, target, options, outcome);
     }
   }
@@ -55,10 +55,14 @@ function checkCombination(options: AckOptions): void {
   }
 }
 
-async function pendingVaults(deps: Deps): Promise<string[]> {
-  const service = deps.serviceName();
-  const records = await (await deps.store()).list();
-  return records.filter((r) => r.service === service && r.open !== null && openStates.includes(r.open.state)).map((r) => r.uuid);
+/** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
+async function pendingVaults(deps: Deps, outcome: Outcome): Promise<string[]> {
+  const here = deps.serviceName();
+  const pending = (await (await deps.store()).list()).filter((record) => record.open !== null);
+  for (const { uuid, service } of pending) {
+    if (service !== here) outcome.failed.push({ uuid, error: otherService(uuid, here, service) });
+  }
+  return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
 async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
@@ -100,7 +104,7 @@ const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged 
 
 async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<void> {
   const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: error.toJSON() })) };
-  const text = serialise(document, deps.output, deps.host.stdout.isTTY);
+  const text = serialiseDone(document, deps);
   if (text !== undefined) return await deps.host.stdout.write(text);
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
     const { generation } = exchange;

@@ -1,7 +1,9 @@
 import type { Deps } from "../deps.ts";
 import { readSecret } from "../config/secret-value.ts";
 import { VaultError } from "../errors.ts";
-import { backoff } from "../exchange/context.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import { backoff, summarise } from "../exchange/context.ts";
+import type { EndCall } from "../exchange/ports.ts";
 import { serviceDetails, wording } from "../exchange/service-errors.ts";
 import { isSuccess } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
@@ -18,30 +20,49 @@ export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise
   deps.redactor.add(token);
   const context = await deps.hold(uuid);
   try {
-    for (let attempt = 0; ; attempt += 1) {
-      await context.service.admit(context.signal);
-      const reply = await context.service.end({ uuid, kind, operation, token }, context.signal);
-      if (reply.type === "answer" && isSuccess(reply.answer)) {
-        return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(deps.host.now()).toISOString() } };
-      }
-      if (context.signal.aborted)
-        throw new VaultError("interrupted", "interrupted: the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
-      const limited = reply.type === "answer" && classify(reply.answer) === "rate";
-      if (reply.type === "answer" && !limited) throw refused(uuid, reply.answer);
-      const waitMs = reply.type === "answer" && reply.answer.retryAfter !== undefined ? reply.answer.retryAfter * 1000 : backoff(attempt);
-      if (deps.host.now() + waitMs >= deps.deadline) {
-        const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-        throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
-          vault: uuid,
-          retry: "safe",
-          hint: "run it again",
-        });
-      }
-      await deps.host.sleep(waitMs, context.signal);
-    }
+    await refuseOwnToken(context, token);
+    await sendToken(context, { uuid, kind, operation, token });
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    throw new VaultError("interrupted", "interrupted: the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
   } finally {
     await context.session.release();
   }
+  return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(deps.host.now()).toISOString() } };
+}
+
+/** Until it is answered, or no time is left. */
+async function sendToken({ service, clock, signal, deadline }: ExchangeContext, call: EndCall): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    await service.admit(signal, deadline);
+    const reply = await service.end(call, signal);
+    if (reply.type === "answer" && isSuccess(reply.answer)) return;
+    signal.throwIfAborted();
+    const limited = reply.type === "answer" && classify(reply.answer) === "rate";
+    if (reply.type === "answer" && !limited) throw refused(call.uuid, reply.answer);
+    const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
+    const waitMs = retryAfter === undefined ? backoff(attempt) : retryAfter * 1000;
+    if (clock.now() + waitMs >= deadline) {
+      const cause = reply.type === "answer" ? "rate limited" : reply.cause;
+      throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
+        vault: call.uuid,
+        retry: "safe",
+        hint: "run it again",
+      });
+    }
+    await clock.sleep(waitMs, signal);
+  }
+}
+
+/** The acknowledgement of an exchange of this machine must be recorded: it is `vault ack UUID` that does. */
+async function refuseOwnToken({ session }: ExchangeContext, token: string): Promise<void> {
+  const open = (await session.read())?.open;
+  if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
+  throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine: nothing was sent`, {
+    vault: session.uuid,
+    exchange: summarise(open),
+    hint: `vault ack ${session.uuid}`,
+  });
 }
 
 function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {

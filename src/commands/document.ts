@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { OutputChoice } from "../deps.ts";
+import type { Deps, OutputChoice } from "../deps.ts";
 
 /** A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. */
 export function serialise(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
@@ -10,6 +10,20 @@ export function serialise(document: unknown, output: Pick<OutputChoice, "format"
   }
   if (output.format === "table") return undefined;
   return output.format === "json" ? `${JSON.stringify(document, null, 2)}\n` : `${JSON.stringify(document)}\n`;
+}
+
+/**
+ * As `serialise`, for a command that has done something which is not undone by a --field that its document does not have:
+ * that is a warning then, and nothing is printed.
+ */
+export function serialiseDone(document: unknown, { output, host, narrator }: Deps): string | undefined {
+  try {
+    return serialise(document, output, host.stdout.isTTY);
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    narrator.warn(`${error.message} (${error.facts.hint})`);
+    return "";
+  }
 }
 
 /** The value at a dotted path. Raises `usage` where there is none. */

@@ -7,7 +7,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import { pairOnly, recoveryDocument } from "../exchange/recovery-of.ts";
 import type { RawInput } from "./act.ts";
-import { fieldOf } from "./document.ts";
+import { serialise } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), all: flag });
@@ -21,25 +21,37 @@ export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   if ((options.uuid === undefined) === (options.all !== true)) {
     throw new VaultError("usage", "export needs either a vault's uuid or --all", { hint: "vault export <uuid>, or vault export --all" });
   }
-  if (options.uuid !== undefined) {
-    const { credentials } = await exportOne(deps, options.uuid);
-    const { field } = deps.output;
-    const value =
-      field === undefined
-        ? `${JSON.stringify(credentials, null, deps.output.format === "ndjson" ? 0 : 2)}\n`
-        : asText(fieldOf(credentials, field));
-    await deps.host.stdout.write(value);
-    return 0;
-  }
-  const service = deps.serviceName();
-  const records = await (await deps.store()).list();
-  for (const record of records.filter((r) => r.service === service && r.generations.length > 0)) {
-    await deps.host.stdout.write(`${JSON.stringify(await exportOne(deps, record.uuid))}\n`);
+  try {
+    await deps.host.stdout.write(options.uuid === undefined ? await exportAll(deps) : await exportPair(deps, options.uuid));
+  } catch (error) {
+    // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+    throw new VaultError("state", "the credentials were not exported: the reader of the output has gone", { cause: error });
   }
   return 0;
 }
 
-const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+async function exportPair(deps: Deps, uuid: string): Promise<string> {
+  const { credentials } = await exportOne(deps, uuid);
+  const { field, format } = deps.output;
+  const asJson = { field, format: format === "table" ? "json" : format } as const;
+  return serialise(credentials, asJson, deps.host.stdout.isTTY) ?? "";
+}
+
+/** The form that `import --file` reads: a line a vault, or with --json one document. */
+async function exportAll(deps: Deps): Promise<string> {
+  const service = deps.serviceName();
+  const records = await (await deps.store()).list();
+  const exported: Exported[] = [];
+  for (const record of records.filter((r) => r.service === service && r.generations.length > 0)) {
+    exported.push(await exportOne(deps, record.uuid));
+  }
+  const { field, format } = deps.output;
+  if (field !== undefined || format === "json") return serialise(exported, deps.output, deps.host.stdout.isTTY) ?? "";
+  return exported.map((one) => `${JSON.stringify(one)}\n`).join("");
+}
+
+type Exported = Awaited<ReturnType<typeof exportOne>>;
 
 async function exportOne(deps: Deps, target: string) {
   const context = await deps.hold(target, { local: true });

@@ -6,7 +6,7 @@ import type { ExchangeRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { confirmOrFail } from "./confirm.ts";
-import { serialise } from "./document.ts";
+import { checkField, serialiseDone } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 
 const schema = z.object({ uuid, discardPending: flag, yes: flag });
@@ -17,6 +17,7 @@ export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export async function runForget(deps: Deps, input: RawInput): Promise<number> {
   const options = parseForget(input);
+  checkField(deps.output.field, ["forgotten"]);
   const context = await deps.hold(options.uuid, { local: true });
   try {
     const record = await context.session.read();
@@ -31,7 +32,7 @@ export async function runForget(deps: Deps, input: RawInput): Promise<number> {
   } finally {
     await context.session.release();
   }
-  const text = serialise({ forgotten: [options.uuid] }, deps.output, deps.host.stdout.isTTY);
+  const text = serialiseDone({ forgotten: [options.uuid] }, deps);
   await deps.host.stdout.write(text ?? `${options.uuid}  forgotten; the counters towards a lock are kept\n`);
   return 0;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
+import { checkRecovery } from "../exchange/adopt.ts";
 import { checkStart } from "../exchange/prepare.ts";
 import type { ExchangeRequest } from "../exchange/run.ts";
 import { runExchange } from "../exchange/run.ts";
@@ -25,7 +26,8 @@ export async function runGet(deps: Deps, input: RawInput): Promise<number> {
   // What is missing is said before anything is written.
   await deps.service();
   const record = await lookUp(deps, options.uuid);
-  if (recovery === undefined && record !== undefined) checkStart(options.uuid, record, "get", choice);
+  if (recovery !== undefined) checkRecovery(options.uuid, recovery);
+  else if (record !== undefined) checkStart(options.uuid, record, "get", choice);
   const noAck = !options.ack;
   const request: ExchangeRequest = {
     ...choice,

@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
-import { readSecret, readValue } from "../config/secret-value.ts";
+import { readSecret } from "../config/secret-value.ts";
 import { VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
-import { adoptRecovery } from "../exchange/adopt.ts";
+import { adoptRecovery, checkRecovery } from "../exchange/adopt.ts";
+import { currentGeneration } from "../exchange/candidates.ts";
 import { checkGiven, chooseKind } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import { settledAs } from "../exchange/settle.ts";
+import { currentRecord } from "../exchange/context.ts";
+import { heldError, settledAs } from "../exchange/settle.ts";
 import { pairOnly } from "../exchange/recovery-of.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
@@ -14,7 +16,7 @@ import type { Kind } from "../interface/endpoints.ts";
 import { device, type Device } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { RawInput } from "./act.ts";
-import { serialise } from "./document.ts";
+import { checkField, serialiseDone } from "./document.ts";
 import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
 
@@ -58,10 +60,11 @@ interface Imported {
 /** Records pairs as unproven generations. With --file, every line is checked before the first is recorded. */
 export async function runImport(deps: Deps, input: RawInput): Promise<number> {
   const options = parseImport(input);
+  checkField(deps.output.field, ["imported"]);
   const entries = options.file === undefined ? [await readOne(deps, options)] : await readFile(deps, options.file, options);
   const imported: Imported[] = [];
   for (const entry of entries) imported.push(await importOne(deps, entry));
-  const document = serialise({ imported }, deps.output, deps.host.stdout.isTTY);
+  const document = serialiseDone({ imported }, deps);
   const lines = imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})\n`);
   await deps.host.stdout.write(document ?? lines.join(""));
   return 0;
@@ -83,20 +86,43 @@ async function readFile(deps: Deps, path: string, options: ImportOptions): Promi
   const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
   if (extra !== undefined)
     throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
-  const content = await readValue(path === "-" ? "-" : `@${path}`, "--file", deps.sources);
-  return content.split("\n").flatMap((row, index) => (row.trim() === "" ? [] : [readLine(row, index + 1, options)]));
+  const content = path === "-" ? await deps.sources.readStdin() : await readNamed(deps, path);
+  if (content.trimStart().startsWith("[")) {
+    const list = parseJson(content, "--file") as unknown[];
+    return list.map((value, index) => readEntry(value, `--file item ${index + 1}`, options));
+  }
+  return content.split("\n").flatMap((row, index) => {
+    const where = `--file line ${index + 1}`;
+    return row.trim() === "" ? [] : [readEntry(parseJson(row, where), where, options)];
+  });
 }
 
-function readLine(row: string, number: number, options: ImportOptions): Entry {
-  const where = `--file line ${number}`;
-  let value: unknown;
+async function readNamed(deps: Deps, path: string): Promise<string> {
   try {
-    value = JSON.parse(row);
+    return await deps.sources.readFile(path);
+  } catch (cause) {
+    throw new VaultError(
+      "invalid-input",
+      `--file: cannot read the file ${path} (${(cause as NodeJS.ErrnoException).code ?? "unreadable"})`,
+      {
+        hint: "vault import --file vaults.ndjson, or --file - for standard input",
+        cause,
+      },
+    );
+  }
+}
+
+function parseJson(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     throw new VaultError("invalid-input", `${where}: not valid JSON`, {
       hint: 'a right line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
     });
   }
+}
+
+function readEntry(value: unknown, where: string, options: ImportOptions): Entry {
   const checked = validate(line, value);
   if (!checked.ok) {
     const [first] = checked.violations;
@@ -108,34 +134,46 @@ function readLine(row: string, number: number, options: ImportOptions): Entry {
 }
 
 async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
-  // A kind that is missing is said before anything is written.
-  const known = await lookUp(deps, entry.uuid);
+  // What is missing or does not fit is said before anything is written.
+  const here = await lookUp(deps, entry.uuid);
+  const known = here === undefined && entry.rebind ? (await (await deps.store()).find(entry.uuid))[0] : here;
   if (entry.given?.type === "pair" && known !== undefined) chooseKind(entry.uuid, known, entry.kind);
+  if (entry.given?.type === "recovery") checkRecovery(entry.uuid, entry.given.document);
   const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
   try {
+    let generation: number | undefined;
     if (entry.given?.type === "recovery") {
       await deps.service();
       await adoptRecovery(context, entry.given.document, true);
-      const settled = await acknowledgeLeft(context, { unread: true, saved: true });
-      if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
+      await settleRecovery(context);
     } else if (entry.given !== undefined) {
-      await recordPair(context, entry, entry.given.credentials);
+      generation = await recordPair(context, entry, entry.given.credentials);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await context.session.read();
     if (record === null)
       throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { vault: entry.uuid });
-    return { uuid: entry.uuid, kind: record.kind, generation: record.generations[0]?.generation ?? 0, label: record.label };
+    generation ??= (currentGeneration(record) ?? record.generations[0])?.generation ?? 0;
+    return { uuid: entry.uuid, kind: record.kind, generation, label: record.label };
   } finally {
     await context.session.release();
   }
 }
 
-async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<void> {
+/** What was taken over is settled; an exchange of this machine that waits for a decision is not decided by this. */
+async function settleRecovery(context: ExchangeContext): Promise<void> {
+  const { open } = await currentRecord(context);
+  if (open === null) return;
+  if (open.state === "held") throw heldError(context, open);
+  const settled = await acknowledgeLeft(context, { unread: false, saved: false });
+  if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
+}
+
+async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<number> {
   const record = await context.session.read();
   const recordedKind = chooseKind(entry.uuid, record, entry.kind);
   await checkGiven(context, record, credentials, true);
-  await context.session.record({
+  return await context.session.record({
     credentials: pairOnly(credentials),
     kind: recordedKind,
     ...(entry.device === undefined ? {} : { device: entry.device }),

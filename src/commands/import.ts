@@ -12,7 +12,7 @@ export function defineImport(program: Command, act: Act): void {
     .option("--credentials <secret>", "the pair as JSON, or a recovery document, which is settled: @FILE, -, env:NAME")
     .option("--label <text>", "a name for people")
     .option("--rebind", "the vault moves to this --base-url, with all that is known of it")
-    .option("--file <file>", "many vaults, NDJSON as vault export --all writes it: a file, or - for stdin")
+    .option("--file <file>", "many vaults as vault export --all writes them: a file, or - for stdin")
     .addHelpText(
       "after",
       examples(
@@ -30,7 +30,7 @@ export function defineExport(program: Command, act: Act): void {
     .argument("[uuid]", "the vault (or --all)")
     .summary("print credentials as JSON; of an open exchange the recovery document")
     .description("Print the stored credentials of a vault as JSON, in clear; of an open exchange the recovery document.")
-    .option("--all", "every vault, NDJSON as vault import --file reads it")
+    .option("--all", "every vault, a line each, as vault import --file reads them")
     .addHelpText("after", examples("vault export $VAULT > copy.json", "vault export --all > copies.ndjson"))
     .action(act(async () => (await import("./export-run.ts")).runExport));
 }

@@ -9,7 +9,7 @@ import { createPalette } from "../terminal/palette.ts";
 import { listTable } from "../terminal/tables.ts";
 import type { RawInput } from "./act.ts";
 import { replaceFile } from "./credentials-file.ts";
-import { serialise } from "./document.ts";
+import { checkField, serialise, serialiseDone } from "./document.ts";
 import { flag, parseInput, text, uuid } from "./options.ts";
 import { defaultReadyFile } from "./sandbox-start.ts";
 
@@ -23,28 +23,32 @@ const connect = (deps: Deps, options: { readyFile?: string | undefined }): Contr
   connectControl(options.readyFile ?? defaultReadyFile(deps));
 
 async function print(deps: Deps, document: unknown, line: string): Promise<number> {
-  await deps.host.stdout.write(serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${line}\n`);
+  await deps.host.stdout.write(serialiseDone(document, deps) ?? `${line}\n`);
   return 0;
 }
 
 export async function runReset(deps: Deps, input: RawInput): Promise<number> {
+  checkField(deps.output.field, ["vaults"]);
   const vaults = await connect(deps, parseInput(plain, input)).reset();
   return await print(deps, { vaults }, `Reset: ${vaults} vaults as at the start, without faults. Their credentials are in the ready file.`);
 }
 
 export async function runLock(deps: Deps, input: RawInput): Promise<number> {
+  checkField(deps.output.field, ["vault"]);
   const options = parseInput(vault, input, ["uuid"]);
   const found = await connect(deps, options).lock(options.uuid);
   return await print(deps, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
 export async function runUnlock(deps: Deps, input: RawInput): Promise<number> {
+  checkField(deps.output.field, ["vault"]);
   const options = parseInput(vault, input, ["uuid"]);
   const found = await connect(deps, options).unlock(options.uuid);
   return await print(deps, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
 export async function runFault(deps: Deps, input: RawInput): Promise<number> {
+  checkField(deps.output.field, ["armed"]);
   const options = parseInput(fault, input, ["faults"]);
   if (options.clear !== true && options.faults.length === 0) {
     throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
@@ -59,9 +63,10 @@ export async function runFault(deps: Deps, input: RawInput): Promise<number> {
 /** Prints the audit items, or writes them to a file: CSV where its name ends in .csv, else NDJSON. */
 export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   const options = parseInput(audit, input);
+  checkField(deps.output.field, ["items", "file"]);
   const items = await connect(deps, options).audit();
   if (options.export !== undefined) {
-    await replaceFile(options.export, /\.csv$/i.test(options.export) ? auditToCsv(items) : auditToNdjson(items));
+    await writeExport(options.export, /\.csv$/i.test(options.export) ? auditToCsv(items) : auditToNdjson(items));
     return await print(deps, { items: items.length, file: options.export }, `${items.length} items written to ${options.export}`);
   }
   if (deps.output.format === "ndjson") {
@@ -71,6 +76,21 @@ export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   const document = serialise({ items }, deps.output, deps.host.stdout.isTTY);
   await deps.host.stdout.write(document ?? (await asTable(deps, items)));
   return 0;
+}
+
+async function writeExport(path: string, text: string): Promise<void> {
+  try {
+    await replaceFile(path, text);
+  } catch (cause) {
+    throw new VaultError(
+      "invalid-input",
+      `--export: ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? "unknown reason"})`,
+      {
+        hint: "name a file in a folder that you can write to, like --export ./items.csv",
+        cause,
+      },
+    );
+  }
 }
 
 async function asTable(deps: Deps, items: Awaited<ReturnType<ControlClient["audit"]>>): Promise<string> {

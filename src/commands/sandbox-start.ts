@@ -10,8 +10,10 @@ import type { RawInput } from "./act.ts";
 import { serialise } from "./document.ts";
 import { parseInput, text } from "./options.ts";
 
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+
 const schema = z.object({
-  port: z.optional(z.pipe(z.string().check(z.regex(/^\d{1,5}$/, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number))),
+  port: z.optional(z.pipe(z.string().check(z.refine(isPort, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number))),
   data: z.optional(text),
   seed: z.optional(text),
   tokenTtl: z.optional(text),

@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise } from "./context.ts";
+import { withErrorFacts } from "./error-facts.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { ExchangeRecord, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
@@ -23,6 +24,10 @@ export interface AckChoice {
  * `in-doubt`, `service` (the token expired: the old pair is current), and what an end call raises.
  */
 export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<ExchangeRecord | null> {
+  return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
+}
+
+async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Promise<ExchangeRecord | null> {
   const record = await currentRecord(context);
   const { open } = record;
   if (open === null) return record.last?.state === "acknowledged" ? record.last : null;

@@ -11,12 +11,7 @@ import type { RecoveryDocument } from "./recovery.ts";
  */
 export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument, force: boolean): Promise<void> {
   const { session } = context;
-  if (document.uuid.toLowerCase() !== session.uuid.toLowerCase()) {
-    throw new VaultError("invalid-input", `--credentials: this recovery document belongs to vault ${document.uuid}`, {
-      vault: session.uuid,
-      hint: `use it with that vault: vault get ${document.uuid} --credentials @FILE`,
-    });
-  }
+  checkRecovery(session.uuid, document);
   const record = await session.read();
   if (
     record !== null &&
@@ -38,6 +33,15 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
     token: document.token,
     tokenExpiry: document.tokenExpiry,
     ...(document.device === undefined ? {} : { device: document.device }),
+  });
+}
+
+/** The part of `adoptRecovery` that can come before the vault is held. */
+export function checkRecovery(uuid: string, document: RecoveryDocument): void {
+  if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
+  throw new VaultError("invalid-input", `--credentials: this recovery document belongs to vault ${document.uuid}`, {
+    vault: uuid,
+    hint: `use it with that vault: vault get ${document.uuid} --credentials @FILE`,
   });
 }
 

@@ -27,12 +27,15 @@ export function candidates(record: VaultRecord, wasRefused: (generation: Generat
   return first === undefined ? [] : [first];
 }
 
+/** The pairs that a person may choose: also those that were offered by an exchange that was dropped or expired. */
+export const sendableGenerations = (record: VaultRecord): Generation[] => record.generations.filter((g) => g.standing !== "superseded");
+
 /** The pair that `--generation N --force` chooses. Raises `no-credentials` where it is not kept or was superseded. */
 export function chosenGeneration(record: VaultRecord, number: number): Generation {
   const found = record.generations.find((g) => g.generation === number);
-  if (found !== undefined && live(found)) return found;
+  if (found !== undefined && found.standing !== "superseded") return found;
   const why = found === undefined ? "is not known" : "was superseded, and a superseded pair is never sent";
-  const kept = liveGenerations(record).map((g) => g.generation);
+  const kept = sendableGenerations(record).map((g) => g.generation);
   throw new VaultError("no-credentials", `generation ${number} of vault ${record.uuid} ${why}`, {
     vault: record.uuid,
     hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history shows them`,

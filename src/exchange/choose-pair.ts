@@ -2,10 +2,10 @@ import { VaultError } from "../errors.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { isOnline } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
-import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
+import { candidates, chosenGeneration, currentGeneration, liveGenerations, sendableGenerations } from "./candidates.ts";
 import { combinationOf } from "./combination.ts";
 import type { ExchangeContext } from "./context.ts";
-import { guardDevice } from "./guard.ts";
+import { guardDevice, refusedBefore } from "./guard.ts";
 import type { Credentials, Generation, VaultRecord } from "./records.ts";
 
 /** What the user gave for the start, checked against the interface already. */
@@ -90,10 +90,13 @@ export async function checkGiven(
   return undefined;
 }
 
-/** The stored pairs to start with, in order, each complete and checked for its device. */
+/**
+ * The stored pairs to start with, in order, each complete and checked for its device; at least one. Raises `guard` where
+ * all of them were refused before, `no-credentials` for a generation that cannot be chosen.
+ */
 export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
   const prepared = new Map<number, { pair: ChosenPair; refused: boolean }>();
-  for (const generation of liveGenerations(record)) {
+  for (const generation of sendableGenerations(record)) {
     const pair = await complete(context, record, kind, generation, choice);
     prepared.set(generation.generation, { pair, refused: await context.session.wasRefused(pair.combination) });
   }
@@ -105,6 +108,7 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
   if (!choice.force) for (const { pair } of chosen) guardDevice(record.uuid, acceptedDevice(record), pair.device);
   // In doubt, what was refused before is passed over; where nothing else is left the guard speaks.
   const fresh = choice.force ? chosen : chosen.filter(({ refused }) => !refused);
+  if (fresh.length === 0) throw refusedBefore(record.uuid, wanted[0]?.generation ?? 0);
   return fresh.map(({ pair }) => pair);
 }
 

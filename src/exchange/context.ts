@@ -107,12 +107,15 @@ export async function pause(context: ExchangeContext, milliseconds: number, exch
   }
 }
 
-/** A place under the rate limit; an interruption becomes 130. */
+/**
+ * A place under the rate limit; an interruption becomes 130. A start waits no longer than the deadline; an end call gets
+ * its place, because what is stored is not to be left unacknowledged for a queue.
+ */
 export async function admit(context: ExchangeContext, exchange?: ExchangeRecord): Promise<void> {
   try {
-    await context.service.admit(context.signal);
+    await context.service.admit(context.signal, exchange === undefined ? context.deadline : undefined);
   } catch (error) {
     if (context.signal.aborted) throw interrupted(context, exchange);
-    throw error;
+    throw error instanceof VaultError ? error.with({ vault: context.session.uuid }) : error;
   }
 }

@@ -47,8 +47,11 @@ export type Reply =
 
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
 export interface Service {
-  /** Waits for a place under the rate limit; to be called before ① and before each call. Rejects if aborted. */
-  admit(signal: AbortSignal): Promise<void>;
+  /**
+   * Waits for a place under the rate limit; to be called before ① and before each call. Rejects if aborted, and with
+   * `rate-limited`, at once, if the place would come after `deadline` (milliseconds since the epoch).
+   */
+  admit(signal: AbortSignal, deadline?: number): Promise<void>;
   /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;
@@ -74,8 +77,9 @@ export interface VaultSession {
   wasRefused(combination: string): Promise<boolean>;
   /**
    * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known; returns its
-   * number. A pair that is already recorded and live returns that generation, with device and hashedPin brought up to date.
-   * A new one takes over the vault's device and hashedPin where none are given. Raises `no-credentials` for a superseded pair.
+   * number. A pair that is already recorded and live returns that generation; with another hashedPin or device than the
+   * service has accepted it becomes a new one, and raises `pending` beside an open exchange. A new one takes over the
+   * vault's device and hashedPin where none are given. Raises `no-credentials` for a superseded pair.
    */
   record(pair: NewPair): Promise<number>;
 

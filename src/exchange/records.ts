@@ -52,7 +52,18 @@ export interface ExchangeRecord {
   acknowledgedAt: string | null;
 }
 
-export interface VaultRecord {
+/** What a start response says of the vault, besides its contents. */
+export interface VaultFacts {
+  usesRemaining: number | null;
+  /** The vault is known to be limited in its number of reads. */
+  limited: boolean;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+}
+
+export interface VaultRecord extends VaultFacts {
   /** Origin, path and prefix of the service, as `serviceName` writes it. */
   service: string;
   uuid: string;
@@ -62,12 +73,6 @@ export interface VaultRecord {
   generations: Generation[];
   unackedStarts: number;
   failedAttempts: number;
-  usesRemaining: number | null;
-  limited: boolean;
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
   lastError: { at: string; code: string; message: string } | null;
   /** The exchange in one of the open states, if there is one: at most one at a time. */
   open: ExchangeRecord | null;
@@ -87,18 +92,12 @@ export interface Intent {
 }
 
 /** ②. */
-export interface Started {
+export interface Started extends VaultFacts {
   pair: Pair;
   hashedPin?: string | undefined;
   device?: Device;
   token: string;
   tokenExpiry: string | null;
-  usesRemaining: number | null;
-  limited: boolean;
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
   /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
   combination: string;
 }

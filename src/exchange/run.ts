@@ -7,7 +7,8 @@ import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./context.ts";
-import { guardStart, refusedBefore } from "./guard.ts";
+import { withErrorFacts } from "./error-facts.ts";
+import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { StartCall } from "./ports.ts";
@@ -48,6 +49,10 @@ export interface ExchangeResult {
  * service accepts and knows which, or knows that it is one of two.
  */
 export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
+  return await withErrorFacts(context, async (watched) => await exchangeWith(watched, request));
+}
+
+async function exchangeWith(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
   if (request.recovery !== undefined) await adoptRecovery(context, request.recovery, request.force);
   const known = await context.session.read();
   const prepared = await prepare(context, known, request.operation, request);
@@ -58,7 +63,6 @@ export async function runExchange(context: ExchangeContext, request: ExchangeReq
   // With an exchange open, a given pair is one of its two, and the journal knows better which of them to send.
   const generation = request.generation ?? (before.open === null ? recordedAs : undefined);
   const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation });
-  if (pairs.length === 0) throw refusedBefore(before.uuid, recordedAs ?? before.generations[0]?.generation ?? 0);
   const { pair, sent } = await startWith(context, request, prepared, pairs);
   const delivery = await store(context, before, prepared.kind, pair, sent, settled);
   return await deliverAndEnd(context, request, delivery);

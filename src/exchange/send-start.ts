@@ -3,7 +3,7 @@ import type { StartSuccess } from "../interface/answers.ts";
 import { readStartSuccess } from "../interface/answers.ts";
 import type { Endpoint } from "../interface/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import { admit, backoff, currentRecord, currentSpent, interrupted, note, pause } from "./context.ts";
+import { admit, backoff, currentRecord, interrupted, note, pause } from "./context.ts";
 import { allowsRetry, guardStart } from "./guard.ts";
 import type { Reply, StartCall } from "./ports.ts";
 import type { Intent } from "./records.ts";
@@ -116,7 +116,6 @@ async function noAnswer(
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",
-    spent: await currentSpent(context),
     ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
     hint: `the stored pair is still the current one; it counts as a start: vault status ${session.uuid}, then run it again`,
   });

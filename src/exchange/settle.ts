@@ -14,35 +14,33 @@ export interface SettleChoice {
 }
 
 /**
- * Settles what an earlier run left, before a new start (DESIGN, Settling): sends the end call where the journal says
- * that one may have been sent, or where the user had asked for an update. Returns what it settled; afterwards a start
- * may follow. Raises `pending` for a held exchange, `guard` where only a choice by a person is left, and what an end
- * call raises.
+ * What a new start does about an exchange that an earlier run left (DESIGN, Settling): acknowledges it first, where the
+ * journal says that an end call may have been sent or where the user had asked for an update; else the start itself
+ * drops it, or settles one in doubt. Raises `pending` for a held exchange, and `guard` where only a choice by a person
+ * is left.
  */
-export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
-  const { open } = record;
-  if (open === null) return [];
-  if (open.state === "ending") return await finish(context, open);
-  if (open.state === "in-doubt" || choice.discardPending) return [];
-  if (open.state === "held") throw heldError(context, open);
-  return await settleStarted(context, record, open, choice);
-}
-
-async function settleStarted(
-  context: ExchangeContext,
+export function toSettle(
+  context: Pick<ExchangeContext, "session" | "policy">,
   record: VaultRecord,
-  open: ExchangeRecord,
   choice: SettleChoice,
-): Promise<Settled[]> {
-  if (choice.operation === "update") return [];
-  if (open.operation === "update") return await finish(context, open);
-  if (choice.force || allows(judge(record, context.policy))) return [];
+): "acknowledge" | "by the start" {
+  const { open } = record;
+  if (open === null) return "by the start";
+  if (open.state === "ending") return "acknowledge";
+  if (open.state === "in-doubt" || choice.discardPending) return "by the start";
+  if (open.state === "held") throw heldError(context, open);
+  if (choice.operation === "update") return "by the start";
+  if (open.operation === "update") return "acknowledge";
+  if (choice.force || allows(judge(record, context.policy))) return "by the start";
   // Acknowledging an undelivered read of a limited vault would use it up unseen: that is for a person to decide.
   if (open.limited) guardStart(record, context.policy);
-  return await finish(context, open);
+  return "acknowledge";
 }
 
-async function finish(context: ExchangeContext, open: ExchangeRecord): Promise<Settled[]> {
+/** Does it, and returns what it settled; a start may follow. Raises as `toSettle`, and what an end call raises. */
+export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
+  const { open } = record;
+  if (toSettle(context, record, choice) !== "acknowledge" || open === null) return [];
   const outcome = await sendEnd(context, open.id, false);
   const settled = settledAs(open, outcome);
   context.tell({ type: "settled", settled });
@@ -62,7 +60,7 @@ export function settledByStart(open: ExchangeRecord, generation: number): Settle
 }
 
 /** Exit 11 for a held exchange, naming both ways out. */
-export function heldError(context: ExchangeContext, held: ExchangeRecord): VaultError {
+export function heldError(context: Pick<ExchangeContext, "session">, held: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   const ways = held.saveOwed
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`

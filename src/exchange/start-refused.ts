@@ -3,7 +3,7 @@ import type { Answer } from "../interface/answers.ts";
 import { isSuccess } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
-import { backoff, currentSpent, note } from "./context.ts";
+import { backoff, note } from "./context.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
 
 /** What of a start matters once it was refused. */
@@ -35,7 +35,6 @@ export async function refusedBy(
     throw new VaultError("service", "the service answered SUCCESS without a credential pair, a token and the uuid of this vault", {
       vault: uuid,
       service,
-      spent: await currentSpent(context),
       hint: `nothing was stored, the stored pair is still the current one; it counts as a start: vault status ${uuid}`,
     });
   }
@@ -51,7 +50,7 @@ export async function refusedBy(
         {
           vault: uuid,
           service,
-          hint: "nothing was counted: run it again later, lower --rate, or raise --max-wait",
+          hint: "it was not counted: run it again later, lower --rate, or raise --max-wait",
         },
       );
     }
@@ -60,7 +59,7 @@ export async function refusedBy(
       throw new VaultError("unauthorised", `the service refused the application: ${said}`, {
         vault: uuid,
         service,
-        hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again: the vault is untouched",
+        hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again: this start was not counted",
       });
     case "validation":
       await session.takeBack(exchangeId, note(context, "service", said));
@@ -68,14 +67,13 @@ export async function refusedBy(
         vault: uuid,
         service,
         retry: "after-fix" as const,
-        hint: "mend what it names and run it again: the vault is untouched",
+        hint: "mend what it names and run it again: this start was not counted",
       });
     case "credentials":
       await session.reject(exchangeId, planned.combination, note(context, "rejected", said));
       throw new VaultError("rejected", `the service refused the credentials of generation ${planned.generation}: ${said}`, {
         vault: uuid,
         service,
-        spent: await currentSpent(context),
         hint: `this combination is not sent again; vault status ${uuid} --history shows the pairs, vault import ${uuid} adds the right one`,
       });
     case "locked":
@@ -96,7 +94,6 @@ export async function refusedBy(
       throw new VaultError("service", `the service answered with an error that is not known: ${said}`, {
         vault: uuid,
         service,
-        spent: await currentSpent(context),
         hint: `it is not known whether it counts: it is counted; vault status ${uuid}`,
       });
   }

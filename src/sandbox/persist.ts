@@ -20,7 +20,7 @@ export interface DataFolder {
 export function openDataFolder(folder: string): DataFolder {
   const file = path.join(folder, "sandbox.json");
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(path.resolve(folder));
   } catch (cause) {
     throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
   }
@@ -43,6 +43,13 @@ export function openDataFolder(folder: string): DataFolder {
     release();
     throw error;
   }
+}
+
+/** One level at a time: Node's recursive mkdir never ends where the system takes no folders, as in /proc. */
+function makeFolder(folder: string): void {
+  if (fs.existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  fs.mkdirSync(folder, { mode: 0o700 });
 }
 
 /** A lock that the operating system lets go when its holder dies, however it dies. */

@@ -1,3 +1,4 @@
+import { VaultError } from "../errors.ts";
 import type { Clock, Reply, Service } from "../exchange/ports.ts";
 
 export interface RateLimit {
@@ -35,13 +36,15 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
   let place = 0;
 
-  async function takePlace(signal: AbortSignal): Promise<void> {
+  async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const now = limit.clock.now();
     const waitMs = (await limit.reserveSlot(now, intervalMs)) - earlyMs;
     place = now + Math.max(0, waitMs);
     // Timers drop fractions, and early is the wrong side; a thousandth is what the arithmetic leaves.
     const wholeMs = Math.ceil(waitMs - 0.001);
-    if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
+    if (wholeMs <= 0) return;
+    if (now + wholeMs > deadline) throw tooLate(limit.rate, wholeMs);
+    await limit.clock.sleep(wholeMs, signal);
   }
 
   async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
@@ -56,9 +59,9 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   return {
     ...service,
-    async admit(signal) {
-      await service.admit(signal);
-      await takePlace(signal);
+    async admit(signal, deadline) {
+      await service.admit(signal, deadline);
+      await takePlace(signal, deadline);
     },
     async start(call, signal) {
       return await inTime(signal, async () => await service.start(call, signal));
@@ -67,4 +70,12 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
       return await inTime(signal, async () => await service.end(call, signal));
     },
   };
+}
+
+function tooLate(rate: number, waitMs: number): VaultError {
+  return new VaultError(
+    "rate-limited",
+    `the next free place under the rate limit of ${rate} requests a second comes in ${(waitMs / 1000).toFixed(1)}s, and waiting for it is over --max-wait`,
+    { hint: "nothing was sent: run it again later, or raise --max-wait" },
+  );
 }

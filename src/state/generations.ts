@@ -72,6 +72,17 @@ export function bringUpToDate(
   }
 }
 
+/** Whether something is given to go beside a kept pair that is not what goes beside it now. */
+export function differs(
+  tx: VaultTransaction,
+  key: SealingKey,
+  row: CredentialsRow,
+  { hashedPin, device }: { hashedPin: string | undefined; device: Device | undefined },
+): boolean {
+  const otherPin = hashedPin !== undefined && openCredentials(key, tx, row).hashedPin !== hashedPin;
+  return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
+}
+
 /** Seals the kept pairs of a vault for its new service. */
 export function moveGenerations(tx: VaultTransaction, key: SealingKey, vault: number, from: string): void {
   for (const row of all<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND sealed IS NOT NULL", vault)) {

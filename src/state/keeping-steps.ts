@@ -4,7 +4,16 @@ import type { Kind } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
 import { findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
-import { addGeneration, bringUpToDate, isSuperseded, liveGeneration, openCredentials, setStanding, withPin } from "./generations.ts";
+import {
+  addGeneration,
+  bringUpToDate,
+  differs,
+  isSuperseded,
+  liveGeneration,
+  openCredentials,
+  setStanding,
+  withPin,
+} from "./generations.ts";
 import { one, run } from "./query.ts";
 import { findVault } from "./read-vault.ts";
 import type { CredentialsRow } from "./rows.ts";
@@ -91,7 +100,9 @@ function knownVault(tx: VaultTransaction, kind: Kind): number {
 
 /**
  * The generation of a pair: the live one that it is recorded as, or a new one, with the hashedPin and the device that
- * the vault had last, where none are given. Raises `no-credentials` for a superseded pair.
+ * the vault had last, where none are given. What goes beside a pair that the service knows is changed by a success
+ * only: another hashedPin or device makes it a new, unproven generation. Raises `no-credentials` for a superseded pair,
+ * and `pending` where an exchange is open and that would be one.
  */
 function ensureGeneration(
   tx: VaultTransaction,
@@ -103,11 +114,18 @@ function ensureGeneration(
 ): { generation: number; added: boolean } {
   const print = fingerprint(tx.uuid, credentials);
   const live = liveGeneration(tx, vault, print);
-  if (live !== undefined) {
-    bringUpToDate(tx, key, live, { hashedPin: credentials.hashedPin, device });
+  const beside = { hashedPin: credentials.hashedPin, device };
+  if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !differs(tx, key, live, beside))) {
+    bringUpToDate(tx, key, live, beside);
     return { generation: live.generation, added: false };
   }
-  if (isSuperseded(tx, vault, print)) {
+  if (live !== undefined && openExchangeOf(tx, vault) !== undefined) {
+    throw new VaultError("pending", `an exchange of vault ${tx.uuid} is open: the hashedPin and the device of its pairs stay as they are`, {
+      vault: tx.uuid,
+      hint: `finish it first: vault ack ${tx.uuid}`,
+    });
+  }
+  if (live === undefined && isSuperseded(tx, vault, print)) {
     throw new VaultError("no-credentials", `the credentials given for vault ${tx.uuid} were superseded: they are never sent`, {
       vault: tx.uuid,
       hint: `see what is stored: vault status ${tx.uuid} --history`,

@@ -31,10 +31,15 @@ export function journal(tx: VaultTransaction, event: string, exchange: string | 
   append(tx.db, { at: tx.at, service: tx.service, uuid: tx.uuid, exchange, event, detail });
 }
 
-/** Remembers the last error of the vault; null once it is over. */
-export function noteError(tx: VaultTransaction, vault: number, error: ErrorNote | null): void {
-  const note = error === null ? null : JSON.stringify({ at: tx.at, code: error.code, message: error.message });
-  run(tx.db, "UPDATE vaults SET last_error = ? WHERE id = ?", note, vault);
+/**
+ * Remembers the last error of the vault. That it is locked or gone is not forgotten for an error that says nothing about
+ * that, like one of the network.
+ */
+export function noteError(tx: VaultTransaction, vault: number, error: ErrorNote): void {
+  const note = JSON.stringify({ at: tx.at, code: error.code, message: error.message });
+  const decides = ["locked", "gone", "rejected"].includes(error.code);
+  const unlessLocked = decides ? "" : " AND coalesce(last_error ->> 'code', '') NOT IN ('locked', 'gone')";
+  run(tx.db, `UPDATE vaults SET last_error = ? WHERE id = ?${unlessLocked}`, note, vault);
 }
 
 /** What a session raises when the state is no longer as it left it: someone else has the vault now. */

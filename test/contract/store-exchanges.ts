@@ -1,34 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { VaultSession } from "../../src/exchange/ports.ts";
+import { describe, expect, it } from "vitest";
 import type { StoreFixture } from "./store-fixture.ts";
-import { exchange, imported, intent, known, patient, problem, service, started, startExchange, uuid } from "./store-fixture.ts";
+import { exchange, imported, intent, known, patient, problem, service, started, startExchange, uuid, eachOn } from "./store-fixture.ts";
 
 /** The steps of an exchange: states, counters, conditions. */
 export function describeExchangeSteps(name: string, make: () => StoreFixture): void {
   describe(`${name}: the steps of an exchange`, () => {
-    let fixture: StoreFixture;
-    let session: VaultSession;
+    const on = eachOn(make, imported);
     const counters = async () => {
-      const { unackedStarts, failedAttempts } = await known(session);
+      const { unackedStarts, failedAttempts } = await known(on.session);
       return [unackedStarts, failedAttempts];
     };
-    const state = async () => (await known(session)).last?.state;
-
-    beforeEach(async () => {
-      fixture = make();
-      session = await imported(fixture);
-    });
-    afterEach(async () => {
-      await session.release();
-      fixture.dispose();
-    });
+    const state = async () => (await known(on.session)).last?.state;
 
     it("① counts a start, and a failed access where the pair is not proven", async () => {
-      await session.intend(intent("x1", 1));
+      await on.session.intend(intent("x1", 1));
       expect(await counters()).toEqual([1, 0]);
-      await session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
       expect(await counters()).toEqual([2, 1]);
-      const { last, open } = await known(session);
+      const { last, open } = await known(on.session);
       expect(open).toBeNull();
       expect(last).toEqual({
         id: "x2",
@@ -51,63 +40,63 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("① refuses an id that exists, and a generation that does not", async () => {
-      await session.intend(intent("x1", 1));
-      await expect(session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
-      await expect(session.intend(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
+      await on.session.intend(intent("x1", 1));
+      await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.intend(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
       expect(await counters()).toEqual([1, 0]);
     });
 
     it("takes back exactly what ① counted", async () => {
-      await session.intend(intent("x1", 1));
-      await session.intend(intent("x2", 1, { countsAsFailed: true }));
-      await session.takeBack("x2", problem);
+      await on.session.intend(intent("x1", 1));
+      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.takeBack("x2", problem);
       expect(await counters()).toEqual([1, 0]);
       expect(await state()).toBe("discarded");
-      await session.takeBack("x1", problem);
+      await on.session.takeBack("x1", problem);
       expect(await counters()).toEqual([0, 0]);
-      await expect(session.takeBack("x1", problem)).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.takeBack("x1", problem)).rejects.toMatchObject({ code: "state" });
     });
 
     it("takes nothing back that a reset has zeroed already", async () => {
-      await session.intend(intent("x1", 1, { countsAsFailed: true }));
-      await session.resetCounters();
-      await session.intend(intent("x2", 1, { countsAsFailed: true }));
-      await session.takeBack("x1", problem);
+      await on.session.intend(intent("x1", 1, { countsAsFailed: true }));
+      await on.session.resetCounters();
+      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.takeBack("x1", problem);
       expect(await counters()).toEqual([1, 1]);
     });
 
     it("leaves an unanswered start as it is, with the error", async () => {
-      await session.intend(intent("x1", 1));
-      await session.unanswered("x1", problem);
+      await on.session.intend(intent("x1", 1));
+      await on.session.unanswered("x1", problem);
       expect(await state()).toBe("intent");
       expect(await counters()).toEqual([1, 0]);
-      expect((await known(session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });
+      expect((await known(on.session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });
     });
 
     it("counts refused credentials once and remembers the combination", async () => {
-      await session.intend(intent("x1", 1));
-      await session.reject("x1", "combination-a", problem);
+      await on.session.intend(intent("x1", 1));
+      await on.session.reject("x1", "combination-a", problem);
       expect(await counters()).toEqual([1, 1]);
       expect(await state()).toBe("rejected");
-      await session.intend(intent("x2", 1, { countsAsFailed: true }));
-      await session.reject("x2", "combination-b", problem);
+      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.reject("x2", "combination-b", problem);
       expect(await counters()).toEqual([2, 2]);
-      expect(await session.wasRefused("combination-a")).toBe(true);
-      expect(await session.wasRefused("combination-b")).toBe(true);
-      expect(await session.wasRefused("combination-c")).toBe(false);
+      expect(await on.session.wasRefused("combination-a")).toBe(true);
+      expect(await on.session.wasRefused("combination-b")).toBe(true);
+      expect(await on.session.wasRefused("combination-c")).toBe(false);
     });
 
     it("neither counts nor remembers a combination when the vault is locked or gone", async () => {
-      await session.intend(intent("x1", 1));
-      await session.reject("x1", null, problem);
+      await on.session.intend(intent("x1", 1));
+      await on.session.reject("x1", null, problem);
       expect(await state()).toBe("rejected");
       expect(await counters()).toEqual([1, 0]);
     });
 
     it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {
-      await session.intend(intent("x0", 1));
-      await session.reject("x0", "combination-of-second", problem);
-      await session.intend(intent("x1", 1, { kind: "credit-card/online" }));
+      await on.session.intend(intent("x0", 1));
+      await on.session.reject("x0", "combination-of-second", problem);
+      await on.session.intend(intent("x1", 1, { kind: "credit-card/online" }));
       const facts = {
         usesRemaining: 3,
         limited: true,
@@ -116,15 +105,15 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
         dateCreated: "2025-01-01T00:00:00Z",
         lastModified: "2026-01-01T00:00:00Z",
       };
-      expect(await session.start("x1", started("second", facts))).toBe(2);
-      expect(await known(session)).toMatchObject({
+      expect(await on.session.start("x1", started("second", facts))).toBe(2);
+      expect(await known(on.session)).toMatchObject({
         ...facts,
         kind: "credit-card/online",
         unackedStarts: 2,
         failedAttempts: 0,
         lastError: null,
       });
-      expect((await known(session)).open).toMatchObject({
+      expect((await known(on.session)).open).toMatchObject({
         id: "x1",
         state: "started",
         baseGeneration: 1,
@@ -134,98 +123,98 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
         limited: true,
         delivered: false,
       });
-      expect(await session.wasRefused("combination-of-second")).toBe(false);
-      expect(await session.token("x1")).toBe("token-of-second");
+      expect(await on.session.wasRefused("combination-of-second")).toBe(false);
+      expect(await on.session.token("x1")).toBe("token-of-second");
     });
 
     it("② ends every other exchange of the vault: there is never more than one open", async () => {
-      await session.intend(intent("x1", 1));
-      await startExchange(session, "x2", 1, "second");
-      await startExchange(session, "x3", 1, "third");
-      const states = (await fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
+      await on.session.intend(intent("x1", 1));
+      await startExchange(on.session, "x2", 1, "second");
+      await startExchange(on.session, "x3", 1, "third");
+      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
       expect(states).toEqual(["x3 started", "x2 discarded", "x1 discarded"]);
-      await expect(session.token("x2")).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.token("x2")).rejects.toMatchObject({ code: "state" });
     });
 
     it("② settles an exchange in doubt by the pair that was accepted", async () => {
-      await startExchange(session, "x1", 1, "second");
-      await session.ending("x1", true);
-      await session.doubt("x1", problem);
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.ending("x1", true);
+      await on.session.doubt("x1", problem);
       expect(await state()).toBe("in-doubt");
-      await startExchange(session, "x2", 2, "third");
-      await session.ending("x2", true);
-      await session.doubt("x2", problem);
-      await startExchange(session, "x3", 2, "fourth");
-      const states = (await fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
+      await startExchange(on.session, "x2", 2, "third");
+      await on.session.ending("x2", true);
+      await on.session.doubt("x2", problem);
+      await startExchange(on.session, "x3", 2, "fourth");
+      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
       expect(states).toEqual(["x3 started", "x2 expired", "x1 acknowledged"]);
     });
 
     it("holds with the reason and what is owed, and once delivered stays delivered", async () => {
-      await startExchange(session, "x1", 1, "second");
-      await session.hold("x1", "save-cmd", { delivered: true, saveOwed: true });
-      expect((await known(session)).open).toMatchObject({ state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true });
-      await session.hold("x1", "no-ack", { delivered: false, saveOwed: false });
-      expect((await known(session)).open).toMatchObject({ state: "held", holdReason: "no-ack", delivered: true, saveOwed: false });
-      await session.ending("x1", false);
-      await expect(session.hold("x1", "no-ack", { delivered: true, saveOwed: false })).rejects.toMatchObject({ code: "state" });
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.hold("x1", "save-cmd", { delivered: true, saveOwed: true });
+      expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true });
+      await on.session.hold("x1", "no-ack", { delivered: false, saveOwed: false });
+      expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "no-ack", delivered: true, saveOwed: false });
+      await on.session.ending("x1", false);
+      await expect(on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })).rejects.toMatchObject({ code: "state" });
     });
 
     it("③ counts each end call, and gives back the one that was answered", async () => {
-      await startExchange(session, "x1", 1, "second");
-      await session.ending("x1", false);
-      await session.ending("x1", true);
-      expect((await known(session)).open).toMatchObject({ state: "ending", endsUnanswered: 2, delivered: true });
-      await session.endAnswered("x1", problem);
-      expect((await known(session)).open).toMatchObject({ state: "ending", endsUnanswered: 1, delivered: true });
-      expect((await known(session)).lastError).toMatchObject(problem);
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.ending("x1", false);
+      await on.session.ending("x1", true);
+      expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 2, delivered: true });
+      await on.session.endAnswered("x1", problem);
+      expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 1, delivered: true });
+      expect((await known(on.session)).lastError).toMatchObject(problem);
     });
 
     it("④ zeroes the starts and erases the token", async () => {
-      await session.intend(intent("x0", 1));
-      await session.takeBack("x0", problem);
-      fixture.clock.at += 1000;
-      expect(await exchange(session, "x1", 1, "second")).toBe(2);
-      expect(await known(session)).toMatchObject({ unackedStarts: 0, open: null, lastError: null });
-      expect((await known(session)).last).toMatchObject({ state: "acknowledged", acknowledgedAt: "2026-11-21T10:00:01.000Z" });
-      await expect(session.token("x1")).rejects.toMatchObject({ code: "state" });
+      await on.session.intend(intent("x0", 1));
+      await on.session.takeBack("x0", problem);
+      on.fixture.clock.at += 1000;
+      expect(await exchange(on.session, "x1", 1, "second")).toBe(2);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, open: null, lastError: null });
+      expect((await known(on.session)).last).toMatchObject({ state: "acknowledged", acknowledgedAt: "2026-11-21T10:00:01.000Z" });
+      await expect(on.session.token("x1")).rejects.toMatchObject({ code: "state" });
     });
 
     it.each([
-      ["acknowledge", async () => await session.acknowledge("x1")],
-      ["expire", async () => await session.expire("x1", problem)],
-      ["doubt", async () => await session.doubt("x1", problem)],
-      ["endAnswered", async () => await session.endAnswered("x1", problem)],
-      ["takeBack", async () => await session.takeBack("x1", problem)],
-      ["reject", async () => await session.reject("x1", "combination", problem)],
-      ["unanswered", async () => await session.unanswered("x1", problem)],
-      ["start", async () => await session.start("x1", started("third"))],
+      ["acknowledge", async () => await on.session.acknowledge("x1")],
+      ["expire", async () => await on.session.expire("x1", problem)],
+      ["doubt", async () => await on.session.doubt("x1", problem)],
+      ["endAnswered", async () => await on.session.endAnswered("x1", problem)],
+      ["takeBack", async () => await on.session.takeBack("x1", problem)],
+      ["reject", async () => await on.session.reject("x1", "combination", problem)],
+      ["unanswered", async () => await on.session.unanswered("x1", problem)],
+      ["start", async () => await on.session.start("x1", started("third"))],
     ])("%s refuses an exchange that is at ②, and changes nothing", async (_, step) => {
-      await startExchange(session, "x1", 1, "second");
-      const before = await known(session);
+      await startExchange(on.session, "x1", 1, "second");
+      const before = await known(on.session);
       await expect(step()).rejects.toMatchObject({ code: "state" });
-      expect(await known(session)).toEqual(before);
+      expect(await known(on.session)).toEqual(before);
     });
 
     it.each([
-      ["ending", async () => await session.ending("x1", true)],
-      ["hold", async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
-      ["expire", async () => await session.expire("x1", problem)],
+      ["ending", async () => await on.session.ending("x1", true)],
+      ["hold", async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
+      ["expire", async () => await on.session.expire("x1", problem)],
     ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {
       await expect(step()).rejects.toMatchObject({ code: "state" });
-      await exchange(session, "x1", 1, "second");
-      const before = await known(session);
+      await exchange(on.session, "x1", 1, "second");
+      const before = await known(on.session);
       await expect(step()).rejects.toMatchObject({ code: "state" });
-      expect(await known(session)).toEqual(before);
+      expect(await known(on.session)).toEqual(before);
     });
 
     it("keeps what was done for the next process", async () => {
-      await startExchange(session, "x1", 1, "second");
-      await session.hold("x1", "no-ack", { delivered: true, saveOwed: false });
-      const before = await known(session);
-      await session.release();
-      session = await fixture.another().lock(service, uuid, patient(fixture.clock));
-      expect(await known(session)).toEqual(before);
-      expect(await session.token("x1")).toBe("token-of-second");
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false });
+      const before = await known(on.session);
+      await on.session.release();
+      on.session = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock));
+      expect(await known(on.session)).toEqual(before);
+      expect(await on.session.token("x1")).toBe("token-of-second");
     });
   });
 }

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from "vitest";
 import type { Clock, Store, VaultSession, Waiting } from "../../src/exchange/ports.ts";
 import type { Credentials, Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
 
@@ -47,6 +48,25 @@ export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({
   deadline: clock.now() + milliseconds,
   signal: new AbortController().signal,
 });
+
+/** The fixture and the held vault of the test that runs: made anew for each test of the suite around. */
+export interface OnVault {
+  fixture: StoreFixture;
+  session: VaultSession;
+}
+
+export function eachOn(make: () => StoreFixture, hold: (fixture: StoreFixture) => Promise<VaultSession>): OnVault {
+  const on = {} as OnVault;
+  beforeEach(async () => {
+    on.fixture = make();
+    on.session = await hold(on.fixture);
+  });
+  afterEach(async () => {
+    await on.session.release();
+    on.fixture.dispose();
+  });
+  return on;
+}
 
 export const held = async (fixture: StoreFixture, id = uuid, at = service): Promise<VaultSession> =>
   await fixture.store.lock(at, id, patient(fixture.clock));

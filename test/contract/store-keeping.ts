@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { VaultSession } from "../../src/exchange/ports.ts";
+import { describe, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import {
@@ -17,6 +16,7 @@ import {
   standings,
   startExchange,
   uuid,
+  eachOn,
 } from "./store-fixture.ts";
 
 const document: AdoptedExchange = {
@@ -33,39 +33,28 @@ const document: AdoptedExchange = {
 /** What is kept of a vault beside its exchanges: import, adopt, forget, reset, rebind, lists. */
 export function describeKeeping(name: string, make: () => StoreFixture): void {
   describe(`${name}: keeping vaults`, () => {
-    let fixture: StoreFixture;
-    let session: VaultSession;
-
-    beforeEach(async () => {
-      fixture = make();
-      session = await held(fixture);
-    });
-    afterEach(async () => {
-      await session.release();
-      fixture.dispose();
-    });
-
+    const on = eachOn(make, held);
     it("knows nothing of a vault that was only held", async () => {
-      expect(await session.read()).toBeNull();
-      expect(await session.wasRefused("combination")).toBe(false);
-      expect(await fixture.store.list()).toEqual([]);
-      expect(await fixture.store.find(uuid)).toEqual([]);
-      expect(await fixture.store.exchanges(service, uuid, 5)).toEqual([]);
-      await expect(session.resetCounters()).rejects.toMatchObject({ code: "no-credentials" });
-      await expect(session.forget()).rejects.toMatchObject({ code: "no-credentials" });
-      await expect(session.setLabel("Ada")).rejects.toMatchObject({ code: "no-credentials" });
+      expect(await on.session.read()).toBeNull();
+      expect(await on.session.wasRefused("combination")).toBe(false);
+      expect(await on.fixture.store.list()).toEqual([]);
+      expect(await on.fixture.store.find(uuid)).toEqual([]);
+      expect(await on.fixture.store.exchanges(service, uuid, 5)).toEqual([]);
+      await expect(on.session.resetCounters()).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.forget()).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.setLabel("Ada")).rejects.toMatchObject({ code: "no-credentials" });
     });
 
     it("makes a vault known by its first pair", async () => {
-      expect(await session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" })).toBe(1);
-      const record = await known(session);
+      expect(await on.session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" })).toBe(1);
+      const record = await known(on.session);
       expect(record).toMatchObject({ service, uuid: lower, kind: "generic/offline", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
       expect(record.generations).toMatchObject([
         { generation: 1, standing: "imported", proven: false, device: null, createdAt: "2026-11-21T10:00:00.000Z" },
       ]);
-      expect(await fixture.another().find(uuid)).toEqual([record]);
-      await session.setLabel("Grace");
-      expect((await known(session)).label).toBe("Grace");
+      expect(await on.fixture.another().find(uuid)).toEqual([record]);
+      await on.session.setLabel("Grace");
+      expect((await known(on.session)).label).toBe("Grace");
     });
 
     it("lists vaults by service and uuid, and exchanges newest first", async () => {
@@ -74,27 +63,27 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         [elsewhere, uuid.replace(/1$/, "4")],
         [service, uuid.replace(/1$/, "2")],
       ] as const) {
-        const other = await held(fixture, id, at);
+        const other = await held(on.fixture, id, at);
         await other.record({ credentials: pair("first"), kind: "generic/offline" });
         await other.release();
       }
-      expect((await fixture.store.list()).map((v) => `${v.service.slice(8, 13)} ${v.uuid.slice(-1)}`)).toEqual([
+      expect((await on.fixture.store.list()).map((v) => `${v.service.slice(8, 13)} ${v.uuid.slice(-1)}`)).toEqual([
         "moved 4",
         "vault 2",
         "vault 3",
       ]);
-      await session.record({ credentials: pair("first"), kind: "generic/offline" });
-      for (const id of ["x1", "x2", "x3"]) await session.intend(intent(id, 1));
-      expect((await fixture.store.exchanges(service, uuid, 2)).map((e) => e.id)).toEqual(["x3", "x2"]);
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      for (const id of ["x1", "x2", "x3"]) await on.session.intend(intent(id, 1));
+      expect((await on.fixture.store.exchanges(service, uuid, 2)).map((e) => e.id)).toEqual(["x3", "x2"]);
     });
 
     it("forget removes pairs and exchanges; counters, refusals, fingerprints and numbers outlive it", async () => {
-      await session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
-      await exchange(session, "x1", 1, "second");
-      await session.intend(intent("x2", 2));
-      await session.reject("x2", "combination", problem);
-      await session.forget();
-      expect(await known(session)).toMatchObject({
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
+      await exchange(on.session, "x1", 1, "second");
+      await on.session.intend(intent("x2", 2));
+      await on.session.reject("x2", "combination", problem);
+      await on.session.forget();
+      expect(await known(on.session)).toMatchObject({
         label: null,
         generations: [],
         open: null,
@@ -103,73 +92,73 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         unackedStarts: 1,
         failedAttempts: 1,
       });
-      expect(await fixture.store.find(uuid)).toEqual([]);
-      expect((await fixture.store.list()).map((v) => v.uuid)).toEqual([lower]);
-      expect(await session.wasRefused("combination")).toBe(true);
-      expect(await session.isSuperseded(pair("first"))).toBe(true);
-      expect(await session.isSuperseded(pair("second"))).toBe(false);
-      await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
-      expect(await session.record({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
-      expect(await known(session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
-      expect((await fixture.store.find(uuid)).length).toBe(1);
-      await session.resetCounters();
-      await session.forget();
-      expect(await fixture.store.list()).toEqual([]);
+      expect(await on.fixture.store.find(uuid)).toEqual([]);
+      expect((await on.fixture.store.list()).map((v) => v.uuid)).toEqual([lower]);
+      expect(await on.session.wasRefused("combination")).toBe(true);
+      expect(await on.session.isSuperseded(pair("first"))).toBe(true);
+      expect(await on.session.isSuperseded(pair("second"))).toBe(false);
+      await expect(on.session.credentials(2)).rejects.toMatchObject({ code: "state" });
+      expect(await on.session.record({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
+      expect((await on.fixture.store.find(uuid)).length).toBe(1);
+      await on.session.resetCounters();
+      await on.session.forget();
+      expect(await on.fixture.store.list()).toEqual([]);
     });
 
     it("a reset zeroes both counters; what was refused stays refused", async () => {
-      await session.record({ credentials: pair("first"), kind: "generic/offline" });
-      await session.intend(intent("x1", 1));
-      await session.reject("x1", "combination", problem);
-      await session.resetCounters();
-      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, lastError: null });
-      expect(await session.wasRefused("combination")).toBe(true);
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.reject("x1", "combination", problem);
+      await on.session.resetCounters();
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, lastError: null });
+      expect(await on.session.wasRefused("combination")).toBe(true);
     });
 
     it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {
-      await session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device, label: "Ada" });
-      await exchange(session, "x1", 1, "second");
-      await session.intend(intent("x2", 2));
-      await session.reject("x2", "combination", problem);
-      await startExchange(session, "x3", 2, "third");
-      const before = await known(session);
-      await session.release();
-      session = await held(fixture, uuid, elsewhere);
-      await session.rebindFrom(service);
-      expect(await known(session)).toEqual({ ...before, service: elsewhere });
-      expect(await session.credentials(1)).toEqual({ ...pair("first"), hashedPin: "cGlu" });
-      expect(await session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "cGlu" });
-      expect(await session.token("x3")).toBe("token-of-third");
-      expect(await session.isSuperseded(pair("first"))).toBe(true);
-      expect(await session.wasRefused("combination")).toBe(true);
-      expect((await fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere]);
+      await on.session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device, label: "Ada" });
+      await exchange(on.session, "x1", 1, "second");
+      await on.session.intend(intent("x2", 2));
+      await on.session.reject("x2", "combination", problem);
+      await startExchange(on.session, "x3", 2, "third");
+      const before = await known(on.session);
+      await on.session.release();
+      on.session = await held(on.fixture, uuid, elsewhere);
+      await on.session.rebindFrom(service);
+      expect(await known(on.session)).toEqual({ ...before, service: elsewhere });
+      expect(await on.session.credentials(1)).toEqual({ ...pair("first"), hashedPin: "cGlu" });
+      expect(await on.session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "cGlu" });
+      expect(await on.session.token("x3")).toBe("token-of-third");
+      expect(await on.session.isSuperseded(pair("first"))).toBe(true);
+      expect(await on.session.wasRefused("combination")).toBe(true);
+      expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere]);
     });
 
     it("rebind adds up with what a forgotten vault left there, and replaces no credentials", async () => {
-      const there = await held(fixture, uuid.replace(/1$/, "9"), elsewhere);
+      const there = await held(on.fixture, uuid.replace(/1$/, "9"), elsewhere);
       await there.release();
-      await session.record({ credentials: pair("first"), kind: "generic/offline" });
-      await session.release();
-      session = await held(fixture, uuid, elsewhere);
-      await expect(session.rebindFrom("https://unknown.example")).rejects.toMatchObject({ code: "no-credentials" });
-      await session.record({ credentials: pair("a"), kind: "generic/offline" });
-      await expect(session.rebindFrom(service)).rejects.toMatchObject({ code: "no-credentials" });
-      await exchange(session, "y1", 1, "b");
-      await session.intend(intent("y2", 2));
-      await session.reject("y2", "combination", problem);
-      await session.forget();
-      await session.rebindFrom(service);
-      expect(await known(session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1, generations: [{ generation: 1 }] });
-      expect(await session.isSuperseded(pair("a"))).toBe(true);
-      expect(await session.wasRefused("combination")).toBe(true);
-      expect(await session.record({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.release();
+      on.session = await held(on.fixture, uuid, elsewhere);
+      await expect(on.session.rebindFrom("https://unknown.example")).rejects.toMatchObject({ code: "no-credentials" });
+      await on.session.record({ credentials: pair("a"), kind: "generic/offline" });
+      await expect(on.session.rebindFrom(service)).rejects.toMatchObject({ code: "no-credentials" });
+      await exchange(on.session, "y1", 1, "b");
+      await on.session.intend(intent("y2", 2));
+      await on.session.reject("y2", "combination", problem);
+      await on.session.forget();
+      await on.session.rebindFrom(service);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1, generations: [{ generation: 1 }] });
+      expect(await on.session.isSuperseded(pair("a"))).toBe(true);
+      expect(await on.session.wasRefused("combination")).toBe(true);
+      expect(await on.session.record({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
     });
 
     it("adopts an exchange of another machine as one whose end call may have arrived", async () => {
-      expect(await session.adopt(document)).toBe("far1");
-      expect(await standings(session)).toEqual(["2 offered", "1 current"]);
-      expect(await known(session)).toMatchObject({ kind: "credit-card/online", unackedStarts: 1, failedAttempts: 0 });
-      expect((await known(session)).open).toMatchObject({
+      expect(await on.session.adopt(document)).toBe("far1");
+      expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
+      expect(await known(on.session)).toMatchObject({ kind: "credit-card/online", unackedStarts: 1, failedAttempts: 0 });
+      expect((await known(on.session)).open).toMatchObject({
         id: "far1",
         state: "ending",
         baseGeneration: 1,
@@ -177,50 +166,50 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         endsUnanswered: 1,
         tokenExpiry: document.tokenExpiry,
       });
-      expect((await known(session)).generations.map((g) => [g.proven, g.device])).toEqual([
+      expect((await known(on.session)).generations.map((g) => [g.proven, g.device])).toEqual([
         [false, device],
         [false, device],
       ]);
-      expect(await session.credentials(2)).toEqual({ ...pair("new"), hashedPin: "cGlu" });
-      expect(await session.token("far1")).toBe("token-of-new");
-      const before = await known(session);
-      expect(await session.adopt(document)).toBe("far1");
-      expect(await known(session)).toEqual(before);
-      await session.acknowledge("far1");
-      expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
-      expect(await session.adopt(document)).toBe("far1");
-      expect(await known(session)).toMatchObject({ open: null, unackedStarts: 0 });
+      expect(await on.session.credentials(2)).toEqual({ ...pair("new"), hashedPin: "cGlu" });
+      expect(await on.session.token("far1")).toBe("token-of-new");
+      const before = await known(on.session);
+      expect(await on.session.adopt(document)).toBe("far1");
+      expect(await known(on.session)).toEqual(before);
+      await on.session.acknowledge("far1");
+      expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
+      expect(await on.session.adopt(document)).toBe("far1");
+      expect(await known(on.session)).toMatchObject({ open: null, unackedStarts: 0 });
     });
 
     it("an acknowledgement settles what starts of unknown outcome had counted", async () => {
-      await session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await session.intend(intent("x1", 1, { countsAsFailed: true }));
-      await session.adopt(document);
-      await session.acknowledge("far1");
-      await session.intend(intent("x2", 2));
-      await session.takeBack("x1", problem);
-      expect(await known(session)).toMatchObject({ unackedStarts: 1 });
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.intend(intent("x1", 1, { countsAsFailed: true }));
+      await on.session.adopt(document);
+      await on.session.acknowledge("far1");
+      await on.session.intend(intent("x2", 2));
+      await on.session.takeBack("x1", problem);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1 });
     });
 
     it("adopts over what is recorded already, and lets the rival of a proven pair live", async () => {
-      await session.record({ credentials: pair("mine"), kind: "credit-card/online" });
-      await exchange(session, "x1", 1, "current");
-      await session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await session.adopt(document);
-      expect(await standings(session)).toEqual(["4 offered", "3 current", "2 imported", "1 superseded"]);
-      await session.expire("far1", problem);
-      expect(await standings(session)).toEqual(["4 void", "3 current", "2 imported", "1 superseded"]);
+      await on.session.record({ credentials: pair("mine"), kind: "credit-card/online" });
+      await exchange(on.session, "x1", 1, "current");
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.adopt(document);
+      expect(await standings(on.session)).toEqual(["4 offered", "3 current", "2 imported", "1 superseded"]);
+      await on.session.expire("far1", problem);
+      expect(await standings(on.session)).toEqual(["4 void", "3 current", "2 imported", "1 superseded"]);
     });
 
     it("adopts nothing beside an open exchange, and no pair that was superseded", async () => {
-      await session.release();
-      session = await imported(fixture, "old");
-      await startExchange(session, "x1", 1, "second");
-      await expect(session.adopt(document)).rejects.toMatchObject({ code: "pending" });
-      await session.ending("x1", true);
-      await session.acknowledge("x1");
-      await expect(session.adopt(document)).rejects.toMatchObject({ code: "no-credentials" });
-      expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
+      await on.session.release();
+      on.session = await imported(on.fixture, "old");
+      await startExchange(on.session, "x1", 1, "second");
+      await expect(on.session.adopt(document)).rejects.toMatchObject({ code: "pending" });
+      await on.session.ending("x1", true);
+      await on.session.acknowledge("x1");
+      await expect(on.session.adopt(document)).rejects.toMatchObject({ code: "no-credentials" });
+      expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
     });
   });
 }

@@ -1,32 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { VaultSession } from "../../src/exchange/ports.ts";
 import type { StoreFixture } from "./store-fixture.ts";
-import { elsewhere, held, intent, known, pair, patient, service, uuid } from "./store-fixture.ts";
+import { elsewhere, held, intent, known, pair, patient, service, uuid, eachOn } from "./store-fixture.ts";
 
 const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3, "0")}`;
 
 /** One holder at a time, and one queue for the rate limit. */
 export function describeLocks(name: string, make: () => StoreFixture): void {
   describe(`${name}: holding a vault`, () => {
-    let fixture: StoreFixture;
-    let session: VaultSession;
-
-    beforeEach(async () => {
-      fixture = make();
-      session = await held(fixture);
-    });
-    afterEach(async () => {
-      await session.release();
-      fixture.dispose();
-    });
-
+    const on = eachOn(make, held);
     it.each(["the same process", "another process"])("excludes %s, whatever the service and the letter case", async (who) => {
-      const store = who === "another process" ? fixture.another() : fixture.store;
+      const store = who === "another process" ? on.fixture.another() : on.fixture.store;
       for (const [at, id] of [
         [service, uuid],
         [elsewhere, uuid.toLowerCase()],
       ] as const) {
-        await expect(store.lock(at, id, patient(fixture.clock, 500))).rejects.toMatchObject({
+        await expect(store.lock(at, id, patient(on.fixture.clock, 500))).rejects.toMatchObject({
           code: "busy",
           facts: { vault: uuid.toLowerCase() },
         });
@@ -34,9 +22,9 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
     });
 
     it("waits with growing, bounded pauses until the deadline, and not beyond it", async () => {
-      const { clock } = fixture;
+      const { clock } = on.fixture;
       const deadline = clock.now() + 2000;
-      await expect(fixture.another().lock(service, uuid, patient(clock, 2000))).rejects.toMatchObject({ code: "busy" });
+      await expect(on.fixture.another().lock(service, uuid, patient(clock, 2000))).rejects.toMatchObject({ code: "busy" });
       expect(clock.now()).toBe(deadline);
       expect(Math.max(...clock.slept)).toBeLessThanOrEqual(100);
       expect(clock.slept[0]).toBeLessThanOrEqual(10);
@@ -44,19 +32,19 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
     });
 
     it("tries once even if the deadline has passed", async () => {
-      await session.release();
-      session = await fixture.another().lock(service, uuid, patient(fixture.clock, -1));
-      expect(fixture.clock.slept).toEqual([]);
+      await on.session.release();
+      on.session = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, -1));
+      expect(on.fixture.clock.slept).toEqual([]);
     });
 
     it("goes on as soon as the holder lets go, with what it did", async () => {
-      await session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
       let sleeps = 0;
-      fixture.clock.meanwhile = () => {
+      on.fixture.clock.meanwhile = () => {
         sleeps += 1;
-        if (sleeps === 3) void session.release();
+        if (sleeps === 3) void on.session.release();
       };
-      const next = await fixture.another().lock(service, uuid, patient(fixture.clock, 10_000));
+      const next = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, 10_000));
       expect(sleeps).toBe(3);
       expect((await known(next)).generations.length).toBe(1);
       await next.release();
@@ -64,31 +52,31 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
 
     it("stops waiting when interrupted", async () => {
       const controller = new AbortController();
-      const waiting = { deadline: fixture.clock.now() + 10_000, signal: controller.signal };
-      fixture.clock.meanwhile = () => controller.abort();
-      await expect(fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
-      await session.release();
-      await expect(fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+      const waiting = { deadline: on.fixture.clock.now() + 10_000, signal: controller.signal };
+      on.fixture.clock.meanwhile = () => controller.abort();
+      await expect(on.fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+      await on.session.release();
+      await expect(on.fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
     });
 
     it("holds many vaults in one process at once, each of them against others", async () => {
-      const sessions = await Promise.all(Array.from({ length: 200 }, async (_, n) => await held(fixture, other(n + 10))));
-      const rival = fixture.another();
-      await expect(rival.lock(service, other(77), patient(fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
+      const sessions = await Promise.all(Array.from({ length: 200 }, async (_, n) => await held(on.fixture, other(n + 10))));
+      const rival = on.fixture.another();
+      await expect(rival.lock(service, other(77), patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
       await Promise.all(sessions.map(async (s) => await s.record({ credentials: pair("first"), kind: "generic/offline" })));
       await Promise.all(sessions.map(async (s) => await s.intend(intent("x1", 1))));
-      expect((await fixture.store.list()).length).toBe(200);
+      expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
-      await (await rival.lock(service, other(77), patient(fixture.clock, 0))).release();
+      await (await rival.lock(service, other(77), patient(on.fixture.clock, 0))).release();
     });
 
     it("letting go twice lets go once, and nothing is written after it", async () => {
-      await session.record({ credentials: pair("first"), kind: "generic/offline" });
-      await session.release();
-      const next = await held(fixture);
-      await session.release();
-      await expect(fixture.store.lock(service, uuid, patient(fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
-      await expect(session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
+      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.release();
+      const next = await held(on.fixture);
+      await on.session.release();
+      await expect(on.fixture.store.lock(service, uuid, patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
+      await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
       await next.release();
     });
   });

@@ -94,24 +94,6 @@ describe.concurrent("the guard", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(2);
     expectExit(await machine.vault("get", uuid), 0);
   });
-
-  it("--dry-run sends nothing, records nothing and shows no secret", async () => {
-    const lab = await openLab(offlineNote);
-    const { service, vault } = lab;
-    const fresh = lab.machine();
-    const first = await fresh.vault(...firstGetArgs(fresh, vault), "--dry-run", "--json");
-    expectExit(first, 0);
-    const machine = await lab.warmMachine();
-    const sent = service.sandbox.requests().length;
-    const before = await machine.status(vault.uuid);
-    const shown = await machine.vault("get", vault.uuid, "--dry-run", "--json");
-    expectExit(shown, 0);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ dryRun: true, counts: { before: { unackedStarts: 0 } }, guard: "allows it" });
-    expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
-    expect(service.sandbox.requests()).toHaveLength(sent);
-    expect(await machine.status(vault.uuid)).toEqual(before);
-    for (const secret of [vault.credentials.payload, service.application.apiKey]) expect(first.stdout + shown.stdout).not.toContain(secret);
-  });
 });
 
 describe.concurrent("what goes beside a pair", () => {

@@ -4,6 +4,7 @@ import type { Delivery } from "../../src/exchange/handover.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";
 import { runExchange } from "../../src/exchange/run.ts";
+import type { VaultError } from "../../src/errors.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { Crash, World } from "./world.ts";
 
@@ -22,6 +23,7 @@ export async function knownVault(maxUsage?: number): Promise<World> {
 /** What a run came to: the code of its error, or `ok`; with all that was delivered. */
 export interface Ran {
   code: string;
+  error?: VaultError;
   delivered: Delivery[];
   result?: ExchangeResult;
 }
@@ -49,7 +51,9 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
   try {
     return { code: "ok", delivered, result: await world.hold(async (context) => await runExchange(die(context, dies), request)) };
   } catch (error) {
-    return { code: error instanceof Crash ? "crash" : asVaultError(error).code, delivered };
+    if (error instanceof Crash) return { code: "crash", delivered };
+    const failure = asVaultError(error);
+    return { code: failure.code, error: failure, delivered };
   } finally {
     world.weather = [];
   }

@@ -101,3 +101,25 @@ describe("order", () => {
     }
   });
 });
+
+describe("whether a failed start may simply be repeated", () => {
+  const unreachable = Array.from({ length: 20 }, () => "no-connection" as const);
+
+  it("yes where nothing was sent, and then nothing is said about counters", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = [...unreachable];
+    const { error } = await run(world, "get");
+    expect(error).toMatchObject({ code: "network", retry: "safe" });
+    expect(error?.facts.spent).toBeUndefined();
+  });
+
+  it("no where an earlier start of the same command went unanswered", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["response-lost", ...unreachable];
+    const { error } = await run(world, "get");
+    expect(error).toMatchObject({ code: "network", retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
+    expect(error?.facts.hint).toMatch(/counts: vault status/);
+  });
+});

@@ -17,7 +17,7 @@ export interface FakeHostOptions {
   /** Milliseconds since the epoch. */
   now?: number;
   /** What each write to stdout fails with, for example { code: "EPIPE" }. */
-  stdoutFails?: { code: string };
+  stdoutFails?: { code: string; syscall?: string };
 }
 
 export interface FakeHost extends Host {

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+
+interface DryRun {
+  kind: string;
+  settlesFirst: string | null;
+  request: { generation: number | string; body: { device?: object; vault: { credentials: object } } };
+  counts: { before: object; afterAnUnansweredStart: object };
+  guard: string;
+}
+
+async function dryRun(machine: Machine, more: Readonly<Record<string, string>>, ...args: string[]): Promise<DryRun> {
+  const result = await machine.inProcess(more, ...args, "--dry-run", "--json");
+  expectExit(result, 0);
+  return JSON.parse(result.stdout) as DryRun;
+}
+
+describe.concurrent("--dry-run", () => {
+  it("sends nothing, records nothing and shows no secret", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const fresh = lab.machine();
+    const first = await fresh.vault(...firstGetArgs(fresh, vault), "--dry-run", "--json");
+    expectExit(first, 0);
+    const machine = await lab.warmMachine();
+    const sent = service.sandbox.requests().length;
+    const before = await machine.status(vault.uuid);
+    const shown = await machine.vault("get", vault.uuid, "--dry-run", "--json");
+    expectExit(shown, 0);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      dryRun: true,
+      settlesFirst: null,
+      request: { generation: 2 },
+      counts: { before: { unackedStarts: 0 }, afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 0 } },
+      guard: "allows it",
+    });
+    expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
+    expect(service.sandbox.requests()).toHaveLength(sent);
+    expect(await machine.status(vault.uuid)).toEqual(before);
+    for (const secret of [vault.credentials.payload, service.application.apiKey]) expect(first.stdout + shown.stdout).not.toContain(secret);
+  });
+
+  it("shows the hashedPin and the device of an online vault, and that an unproven pair may count as failed", async () => {
+    const lab = await openLab(onlineCard);
+    const machine = lab.machine();
+    const shown = await machine.vault(...firstGetArgs(machine, lab.vault), "--dry-run", "--json");
+    expectExit(shown, 0);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      request: {
+        generation: "the given pair",
+        body: {
+          device: lab.vault.device,
+          vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", hashedPin: "«secret»" } },
+        },
+      },
+      counts: { afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 } },
+    });
+  });
+
+  it("tells what the guard would say of counters and of a combination that was refused", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    const wrong = { ...lab.vault, credentials: { encryptedData: "wrong", payload: "wrong" } };
+    expectExit(await machine.vault(...firstGetArgs(machine, wrong)), 6);
+    expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/refused generation 1/);
+    expectExit(await machine.inProcess({}, "get", uuid, "--force"), 6);
+    expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/number 3 locks it/);
+    expect((await dryRun(machine, {}, "get", uuid, "--force")).guard).toBe("allows it");
+  });
+
+  it("raises what a run would raise: an unknown generation, a held exchange", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const unknown = await machine.inProcess({}, "get", uuid, "--generation", "99", "--force", "--dry-run", "--json");
+    expectError(unknown, 4, "no-credentials", /generation 99/);
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectError(await machine.inProcess({}, "get", uuid, "--dry-run", "--json"), 11, "pending", /held/);
+    expect(await dryRun(machine, {}, "get", uuid, "--discard-pending")).toMatchObject({
+      settlesFirst: expect.stringMatching(/drops exchange/) as string,
+      request: { generation: 2 },
+    });
+  });
+
+  it("goes on from what settling would leave", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults("end:drop-before");
+    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 11);
+    expect(await dryRun(machine, {}, "get", uuid)).toMatchObject({
+      settlesFirst: expect.stringMatching(/^acknowledge exchange .* ending$/) as string,
+      request: { generation: 3 },
+      counts: { before: { unackedStarts: 0 } },
+      guard: "allows it",
+    });
+  });
+
+  it("takes the kind from a recovery document", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", lab.vault.uuid, "--no-ack"), 0);
+    const more = { DOCUMENT: JSON.stringify(await machine.exported(lab.vault.uuid)) };
+    expect(await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT")).toMatchObject({
+      kind: lab.vault.kind,
+      settlesFirst: expect.stringContaining("of the recovery document") as string,
+      request: { generation: "the new pair of the recovery document" },
+    });
+  });
+});

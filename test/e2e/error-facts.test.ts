@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { errorOf } from "../support/machine.ts";
+
+describe.concurrent("what an error says was counted", () => {
+  it.each([
+    ["a refused application", 5, "start:status=401"],
+    ["a locked vault", 7, ""],
+    ["an end call without an answer", 11, "end:drop-before*all"],
+    ["an end call that is refused", 13, "end:error-after=400"],
+    ["an unknown error", 13, "start:status=418"],
+  ])("after %s: what was counted so far, because something was sent", async (_, exitCode, fault) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    if (fault === "") lab.service.sandbox.lock(uuid);
+    else lab.faults(fault);
+    const failed = await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid, "--json");
+    expectExit(failed, exitCode);
+    const { unackedStarts, failedAttempts } = await machine.status(uuid);
+    expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unacked: 5, failed: 3 } });
+  });
+
+  it("what was settled before it failed", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults("end:drop-before");
+    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 11);
+    lab.faults("start:status=418");
+    const failed = await machine.inProcess({}, "get", uuid, "--json");
+    expectError(failed, 13, "service");
+    expect(errorOf(failed)).toMatchObject({ settled: [{ operation: "get", outcome: "acknowledged" }] });
+  });
+});
+
+describe.concurrent("--max-wait", () => {
+  it("bounds the wait for a place under the rate limit; a free place is taken all the same", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "0s" };
+    expectExit(await machine.inProcess(slow, "get", uuid), 0);
+    const sent = lab.service.sandbox.requests().length;
+    const limited = await machine.inProcess(slow, "get", uuid, "--json");
+    expectError(limited, 9, "rate-limited", /--max-wait/);
+    expect(errorOf(limited)).toMatchObject({ retry: "safe", vault: uuid });
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  });
+});
+
+describe.concurrent("a lock", () => {
+  it("is not forgotten for a later error that says nothing about it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.service.sandbox.lock(uuid);
+    expectExit(await machine.inProcess({}, "get", uuid), 7);
+    lab.faults("start:drop-before*all");
+    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 10);
+    expectError(await machine.inProcess({}, "status", "--fail-on", "locked", "--json"), 17, "finding", /locked/);
+    lab.service.faults.clear();
+    lab.service.sandbox.unlock(uuid);
+    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    expectExit(await machine.inProcess({}, "status", "--fail-on", "locked"), 0);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import {
+  device,
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
+import type { Recovery } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+
+describe.concurrent("ack --token", () => {
+  it("refuses the token of this machine's own exchange: that acknowledgement must be recorded", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    const { token } = (await machine.exported(uuid)) as Recovery;
+    const args = ["ack", uuid, "--token", "env:TOKEN", "--kind", kind, "--operation", "get", "--json"];
+    const sent = lab.service.sandbox.requests().length;
+    const refused = await machine.inProcess({ TOKEN: token }, ...args);
+    expectError(refused, 2, "usage", /token of exchange/);
+    expect(errorOf(refused).hint).toBe(`vault ack ${uuid}`);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("ack --all", () => {
+  it("says of each pending vault of another service that it is not acknowledged", async () => {
+    const here = await openLab(offlineNote);
+    const there = await openLab(offlineCard);
+    const machine = await here.warmMachine();
+    const elsewhere = there.machine({ stateDir: machine.stateDir, configDir: machine.configDir });
+    expectExit(await machine.inProcess({}, "get", here.vault.uuid, "--no-ack"), 0);
+    expectExit(await elsewhere.vault(...firstGetArgs(elsewhere, there.vault), "--no-ack"), 0);
+    const all = await machine.inProcess({}, "ack", "--all", "--json");
+    expectError(all, 16, "partial");
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      acknowledged: [{ uuid: here.vault.uuid }],
+      failed: [{ uuid: there.vault.uuid, error: { code: "no-credentials", message: expect.stringContaining("belongs to") as string } }],
+    });
+    expectExit(await elsewhere.inProcess({}, "ack", "--all"), 0);
+    await expectInStep(there, elsewhere, there.vault.uuid);
+  });
+});
+
+describe.concurrent("import", () => {
+  it("of an exported recovery document decides nothing that waits for a decision", async () => {
+    const lab = await openLab({ ...offlineCard, maxUsage: 1 });
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    // The last read, masked: held, and not delivered.
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 11);
+    const document = JSON.stringify(await machine.exported(uuid));
+    const again = await machine.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT", "--json");
+    expectError(again, 11, "pending", /held/);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
+    expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { delivered: false } });
+    // Another machine has nothing but the document: there it is settled.
+    const other = lab.machine();
+    expectExit(await other.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
+    expect(await other.status(uuid)).toMatchObject({ state: "acknowledged", pending: null });
+  });
+
+  it("of a recorded pair never changes what the service has accepted beside it", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid, credentials } = lab.vault;
+    const machine = lab.machine();
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    const current = await machine.exported(uuid);
+    expect(current).toMatchObject({ hashedPin: credentials.hashedPin });
+    const other = { ...current, hashedPin: "YW5vdGhlcg==" };
+    const imported = await machine.inProcess({ PAIR: JSON.stringify(other) }, "import", uuid, "--credentials", "env:PAIR", "--json");
+    expectExit(imported, 0);
+    expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ generation: 3 }] });
+    expectError(await machine.inProcess({}, "get", uuid, "--json"), 6, "rejected");
+    // What was refused comes last: the pair that was accepted is the next one, with its own hashedPin.
+    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("reports the generation that the pair is recorded as", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const current = JSON.stringify(await machine.exported(uuid));
+    const wrong = JSON.stringify({ encryptedData: "other", payload: "other" });
+    for (const [pair, generation] of [
+      [wrong, 3],
+      [current, 2],
+      [wrong, 3],
+    ] as const) {
+      const imported = await machine.inProcess({ PAIR: pair }, "import", uuid, "--credentials", "env:PAIR", "--json");
+      expectExit(imported, 0);
+      expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ uuid, generation }] });
+    }
+  });
+
+  it("--rebind moves nothing where the rest does not fit", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const moved = { VAULTSVC_BASE_URL: "https://moved.example.com", PAIR: JSON.stringify(lab.vault.credentials) };
+    const args = ["import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR", "--rebind", "--json"];
+    expectError(await machine.inProcess(moved, ...args), 3, "invalid-input", /--kind/);
+    expectExit(await machine.inProcess({}, "get", uuid), 0);
+  });
+
+  it("takes what export --all prints, in both forms", async () => {
+    const lab = await openLab([offlineNote, onlineCard]);
+    const machine = lab.machine();
+    for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    for (const flag of [["--json"], []]) {
+      const exported = await machine.inProcess({}, "export", "--all", ...flag);
+      expectExit(exported, 0);
+      const lines = exported.stdout.trimEnd().split("\n");
+      const entries = (flag.length > 0 ? JSON.parse(exported.stdout) : lines.map((line) => JSON.parse(line) as unknown)) as object[];
+      expect(entries).toMatchObject([{ credentials: {} }, { credentials: {} }]);
+      expect(entries).toContainEqual(expect.objectContaining({ device }));
+      const other = lab.machine();
+      expectExit(await other.vault("import", "--file", machine.file("all", exported.stdout)), 0);
+      for (const { uuid } of lab.service.vaults) expect(await other.exported(uuid)).toEqual(await machine.exported(uuid));
+    }
+  });
+});
+
+describe.concurrent("a pair that was offered by an exchange that expired", () => {
+  it("can be chosen by --generation N --force, because nothing has superseded it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    // The service takes the acknowledgement, and something on the way answers with an error in its name.
+    lab.faults("get-end:error-after=400");
+    expectError(await machine.inProcess({}, "ack", uuid, "--all", "--json"), 2, "usage");
+    expectExit(await machine.inProcess({}, "ack", uuid, "--json"), 13);
+    expect(await machine.status(uuid)).toMatchObject({ state: "expired", generation: 2 });
+    expectError(await machine.inProcess({}, "get", uuid, "--json"), 6, "rejected");
+    const unknown = await machine.inProcess({}, "get", uuid, "--generation", "9", "--force", "--json");
+    expectError(unknown, 4, "no-credentials", /generation 9 .* is not known/);
+    expect(errorOf(unknown).hint).toMatch(/can be sent: 3, 2;/);
+    expectExit(await machine.inProcess({}, "get", uuid, "--generation", "3", "--force"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});

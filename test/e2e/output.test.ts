@@ -1,0 +1,102 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { main } from "../../src/main.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+describe.concurrent("--field", () => {
+  it("that no document of the command has is refused before anything is done", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    const sent = lab.service.sandbox.requests().length;
+    for (const args of [
+      ["ack", uuid],
+      ["forget", uuid, "--yes", "--discard-pending"],
+      ["import", uuid, "--credentials", "env:PAIR"],
+    ]) {
+      const refused = await machine.inProcess({ PAIR: JSON.stringify(lab.vault.credentials) }, ...args, "--field", "vault", "--json");
+      expectError(refused, 2, "usage", /--field vault: must begin with/);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    expect(await machine.status(uuid)).toMatchObject({ state: "held" });
+  });
+
+  it("that is wrong further down does not make a failure of what was done", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    const done = await machine.inProcess({}, "ack", uuid, "--field", "acknowledged.0.exchange.stat");
+    expectExit(done, 0);
+    expect(done.stdout).toBe("");
+    expect(done.stderr).toMatch(/warning: --field .*there is no stat .*state/);
+    const right = await machine.inProcess({}, "ack", uuid, "--field", "acknowledged.0.exchange.state");
+    expect(right.stdout).toBe("acknowledged");
+  });
+});
+
+describe.concurrent("an output that cannot be written", () => {
+  it.each(["status", "guard", "export"])("%s to a full disk is an error of the output, not a bug", async (command) => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const host = fakeHost({ env: machine.env, home: machine.home, stdoutFails: { code: "ENOSPC", syscall: "write" } });
+    const code = await main([command, lab.vault.uuid, "--json"], host);
+    expectError({ code, signal: null, stdout: "", stderr: host.err }, 14, "state", /output could not be written: the disk is full/);
+  });
+
+  it("export to a reader that has gone is a failure; a report to one is not", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const run = async (...args: string[]): Promise<number> =>
+      await main(args, fakeHost({ env: machine.env, home: machine.home, stdoutFails: { code: "EPIPE", syscall: "write" } }));
+    expect(await run("export", lab.vault.uuid)).toBe(14);
+    expect(await run("export", "--all")).toBe(14);
+    expect(await run("status")).toBe(0);
+  });
+});
+
+describe.concurrent("export --field", () => {
+  it("ends with a line end on a terminal only", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true });
+    expect(await main(["export", lab.vault.uuid, "--field", "payload"], host)).toBe(0);
+    const piped = await machine.inProcess({}, "export", lab.vault.uuid, "--field", "payload");
+    expect(host.out).toBe(`${piped.stdout}\n`);
+  });
+});
+
+describe.concurrent("an error", () => {
+  it("is JSON where the profile asks for it", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { output: "json" } } }));
+    expectError(await machine.inProcess({}, "get", lab.vault.uuid.replace(/.$/, "f").replace(/^./, "f")), 4, "no-credentials");
+  });
+});
+
+describe.concurrent("vault sandbox", () => {
+  it("refuses what it cannot use in words", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    expectError(await machine.vault("sandbox", "start", "--port", "99999", "--json"), 3, "invalid-input", /--port.*65535/);
+    const inProc = await machine.vault("sandbox", "start", "--data", "/proc/nowhere/here", "--json");
+    expectError(inProc, 14, "state", /--data .*cannot be made/);
+  });
+
+  it("audit --export names the file that it cannot write", async () => {
+    const machine = (await openLab(offlineNote)).machine();
+    const ready = join(tempDir("ready"), "ready.json");
+    const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
+    await sandbox.waitFor(/\}\s*$/);
+    const missing = await machine.vault("sandbox", "audit", "--ready-file", ready, "--export", "no/such/folder/items.csv", "--json");
+    expectError(missing, 3, "invalid-input", /--export: no\/such\/folder\/items.csv/);
+    expect(existsSync(join(machine.home, "no"))).toBe(false);
+    sandbox.kill("SIGTERM");
+    await sandbox.exit;
+  });
+});
