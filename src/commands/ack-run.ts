@@ -1,12 +1,13 @@
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
-import type { ExchangeRecord } from "../exchange/records.ts";
+import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
 import { noCredentials, otherService } from "../exchange/prepare.ts";
 import type { Acknowledged, AckOptions } from "./ack-options.ts";
 import { parseAck } from "./ack-options.ts";
 import { acknowledgeToken } from "./ack-token.ts";
 import type { RawInput } from "./act.ts";
+import { askSettings, askVault } from "./ask.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { saveRecovery } from "./handover.ts";
 
@@ -17,9 +18,10 @@ interface Outcome {
 
 /** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
 export async function runAck(deps: Deps, input: RawInput): Promise<number> {
-  const options = parseAck(input);
+  const options = await askWhich(deps, parseAck(input));
   checkCombination(options);
   checkField(deps.output.field, ["acknowledged", "failed"]);
+  await askSettings(deps);
   await deps.service();
   const outcome: Outcome = { acknowledged: [], failed: [] };
   if (options.token !== undefined) {
@@ -40,6 +42,14 @@ export async function runAck(deps: Deps, input: RawInput): Promise<number> {
       hint: `vault status --pending; the first: ${failure.error.message}`,
     },
   );
+}
+
+/** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
+async function askWhich(deps: Deps, options: AckOptions): Promise<AckOptions> {
+  if (options.uuid !== undefined || options.all === true || options.token !== undefined || !deps.mayAsk) return options;
+  const pending = (record: VaultRecord): boolean => record.open !== null;
+  const isAny = (await (await deps.store()).list()).some(pending);
+  return isAny ? { ...options, uuid: await askVault(deps, undefined, "ack", pending) } : { ...options, all: true };
 }
 
 function checkCombination(options: AckOptions): void {

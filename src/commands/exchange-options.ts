@@ -102,6 +102,7 @@ async function secret(deps: Deps, spec: string, flagName: string): Promise<strin
   return value;
 }
 
-function learn(deps: Deps, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
+/** Tells the redaction about a pair. */
+export function learn(deps: Deps, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
   for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) deps.redactor.add(value);
 }

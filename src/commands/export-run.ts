@@ -7,6 +7,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import { pairOnly, recoveryDocument } from "../exchange/recovery-of.ts";
 import type { RawInput } from "./act.ts";
+import { askVault } from "./ask.ts";
 import { serialise } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 
@@ -18,11 +19,12 @@ export const parseExport = (input: RawInput): ExportOptions => parseInput(schema
 /** Prints credentials in clear: that is what it is for. Raises `no-credentials` for a vault that has none. */
 export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   const options = parseExport(input);
-  if ((options.uuid === undefined) === (options.all !== true)) {
-    throw new VaultError("usage", "export needs either a vault's uuid or --all", { hint: "vault export <uuid>, or vault export --all" });
+  if (options.uuid !== undefined && options.all === true) {
+    throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
   }
+  const uuid = options.all === true ? undefined : await askVault(deps, options.uuid, "export");
   try {
-    await deps.host.stdout.write(options.uuid === undefined ? await exportAll(deps) : await exportPair(deps, options.uuid));
+    await deps.host.stdout.write(uuid === undefined ? await exportAll(deps) : await exportPair(deps, uuid));
   } catch (error) {
     // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;

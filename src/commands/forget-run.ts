@@ -5,11 +5,12 @@ import { summarise } from "../exchange/context.ts";
 import type { ExchangeRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
+import { askVault } from "./ask.ts";
 import { confirmOrFail } from "./confirm.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 
-const schema = z.object({ uuid, discardPending: flag, yes: flag });
+const schema = z.object({ uuid: z.optional(uuid), discardPending: flag, yes: flag });
 export type ForgetOptions = z.infer<typeof schema>;
 
 export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema, input, ["uuid"]);
@@ -18,22 +19,23 @@ export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema
 export async function runForget(deps: Deps, input: RawInput): Promise<number> {
   const options = parseForget(input);
   checkField(deps.output.field, ["forgotten"]);
-  const context = await deps.hold(options.uuid, { local: true });
+  const target = await askVault(deps, options.uuid, "forget");
+  const context = await deps.hold(target, { local: true });
   try {
     const record = await context.session.read();
-    if (record === null || record.generations.length === 0) throw noCredentials(options.uuid);
-    if (record.open !== null && options.discardPending !== true) throw stillOpen(options.uuid, record.open);
+    if (record === null || record.generations.length === 0) throw noCredentials(target);
+    if (record.open !== null && options.discardPending !== true) throw stillOpen(target, record.open);
     await confirmOrFail(
       deps,
       options.yes === true,
-      `Remove the credentials of vault ${options.uuid} from this machine? Without a copy of them the vault is lost.`,
+      `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
     );
     await context.session.forget();
   } finally {
     await context.session.release();
   }
-  const text = serialiseDone({ forgotten: [options.uuid] }, deps);
-  await deps.host.stdout.write(text ?? `${options.uuid}  forgotten; the counters towards a lock are kept\n`);
+  const text = serialiseDone({ forgotten: [target] }, deps);
+  await deps.host.stdout.write(text ?? `${target}  forgotten; the counters towards a lock are kept\n`);
   return 0;
 }
 

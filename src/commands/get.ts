@@ -21,7 +21,7 @@ export function addExchangeOptions(command: Command): Command {
 }
 
 export function defineGet(program: Command, act: Act): void {
-  addExchangeOptions(program.command("get").argument("<uuid>", "the vault"))
+  addExchangeOptions(program.command("get").argument("[uuid]", "the vault"))
     .summary("read a vault")
     .description("Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.")
     .addHelpText(

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
-import { VaultError } from "../errors.ts";
 import { allows, judge } from "../exchange/guard.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
+import { askVault } from "./ask.ts";
 import { confirmOrFail } from "./confirm.ts";
 import { checkField, serialise } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
@@ -53,8 +53,7 @@ function describe(record: VaultRecord, deps: Deps) {
 }
 
 async function reset(deps: Deps, options: GuardOptions): Promise<void> {
-  const { uuid } = options;
-  if (uuid === undefined) throw new VaultError("usage", "--reset needs the uuid of one vault", { hint: "vault guard <uuid> --reset" });
+  const uuid = await askVault(deps, options.uuid, "guard --reset");
   const context = await deps.hold(uuid, { local: true });
   try {
     if ((await context.session.read()) === null) throw noCredentials(uuid);

@@ -16,6 +16,7 @@ import type { Kind } from "../interface/endpoints.ts";
 import { device, type Device } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { RawInput } from "./act.ts";
+import { askBaseUrl, askKind, askPair, askVault } from "./ask.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
@@ -71,15 +72,24 @@ export async function runImport(deps: Deps, input: RawInput): Promise<number> {
 }
 
 async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
-  const { uuid, credentials } = options;
-  if (uuid === undefined)
-    throw new VaultError("usage", "a vault's uuid is missing, or --file", { hint: "vault import <uuid> --kind KIND --credentials @FILE" });
-  if (credentials === undefined && options.rebind !== true) {
-    throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
-  }
-  const given =
-    credentials === undefined ? undefined : parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials");
-  return { uuid, kind: options.kind, given, device: await deps.device(), label: options.label, rebind: options.rebind === true };
+  await askBaseUrl(deps);
+  const uuid = await askVault(deps, options.uuid, "import");
+  const { kind, given } = options.credentials === undefined ? await askGiven(deps, uuid, options) : await readGiven(deps, options);
+  return { uuid, kind, given, device: await deps.device(), label: options.label, rebind: options.rebind === true };
+}
+
+async function readGiven(deps: Deps, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+  return { kind, given: parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials") };
+}
+
+async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+  if (rebind === true) return { kind, given: undefined };
+  if (!deps.mayAsk) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
+  const known = (await lookUp(deps, uuid))?.kind;
+  const chosen = kind ?? known ?? (await askKind(deps, "get"));
+  const { choice, recovery } = await askPair(deps, { force: true }, chosen);
+  if (recovery !== undefined) return { kind: chosen, given: { type: "recovery", document: recovery } };
+  return { kind: chosen, given: choice.given && { type: "pair", credentials: choice.given } };
 }
 
 async function readFile(deps: Deps, path: string, options: ImportOptions): Promise<Entry[]> {

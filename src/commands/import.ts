@@ -38,7 +38,7 @@ export function defineExport(program: Command, act: Act): void {
 export function defineForget(program: Command, act: Act): void {
   program
     .command("forget")
-    .argument("<uuid>", "the vault")
+    .argument("[uuid]", "the vault")
     .summary("remove a vault's credentials from the state")
     .description("Remove a vault's credentials from the state. The counters towards a lock are kept.")
     .option("--discard-pending", "also with an exchange open or in doubt")

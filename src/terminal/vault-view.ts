@@ -1,5 +1,6 @@
 import type { Delivery } from "../exchange/handover.ts";
 import { object } from "../interface/answers.ts";
+import type { Palette } from "./palette.ts";
 import { createPalette } from "./palette.ts";
 import { printable } from "./redactor.ts";
 import { shownCardNumber, shownContent, shownFingerprint } from "./secrets.ts";
@@ -16,39 +17,78 @@ export interface View {
 
 /** What was read from a vault, for a person: secrets masked unless revealed, dates in local time with their distance. */
 export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
-  const { vault, exchange, kind } = delivery;
   const palette = await createPalette(view.facts.color);
+  const uses = delivery.vault["usesRemaining"];
+  const table = await known(view, palette, [
+    ...subject(delivery, palette),
+    ...contentRows(delivery.vault, view.reveal, palette.strong),
+    ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses}, this one included`, palette) : undefined],
+    ...facts(delivery, view),
+  ]);
+  return view.reveal ? table + revealed(delivery) : table;
+}
+
+/** What an update came to; the new contents as they were given, masked unless revealed. */
+export async function receiptTable(
+  delivery: Delivery,
+  contents: Record<string, unknown>,
+  exchange: { state: string; acknowledgedAt: string | null },
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const { acknowledgedAt, state } = exchange;
+  const uses = delivery.vault["usesRemaining"];
+  const outcome =
+    acknowledgedAt === null
+      ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
+      : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
+  const table = await known(view, palette, [
+    ...subject(delivery, palette),
+    ["Update", outcome],
+    ...contentRows(contents, view.reveal, palette.strong),
+    ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
+    ...facts(delivery, view),
+  ]);
+  return view.reveal ? table + revealed({ ...delivery, vault: contents }) : table;
+}
+
+type Row = readonly [string, Cell | undefined];
+
+async function known(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
+  const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
+  return await factsTable(there, { palette, columns: view.facts.columns });
+}
+
+const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [
+  ["Vault", { text: recovery.uuid, paint: palette.strong }],
+  ["Kind", kind],
+];
+
+const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({ text, paint: uses <= 1 ? palette.warn : palette.strong });
+
+function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
   const date = (value: unknown): string | undefined => (typeof value === "string" ? when(value, view.now) : undefined);
-  const uses = vault["usesRemaining"];
-  const usesShown =
-    typeof uses === "number" ? { text: `${uses}, this one included`, paint: uses <= 1 ? palette.warn : palette.strong } : undefined;
-  const rows: (readonly [string, Cell | undefined])[] = [
-    ["Vault", { text: delivery.recovery.uuid, paint: palette.strong }],
-    ["Kind", kind],
-    ...contentRows(vault, view.reveal, palette.strong),
-    ["Reads left", usesShown],
+  return [
     ["Expires", date(vault["expiryDate"])],
     ["Locks itself", date(vault["autoLockDate"])],
     ["Created", date(vault["dateCreated"])],
     ["Last modified", date(vault["lastModified"])],
-    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(delivery.fingerprint)}`],
+    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(fingerprint)}`],
     ["Reference", exchange.externalRef],
   ];
-  const known = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  const table = await factsTable(known, { palette, columns: view.facts.columns });
-  return view.reveal ? table + revealed(delivery) : table;
 }
 
 /** What is there to be copied stands below the table, unbroken. */
-function revealed({ recovery, vault }: Delivery): string {
+function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): string {
   const { encryptedData, payload } = recovery.new;
   const { content } = vault;
   const text = typeof content === "string" ? [printable(content)] : [];
   return ["", ...text, `encryptedData ${printable(encryptedData)}`, `payload ${printable(payload)}`, ""].join("\n");
 }
 
-function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): (readonly [string, Cell])[] {
-  const rows: (readonly [string, Cell])[] = [];
+/** Card or text of a vault, as the interface has it. */
+export function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
+  const rows: [string, Cell][] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {
     rows.push(["Number", { text: shownCardNumber(String(card["number"]), reveal), paint: strong }]);

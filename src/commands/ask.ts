@@ -1,0 +1,155 @@
+import { parseDevice } from "../config/device.ts";
+import { readValue } from "../config/secret-value.ts";
+import { serviceName } from "../config/settings.ts";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import type { PairChoice } from "../exchange/choose-pair.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { parseCredentials } from "../exchange/recovery.ts";
+import type { Kind, Operation } from "../interface/endpoints.ts";
+import { findEndpoint, isOnline, kinds } from "../interface/endpoints.ts";
+import { base64, uuid as identifier } from "../interface/fields.ts";
+import { validate } from "../interface/validate.ts";
+import type { Rule } from "../terminal/prompts.ts";
+import type { GivenPair } from "./exchange-options.ts";
+import { learn } from "./exchange-options.ts";
+
+/**
+ * What a person is asked for where the command line lacks it. Nothing is asked where nobody can be: then it is the
+ * usage error that says how to give it. All raise `interrupted` on Ctrl-C; nothing has been written or sent by then.
+ */
+
+/** The base URL, which names the service of a vault; the answer holds for this command. */
+export async function askBaseUrl(deps: Deps): Promise<void> {
+  const { settings, host } = deps;
+  if (settings.baseUrl !== undefined || !deps.mayAsk) return;
+  const { askText } = await import("../terminal/prompts.ts");
+  settings.baseUrl = await askText(host, {
+    message: "Base URL of the service",
+    rule: broken((baseUrl) => serviceName({ ...settings, baseUrl })),
+  });
+  deps.narrator.close("vault init keeps settings in a profile.");
+}
+
+/** All without which the service cannot be called. */
+export async function askSettings(deps: Deps): Promise<void> {
+  await askBaseUrl(deps);
+  const { settings, host } = deps;
+  if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !deps.mayAsk) return;
+  const { askSecret, askText } = await import("../terminal/prompts.ts");
+  settings.appUuid ??= await askText(host, { message: "Uuid of the application", rule: isUuid });
+  if (settings.apiKeySpec === undefined) {
+    const text = await askSecret(host, { message: "Key of the application", rule: isUuid });
+    settings.apiKeySpec = { text, source: "--api-key", fromFlag: false };
+  }
+}
+
+/** A vault: the given one, or one of those that are known here (`which` of them), or one whose uuid is typed. */
+export async function askVault(
+  deps: Deps,
+  given: string | undefined,
+  command: string,
+  which: (record: VaultRecord) => boolean = () => true,
+): Promise<string> {
+  if (given !== undefined) return given;
+  if (!deps.mayAsk) {
+    throw new VaultError("usage", "a vault's uuid is missing", {
+      hint: `vault ${command} <uuid>, as vault status lists them; vault ${command.split(" ")[0]} --help shows what it takes`,
+    });
+  }
+  const { askText, choose } = await import("../terminal/prompts.ts");
+  const known = (await (await deps.store()).list()).filter((record) => record.generations.length > 0 && which(record));
+  const choices = known.map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
+  const another = { value: "", name: "another one, by its uuid", description: "a vault that is not known here yet" };
+  const chosen = known.length === 0 ? "" : await choose(deps.host, "Which vault?", [...choices, another]);
+  return chosen === "" ? await askText(deps.host, { message: "Uuid of the vault", rule: isUuid }) : chosen;
+}
+
+/** The kind of a vault that is not known yet; only those that the operation exists for. */
+export async function askKind(deps: Deps, operation: Operation): Promise<Kind> {
+  const { choose } = await import("../terminal/prompts.ts");
+  const able = kinds.filter((kind) => findEndpoint(kind, operation, "start") !== undefined);
+  return await choose(
+    deps.host,
+    "What kind of vault is it?",
+    able.map((kind) => ({ value: kind, name: kind })),
+  );
+}
+
+/** Kind, pair and device, as far as the first start of a vault here needs them. */
+export async function askForStart(
+  deps: Deps,
+  record: VaultRecord | null | undefined,
+  operation: Operation,
+  given: GivenPair,
+): Promise<GivenPair> {
+  if (!deps.mayAsk || given.recovery !== undefined || record === undefined) return given;
+  const known = record !== null && record.generations.length > 0;
+  const kind = given.choice.kind ?? (known ? record.kind : await askKind(deps, operation));
+  const pair = known || given.choice.given !== undefined ? given : await askPair(deps, given.choice, kind);
+  if (pair.recovery !== undefined) return pair;
+  const choice: PairChoice = { ...pair.choice, kind };
+  const deviceKnown = choice.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
+  return { ...pair, choice: isOnline(kind) && !deviceKnown ? { ...choice, device: await askDevice(deps) } : choice };
+}
+
+/** A pair, or a recovery document. */
+export async function askPair(deps: Deps, choice: PairChoice, kind: Kind): Promise<GivenPair> {
+  const { askSecret } = await import("../terminal/prompts.ts");
+  const first = await askSecret(deps.host, { message: "Credentials (the pair as JSON, @FILE, or encryptedData alone)", rule: isThere });
+  if (!/^[@{]/.test(first)) {
+    const payload = await askSecret(deps.host, { message: "Credentials, their other part (payload)", rule: isThere });
+    return { choice: { ...choice, given: await withPin(deps, { encryptedData: first, payload }, choice, kind) }, recovery: undefined };
+  }
+  const parsed = parseCredentials(first.startsWith("{") ? first : await readValue(first, "Credentials", deps.sources), "Credentials");
+  if (parsed.type === "pair") {
+    return { choice: { ...choice, given: await withPin(deps, parsed.credentials, choice, kind) }, recovery: undefined };
+  }
+  for (const pair of [parsed.document.old, parsed.document.new]) learn(deps, pair);
+  deps.redactor.add(parsed.document.token);
+  return { choice, recovery: parsed.document };
+}
+
+async function withPin(deps: Deps, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {
+  let hashedPin = choice.hashedPin ?? pair.hashedPin;
+  if (isOnline(kind) && hashedPin === undefined) {
+    const { askSecret } = await import("../terminal/prompts.ts");
+    const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
+    hashedPin = (await askSecret(deps.host, { message: "hashedPin (empty if it has none)", rule })) || undefined;
+  }
+  const given = hashedPin === undefined ? pair : { ...pair, hashedPin };
+  learn(deps, given);
+  return given;
+}
+
+async function askDevice(deps: Deps) {
+  const { askText } = await import("../terminal/prompts.ts");
+  const text = await askText(deps.host, {
+    message: "Device of this online vault (@FILE, or JSON)",
+    rule: (answer) => (answer.startsWith("@") ? null : broken((json) => parseDevice(json, "device"))(answer)),
+  });
+  return parseDevice(await readValue(text, "device", deps.sources), "device");
+}
+
+/** The rule of a field of the interface. */
+const ruleOf =
+  (field: Parameters<typeof validate>[0]): Rule =>
+  (answer) => {
+    const checked = validate(field, answer);
+    return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
+  };
+
+const isUuid = ruleOf(identifier);
+const isThere: Rule = (answer) => (answer === "" ? "must not be empty" : null);
+
+/** What a check that raises says of an answer. */
+const broken =
+  (check: (answer: string) => unknown): Rule =>
+  (answer) => {
+    try {
+      check(answer);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };

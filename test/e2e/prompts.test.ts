@@ -1,0 +1,143 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { device, expectExit, expectInStep, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { PtyOptions, RunningInPty } from "../support/pty.ts";
+import { vaultInPty } from "../support/pty.ts";
+
+const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = {}): RunningInPty =>
+  vaultInPty(args, { cwd: machine.home, ...options, env: { ...machine.env, ...options.env } });
+
+const enter = "\r";
+const down = "\x1b[B";
+const ctrlC = "\x03";
+
+describe.concurrent("what is missing, on a terminal, is asked for", () => {
+  it("kind and pair of a vault that is read for the first time; secrets are not shown", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, credentials } = lab.vault;
+    const machine = lab.machine();
+    const run = inPty(machine, ["get", uuid]);
+    await run.waitFor(/What kind of vault is it/);
+    run.type(down + down + enter);
+    await run.waitFor(/Credentials \(the pair as JSON/);
+    run.type(credentials.encryptedData + enter);
+    await run.waitFor(/payload/);
+    run.type(credentials.payload + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("generation 2 is the current one");
+    expect(text).not.toContain(credentials.payload);
+    expect(text).not.toContain(credentials.encryptedData);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("a wrong answer is asked again, with the rule; an online vault also for its hashedPin and device", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid, credentials } = lab.vault;
+    const { encryptedData, payload, hashedPin = "" } = credentials;
+    const machine = lab.machine();
+    machine.file("device.json", device);
+    const run = inPty(machine, ["get", uuid, "--kind", "credit-card/online"], { columns: 120 });
+    await run.waitFor(/Credentials/);
+    run.type(JSON.stringify({ encryptedData, payload }) + enter);
+    await run.waitFor(/hashedPin/);
+    run.type(`no base64${enter}`);
+    await run.waitFor(/must be base64/);
+    run.type(`\x15${hashedPin}${enter}`);
+    await run.waitFor(/Device of this online vault/);
+    run.type(`{"browserType":"F"}${enter}`);
+    await run.waitFor(/browserType: must be/);
+    run.type(`\x15@device.json${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("the vault, from those that are known, by label", async () => {
+    const lab = await openLab([offlineNote, { ...offlineNote, content: "the second" }]);
+    const [first, second] = lab.service.vaults;
+    const machine = lab.machine();
+    for (const [vault, label] of [
+      [first, "spare key"],
+      [second, "garden gate"],
+    ] as const) {
+      const pair = { PAIR: JSON.stringify(vault?.credentials) };
+      const args = ["--kind", vault?.kind ?? "", "--credentials", "env:PAIR", "--label", label];
+      expectExit(await machine.inProcess(pair, "import", vault?.uuid ?? "", ...args), 0);
+    }
+    const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
+    await run.waitFor(/Which vault/);
+    await run.waitFor(/garden gate/);
+    const listed = (await machine.inProcess({}, "status", "--json")).stdout;
+    const order = (JSON.parse(listed) as { vaults: { label: string }[] }).vaults.map((vault) => vault.label);
+    run.type((order[0] === "garden gate" ? "" : down) + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("the second");
+  });
+
+  it("the settings of the service", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const { VAULTSVC_BASE_URL: _, VAULTSVC_APP_UUID: __, VAULTSVC_API_KEY: ___, ...env } = machine.env;
+    const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
+    await run.waitFor(/Base URL/);
+    run.type(`http://example.com${enter}`);
+    await run.waitFor(/http: is allowed to this machine only/);
+    run.type(`\x15${lab.service.baseUrl}${enter}`);
+    await run.waitFor(/Uuid of the application/);
+    run.type(lab.service.application.uuid + enter);
+    await run.waitFor(/Key of the application/);
+    run.type(lab.service.application.apiKey + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("vault init keeps");
+    expect(text).not.toContain(lab.service.application.apiKey);
+  });
+});
+
+describe.concurrent("Ctrl-C at a question", () => {
+  it.each([
+    ["kind", ["get", "UUID"], /What kind/],
+    ["pair", ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
+    ["uuid", ["get"], /Uuid of the vault/],
+    ["import", ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
+  ])("%s: 130, nothing sent, nothing written", async (_, args, question) => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const run = inPty(
+      machine,
+      args.map((arg) => (arg === "UUID" ? lab.vault.uuid : arg)),
+    );
+    await run.waitFor(question);
+    run.type(ctrlC);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(130);
+    expect(text).toMatch(/nothing was changed/);
+    expect(lab.service.sandbox.requests()).toEqual([]);
+    expect(existsSync(machine.stateDir)).toBe(false);
+  });
+});
+
+describe.concurrent("nobody is asked", () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ["with --no-input", ["--no-input"], {}],
+    ["with CI", [], { CI: "true" }],
+  ])("%s, on a terminal: the usage error says how to give it", async (_, flags, env) => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    for (const [args, says] of [
+      [["get"], /a vault's uuid is missing/],
+      [["get", lab.vault.uuid], /no credentials are known/],
+      [["forget", lab.vault.uuid], /no credentials are known/],
+    ] as const) {
+      const { code, text } = await inPty(machine, [...args, ...flags], { env }).exit;
+      expect([2, 4]).toContain(code);
+      expect(text).toMatch(says);
+      expect(text).toMatch(/next: /);
+    }
+    expect(lab.service.sandbox.requests()).toEqual([]);
+  });
+});
