@@ -8,6 +8,7 @@ import { defineGuard } from "./commands/guard.ts";
 import { defineExport, defineForget, defineImport } from "./commands/import.ts";
 import { defineSandbox } from "./commands/sandbox.ts";
 import { defineStatus } from "./commands/status.ts";
+import { defineUpdate } from "./commands/update.ts";
 import type { SettingDefinition } from "./config/definitions.ts";
 import { settingDefinitions } from "./config/definitions.ts";
 import { VaultError } from "./errors.ts";
@@ -69,6 +70,7 @@ function helpOutput(host: Host, writeOut: (text: string) => void): OutputConfigu
 
 const commands = {
   get: defineGet,
+  update: defineUpdate,
   ack: defineAck,
   status: defineStatus,
   guard: defineGuard,

@@ -28,6 +28,17 @@ export async function askCard(deps: Deps, given: Partial<CreditCard>): Promise<C
   return { number, name, expiryMonth, expiryYear };
 }
 
+/** The text of a generic vault, one line of it; not shown. */
+export async function askContent(deps: Deps): Promise<string> {
+  const { askSecret } = await import("../terminal/prompts.ts");
+  const content = await askSecret(deps.host, {
+    message: "New contents (one line; for more, give --content @FILE)",
+    rule: (typed) => (typed === "" ? "must not be empty" : null),
+  });
+  deps.redactor.add(content);
+  return content;
+}
+
 /** In fours, as it stands on the card. */
 const grouped = (number: string): string => number.replaceAll(/(.{4})(?=.)/gu, "$1 ");
 

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import * as z from "zod/mini";
 import { readSecret, readValue } from "../config/secret-value.ts";
 import type { Deps } from "../deps.ts";
@@ -27,15 +26,6 @@ export type Contents = { creditCard: CreditCard } | { content: string };
 export interface GivenContents {
   card: Partial<CreditCard>;
   content: string | undefined;
-}
-
-export function addContentsOptions(command: Command): Command {
-  return command
-    .option("--card <value>", 'a card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME')
-    .option("--card-number <value>", "or its parts: 8 to 19 digits: @FILE, -, env:NAME")
-    .option("--card-name <text>", "the name on it, at most 30 characters")
-    .option("--expiry <MM/YYYY>", "its expiry: 04/2029")
-    .option("--content <value>", "of a generic vault (extended), as it is to the last byte: @FILE, -, env:NAME");
 }
 
 /** Refuses options that do not belong to each other, or to the kind of the vault. Reads nothing. Raises `usage`. */

@@ -46,6 +46,7 @@ export async function dryRun(deps: Deps, context: ExchangeContext, request: Exch
       body: {
         application: { apiKey: "«secret»", uuid: deps.settings.appUuid ?? "«missing»" },
         ...(pair.device === undefined ? {} : { device: pair.device }),
+        ...(request.newVault === undefined ? {} : { newVault: maskedContents(request.newVault) }),
         externalRef: request.externalRef ?? "vault-«exchange id»",
         vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", ...(pair.hashedPin ? { hashedPin: "«secret»" } : {}) } },
       },
@@ -65,6 +66,15 @@ export async function dryRun(deps: Deps, context: ExchangeContext, request: Exch
   const text = serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${describe(document, pair.unproven)}\n`;
   await deps.host.stdout.write(text);
   return 0;
+}
+
+/** The parts of a card are named: what is missing or too much would be seen. */
+function maskedContents(newVault: Record<string, unknown>): Record<string, unknown> {
+  const mask = (value: unknown): unknown =>
+    typeof value === "object" && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, mask(part)]))
+      : "«secret»";
+  return mask(newVault) as Record<string, unknown>;
 }
 
 /** After a recovery document was settled, its new pair is the one to send. */

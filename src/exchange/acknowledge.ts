@@ -75,13 +75,14 @@ async function saveNow(
 
 export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): VaultError {
   const { uuid } = context.session;
+  const isUpdate = exchange.operation === "update";
   return new VaultError(
     "in-doubt",
     "an acknowledgement went unanswered and its token is dead: the service holds the new pair or the old one",
     {
       vault: uuid,
       exchange: summarise(exchange),
-      hint: `vault get ${uuid} (both pairs are kept, and it finds out which one is valid)`,
+      hint: `vault get ${uuid} (both pairs are kept, and it finds out which one is valid${isUpdate ? ", so whether the update took effect" : ""})`,
     },
   );
 }

@@ -28,6 +28,12 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
   return view.reveal ? table + revealed(delivery) : table;
 }
 
+/** The new contents of an update that is about to be sent, masked. */
+export async function contentsTable(contents: Record<string, unknown>, view: View): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  return await known(view, palette, contentRows(contents, view.reveal, palette.strong));
+}
+
 /** What an update came to; the new contents as they were given, masked unless revealed. */
 export async function receiptTable(
   delivery: Delivery,
@@ -87,7 +93,7 @@ function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): st
 }
 
 /** Card or text of a vault, as the interface has it. */
-export function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
+function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
   const rows: [string, Cell][] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {

@@ -8,6 +8,7 @@ import { parseGet } from "../../src/commands/get-run.ts";
 import { parseGuard } from "../../src/commands/guard-run.ts";
 import { parseImport } from "../../src/commands/import-run.ts";
 import { parseSandboxStart } from "../../src/commands/sandbox-start.ts";
+import { parseUpdate } from "../../src/commands/update-run.ts";
 import { parseStatus } from "../../src/commands/status-run.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { buildProgram } from "../../src/program.ts";
@@ -16,6 +17,7 @@ const uuid = "123e4567-e89b-42d3-a456-426614174000";
 
 const parsers: Record<string, (input: RawInput) => unknown> = {
   get: parseGet,
+  update: parseUpdate,
   ack: parseAck,
   status: parseStatus,
   guard: parseGuard,
@@ -42,6 +44,13 @@ async function read(line: readonly string[]): Promise<unknown> {
 test.each<[string, unknown]>([
   [`get ${uuid}`, { uuid, ack: true }],
   [`get ${uuid} --no-ack`, { uuid, ack: false }],
+  ["get", { ack: true }],
+  [`update ${uuid} --card @card.json --yes`, { uuid, ack: true, card: "@card.json", yes: true }],
+  [
+    "update --card-number - --card-name Ada --expiry 04/2031 --no-ack --kind credit-card/offline --save-cmd true",
+    { ack: false, cardNumber: "-", cardName: "Ada", expiry: "04/2031", kind: "credit-card/offline", saveCmd: "true" },
+  ],
+  [`update ${uuid} --content @text`, { uuid, ack: true, content: "@text" }],
   [
     `get ${uuid} --kind generic/offline --credentials @p --hashed-pin env:P --external-ref r --credentials-out f --save-cmd true`,
     {

@@ -10,6 +10,8 @@ export interface BadInput {
   /** A right value. */
   example: RegExp;
   env?: Record<string, string>;
+  /** What must not be repeated, where it is not the test card (which is the example of a right one). */
+  secret?: string;
 }
 
 export const uuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -21,6 +23,55 @@ const aDevice = (change: object) => JSON.stringify({ ...device, ...change });
 
 export const badInputs: readonly BadInput[] = [
   { what: "no uuid", args: ["get"], exit: 2, says: /uuid/, example: /--help/ },
+  {
+    what: "an update without its card",
+    args: ["update", uuid, ...given.slice(2)],
+    exit: 2,
+    says: /the card is missing/,
+    example: /--card @FILE/,
+  },
+  {
+    what: "a card number with a wrong digit",
+    args: ["update", uuid, ...given.slice(2), "--card-number", "env:BAD_NUMBER", "--card-name", "Ada", "--expiry", "04/2031"],
+    env: { BAD_NUMBER: "4111111111111112" },
+    secret: "4111111111111112",
+    exit: 3,
+    says: /--card-number: .*Luhn/,
+    example: /4111111111111111/,
+  },
+  {
+    what: "a card with a name of 31 characters",
+    args: ["update", uuid, ...given.slice(2), "--card", "env:CARD"],
+    secret: "5555555555554444",
+    env: { CARD: JSON.stringify({ number: "5555555555554444", name: "x".repeat(31), expiryMonth: 4, expiryYear: 2031 }) },
+    exit: 3,
+    says: /--card\.name: .*30 characters/,
+    example: /Ada Lovelace/,
+  },
+  {
+    what: "an expiry without a four-digit year",
+    args: ["update", uuid, ...given.slice(2), "--card-number", "env:N", "--card-name", "Ada", "--expiry", "04/31"],
+    env: { N: "5555555555554444" },
+    secret: "5555555555554444",
+    exit: 3,
+    says: /--expiry: must be month and year/,
+    example: /04\/2029/,
+  },
+  {
+    what: "a card in two forms",
+    args: ["update", uuid, "--card", "@c", "--expiry", "04/2031"],
+    exit: 2,
+    says: /--card and --expiry/,
+    example: /one form/,
+  },
+  {
+    what: "an update of an online vault",
+    args: ["update", ...online.slice(1), "--card", "env:GOOD_CARD"],
+    env: { GOOD_CARD: JSON.stringify({ number: "4111111111111111", name: "Ada", expiryMonth: 4, expiryYear: 2031 }) },
+    exit: 3,
+    says: /no update of credit-card\/online/,
+    example: /credit-card\/offline/,
+  },
   { what: "a uuid that is too short", args: ["get", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
   { what: "a uuid of other characters", args: ["ack", uuid.replace("1", "g")], exit: 3, says: /<uuid>.*hexadecimal/, example: /123e4567/ },
   { what: "no kind", args: ["get", uuid, "--credentials", "env:PAIR"], exit: 2, says: /--kind/, example: /credit-card\/offline/ },

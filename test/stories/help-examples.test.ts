@@ -53,6 +53,11 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   const card = sandbox.vaults.find(({ kind }) => kind === "credit-card/offline");
   if (card === undefined) throw new Error("the seed has no offline card");
   writeFileSync(join(cwd, "pair.json"), JSON.stringify(card.credentials));
+  writeFileSync(
+    join(cwd, "card.json"),
+    JSON.stringify({ number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 }),
+  );
+  writeFileSync(join(cwd, "number"), "4111111111111111\n");
   writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
   const env = {
     VAULT: card.uuid,

@@ -1,0 +1,63 @@
+import * as z from "zod/mini";
+import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
+import type { ExchangeResult } from "../exchange/run.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import { isCreditCard } from "../interface/endpoints.ts";
+import type { RawInput } from "./act.ts";
+import { askCard, askContent } from "./ask-card.ts";
+import type { Contents, GivenContents } from "./card-options.ts";
+import { checkContentsOptions, completeContents, contentsOptions, readContents } from "./card-options.ts";
+import { checkField, serialiseDone } from "./document.ts";
+import { exchangeOptions } from "./exchange-options.ts";
+import { flag, parseInput, uuid } from "./options.ts";
+import type { PlannedExchange } from "./plan-exchange.ts";
+import { closeExchange, planExchange, runPlanned } from "./plan-exchange.ts";
+
+const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions, ...contentsOptions, yes: flag });
+export type UpdateOptions = z.infer<typeof schema>;
+
+export const parseUpdate = (input: RawInput): UpdateOptions => parseInput(schema, input, ["uuid"]);
+
+/** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
+export async function runUpdate(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseUpdate(input);
+  checkField(deps.output.field, ["vault", "kind", "exchange", "settled"]);
+  checkContentsOptions(options);
+  const given = await readContents(deps, options);
+  const planned = await planExchange(deps, options, "update");
+  if (planned.kind !== undefined) checkContentsOptions(options, planned.kind);
+  const contents = await allContents(deps, planned.kind ?? "credit-card/offline", given);
+  const dryRun = options.dryRun === true;
+  if (deps.mayAsk && options.yes !== true && !dryRun) await confirmUpdate(deps, planned, contents);
+  const result = await runPlanned(deps, { uuid: planned.uuid, request: { ...planned.request, newVault: contents } }, dryRun);
+  if (result === undefined) return 0;
+  await printReceipt(deps, result, contents);
+  closeExchange(deps, planned.uuid, result);
+  return 0;
+}
+
+async function allContents(deps: Deps, kind: Kind, given: GivenContents): Promise<Contents> {
+  if (!deps.mayAsk) return completeContents(kind, given);
+  if (isCreditCard(kind)) return { creditCard: await askCard(deps, given.card) };
+  return { content: given.content ?? (await askContent(deps)) };
+}
+
+async function confirmUpdate(deps: Deps, { uuid, record }: PlannedExchange, contents: Contents): Promise<void> {
+  const [{ contentsTable }, { confirm }] = await Promise.all([import("../terminal/vault-view.ts"), import("../terminal/prompts.ts")]);
+  const label = record?.label ?? null;
+  await deps.host.stderr.write(await contentsTable(contents, { facts: deps.host.stderr, now: deps.host.now(), reveal: false }));
+  if (await confirm(deps.host, `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`)) return;
+  throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
+}
+
+async function printReceipt(deps: Deps, { delivery, exchange }: ExchangeResult, contents: Contents): Promise<void> {
+  const { vault, kind, settled } = delivery;
+  const { state, acknowledgedAt } = exchange;
+  const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
+  const text = serialiseDone(document, deps);
+  if (text !== undefined) return await deps.host.stdout.write(text);
+  const { receiptTable } = await import("../terminal/vault-view.ts");
+  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: deps.output.reveal };
+  await deps.host.stdout.write(await receiptTable(delivery, contents, exchange, view));
+}

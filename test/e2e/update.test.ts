@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { card, expectError, expectExit, expectInStep, expectNothingLost, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import type { GetDocument, Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+import { Secrets } from "../support/secret-search.ts";
+
+const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+
+async function update(machine: Machine, uuid: string, ...args: string[]) {
+  return await machine.inProcess({ CARD: JSON.stringify(newCard) }, "update", uuid, "--card", "env:CARD", ...args);
+}
+
+async function storedCard(lab: Lab, machine: Machine): Promise<object | undefined> {
+  const read = await machine.inProcess({}, "get", lab.vault.uuid, "--json");
+  expectExit(read, 0);
+  return documentOf(read).vault.creditCard;
+}
+
+describe.concurrent("update", () => {
+  it("prints the document of the contract after the acknowledgement, without the card, and replaces it", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const done = await update(machine, uuid, "--json");
+    expectExit(done, 0);
+    expect(done.stderr).toBe("");
+    const document = JSON.parse(done.stdout) as GetDocument & { exchange: { state: string; acknowledgedAt: string } };
+    expect(document).toMatchObject({
+      vault: { uuid, credentials: {} },
+      kind: "credit-card/offline",
+      exchange: { operation: "update", state: "acknowledged", generation: 3, acknowledgedAt: expect.any(String) as string },
+      settled: [],
+    });
+    expect(done.stdout).not.toContain(newCard.number);
+    await expectInStep(lab, machine, uuid);
+    expect(await storedCard(lab, machine)).toEqual(newCard);
+  });
+
+  it("shows the card in the receipt only with --reveal", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const masked = await update(machine, lab.vault.uuid);
+    expectExit(masked, 0);
+    expect(masked.stdout).toMatch(/Number +•••• •••• •••• 4444/);
+    expect(masked.stdout).toMatch(/Update +acknowledged/);
+    expect((await update(machine, lab.vault.uuid, "--reveal")).stdout).toContain("5555 5555 5555 4444");
+  });
+
+  it("never writes the new card to disk, nor to stderr", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const secrets = new Secrets();
+    secrets.add("card number", newCard.number);
+    const said: string[] = [];
+    for (const fault of ["", "start:drop-after", "start:status=400", "end:drop-before*all", "update-start:hang"]) {
+      if (fault !== "") lab.faults(fault);
+      const run = await machine.inProcess(
+        { CARD: JSON.stringify(newCard), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "200ms" },
+        "update",
+        lab.vault.uuid,
+        "--card",
+        "env:CARD",
+        "--debug",
+        "--verbose",
+        "--discard-pending",
+      );
+      said.push(run.stderr);
+      lab.service.faults.clear();
+    }
+    expect(said.join("")).toContain("newVault");
+    expect(secrets.in(said.join(""))).toEqual([]);
+    expect(secrets.inFolder(machine.home)).toEqual([]);
+  });
+
+  it("an online vault, a generic vault and a missing card are refused before anything is sent", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const sent = lab.service.sandbox.requests().length;
+    const { uuid } = lab.vault;
+    expectError(await machine.inProcess({}, "update", uuid, "--json"), 2, "usage", /the card is missing/);
+    const online = await update(machine, uuid.replace(/^./, "a"), "--kind", "credit-card/online", "--credentials", "env:CARD", "--json");
+    expectError(online, 3, "invalid-input");
+    const content = await machine.inProcess({ TEXT: "x" }, "update", uuid, "--content", "env:TEXT", "--json");
+    expectError(content, 2, "usage", /holds a card/);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  });
+
+  it("--dry-run shows what would be sent, its contents masked", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const shown = await update(machine, lab.vault.uuid, "--dry-run", "--json");
+    expectExit(shown, 0);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      operation: "update",
+      request: { body: { newVault: { creditCard: { number: "«secret»", expiryMonth: "«secret»" } } } },
+    });
+    expect(shown.stdout).not.toContain(newCard.number);
+  });
+
+  it("--no-ack holds it: the old card stays until vault ack", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const held = await update(machine, uuid, "--no-ack", "--json");
+    expectExit(held, 0);
+    expect(JSON.parse(held.stdout)).toMatchObject({ exchange: { state: "held", acknowledgedAt: null } });
+    await expectNothingLost(lab, machine);
+    expectError(await update(machine, uuid, "--json"), 11, "pending", /held/);
+    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    expect(await storedCard(lab, machine)).toEqual(newCard);
+  });
+});
+
+describe.concurrent("an update whose acknowledgement is lost", () => {
+  it.each([
+    ["arrived", "end:drop-after", "applied", newCard],
+    ["did not arrive, and its token is dead", "end:drop-before", "not-applied", card],
+  ])("%s: the next get says whether it took effect", async (_, fault, outcome, current) => {
+    const lab = await openLab(offlineCard, { policy: { tokenTtlMs: 60_000 } });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    lab.faults(fault);
+    const lost = await update(machine, uuid, "--max-wait", "0s", "--json");
+    expectError(lost, 11, "pending");
+    expect(errorOf(lost)).toMatchObject({ exchange: { operation: "update", state: "ending" } });
+    lab.clock.ahead += 61_000;
+    const next = await machine.inProcess({}, "get", uuid, "--json");
+    expectExit(next, 0);
+    expect(documentOf(next)).toMatchObject({ settled: [{ operation: "update", outcome }], vault: { creditCard: current } });
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("update of a generic vault", () => {
+  it("is refused for a card", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const refused = await update(machine, lab.vault.uuid, "--json");
+    expect([2, 3]).toContain(refused.code);
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,22 @@
+# A machine without a terminal, as in continuous integration
+
+# What is missing is an error that names every way to give it, and never a question
+$$ CI=true vault get "$NOTE"
+| the base URL of the service is missing
+| next: give it by --base-url, VAULTSVC_BASE_URL or the config key baseUrl
+exit 2
+$ VAULTSVC_BASE_URL=$BASE_URL vault get "$NOTE"
+| the application's uuid is missing
+exit 2
+
+# Everything by environment, the key of the state too: nothing is written but the state
+$ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s VAULTSVC_STATE_KEY=%s\n' "$BASE_URL" "$APP_UUID" "$APP_KEY" "$(head -c 32 /dev/urandom | base64)" > settings
+$ . ./settings; PAIR=$(cat note-pair.json) vault get "$NOTE" --kind generic/offline --credentials env:PAIR --field vault.content
+| The treasure is under the third palm tree
+$ test ! -e config && ls state
+| vault.db
+$ . ./settings; vault forget "$NOTE"
+| Nobody can be asked here
+exit 2
+$ . ./settings; vault forget "$NOTE" --yes
+| forgotten

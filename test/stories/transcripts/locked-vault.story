@@ -1,0 +1,28 @@
+# A vault is locked, and an administrator unlocks it
+
+$ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s\n' "$BASE_URL" "$APP_UUID" "$APP_KEY" > settings
+$ . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card-pair.json --field vault.creditCard.name
+| Grace Hopper
+$ vault sandbox lock "$CARD" --ready-file sandbox.json
+| is locked
+
+# The program says what is the matter, and who can help
+$ . ./settings; vault get "$CARD"
+| the vault is locked
+| next: only an administrator unlocks it
+exit 7
+
+# A monitor finds it
+$ vault status --fail-on locked
+| locked
+exit 17
+
+# After the unlock, the counters here are zeroed by hand
+$ vault sandbox unlock "$CARD" --ready-file sandbox.json
+| is active
+$ vault guard "$CARD" --reset
+| Nobody can be asked here
+| next: give --yes to confirm
+exit 2
+$ . ./settings; vault guard "$CARD" --reset --yes && vault get "$CARD" --field vault.creditCard.name
+| Grace Hopper
