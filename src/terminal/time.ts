@@ -8,11 +8,11 @@ const units = [
   { name: "second", seconds: 1, from: 1 },
 ] as const;
 
-/** `in 3 days`, `2 hours ago`, `now`. */
+/** `in 3 days`, `2 hours ago`; what happened within the last minute, which is mostly what was just done, is `now`. */
 export function distance(at: number, now: number): string {
   const seconds = Math.floor(Math.abs(at - now) / 1000);
   const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
-  if (unit === undefined) return "now";
+  if (unit === undefined || (at <= now && seconds < 60)) return "now";
   const count = Math.floor(seconds / unit.seconds);
   const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
   return at > now ? `in ${words}` : `${words} ago`;

@@ -70,7 +70,9 @@ export interface Scene {
 export async function openScene(node: string = process.execPath): Promise<Scene> {
   const cwd = tempDir("story");
   const readyFile = join(cwd, "sandbox.json");
-  const sandbox = await startSandbox({ now: () => Date.now(), seed: demoSeed, readyFile });
+  // The same uuids each time: lists stand in their order.
+  const seed = demoSeed.map((vault, index) => ({ ...vault, uuid: `5a4b3c2d-0000-4000-8000-00000000000${index}` }));
+  const sandbox = await startSandbox({ now: () => Date.now(), seed, readyFile });
   const vault = (kind: string) => {
     const found = sandbox.vaults.find((one) => one.kind === kind);
     if (found === undefined) throw new Error(`the seed has no ${kind} vault`);
@@ -128,7 +130,8 @@ function piped({ command }: Step, { cwd, env }: Scene): Promise<Played> {
   });
 }
 
-function missing(prints: readonly string[], text: string): string | null {
+/** What a line of `prints` has no line for in the text, in this order; null if each has one. */
+export function missing(prints: readonly string[], text: string): string | null {
   const lines = text.split("\n");
   let from = 0;
   for (const wanted of prints) {

@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { codeBlocks, section } from "../support/markdown.ts";
+import { cleanEnv } from "../support/run-vault.ts";
+import type { Scene } from "../support/story.ts";
+import { missing, openScene } from "../support/story.ts";
+
+const blocks = codeBlocks(section(readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8"), "Recipes"));
+const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading) => {
+  const ofThis = blocks.filter((block) => block.heading === heading);
+  const script = ofThis.filter(({ info }) => info === "sh").map(({ code }) => code);
+  const claims = ofThis.filter(({ info }) => info === "text").flatMap(({ code }) => code.trimEnd().split("\n"));
+  return { heading, script: script.join("\n"), claims };
+});
+
+const scenes: Scene[] = [];
+afterAll(async () => {
+  for (const { sandbox } of scenes) await sandbox.close();
+});
+
+/** A machine that knows the note, with the settings of the service in its environment. */
+async function prepare(): Promise<Scene> {
+  const scene = await openScene();
+  scenes.push(scene);
+  const { cwd, env } = scene;
+  const { BASE_URL = "", APP_UUID = "", APP_KEY = "", NOTE = "" } = env;
+  Object.assign(env, { VAULT: NOTE, VAULTSVC_BASE_URL: BASE_URL, VAULTSVC_APP_UUID: APP_UUID, VAULTSVC_API_KEY: APP_KEY });
+  mkdirSync(join(cwd, "volume"));
+  for (const copy of ["pair.json", "volume/pair.json"]) copyFileSync(join(cwd, "note-pair.json"), join(cwd, copy));
+  return scene;
+}
+
+function run(script: string, { cwd, env }: Scene): Promise<{ code: number; text: string }> {
+  writeFileSync(join(cwd, "recipe.sh"), `exec 2>&1\nset -e\n${script}`);
+  return new Promise((resolve) => {
+    execFile("/bin/sh", ["recipe.sh"], { cwd, env: cleanEnv({ env }), timeout: 60_000 }, (error, text) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
+    });
+  });
+}
+
+describe.concurrent("each recipe of the README works as it stands", () => {
+  test("there are six of them", () => expect(recipes).toHaveLength(6));
+
+  test.each(recipes)("$heading", { timeout: 60_000 }, async ({ heading, script, claims }) => {
+    const scene = await prepare();
+    const bringsItsPair = /container|database/.test(heading);
+    if (!bringsItsPair) {
+      expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene)).toMatchObject({ code: 0 });
+    }
+    const { code, text } = await run(script, scene);
+    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
+    // Whatever it did: the service is not left with an exchange that nobody knows of.
+    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
+  });
+});
+
+test("a recipe goes on where its first run was killed", { timeout: 60_000 }, async () => {
+  const scene = await prepare();
+  const container = recipes.find(({ heading }) => heading.includes("container"))?.script ?? "";
+  const killed = container.replace("--field", "--save-cmd 'kill -9 $PPID' --field");
+  expect((await run(killed, scene)).code).not.toBe(0);
+  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).toHaveProperty("state", "pending");
+  expect(await run(container, scene)).toMatchObject({ code: 0 });
+  expect(readFileSync(join(scene.cwd, "contents"), "utf8")).toContain("palm tree");
+  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).not.toHaveProperty("state");
+});
