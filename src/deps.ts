@@ -79,7 +79,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   const sources: ValueSources = {
     env: host.env,
     readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
-    readStdin: once(async () => Buffer.from(await host.stdin.readAll(inputLimit)).toString("utf8")),
+    readStdin: stdinForOne(host),
     warn: (message) => narrator.warn(message),
   };
   const deps: Deps = {
@@ -106,6 +106,19 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
+}
+
+function stdinForOne(host: Host): ValueSources["readStdin"] {
+  let reader: string | undefined;
+  return async (flag) => {
+    if (reader !== undefined) {
+      throw new VaultError("usage", `${flag}: standard input was read for ${reader} already, and only one option can have it`, {
+        hint: "give one of them by @FILE or env:NAME",
+      });
+    }
+    reader = flag;
+    return Buffer.from(await host.stdin.readAll(inputLimit)).toString("utf8");
+  };
 }
 
 const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));

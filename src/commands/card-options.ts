@@ -126,7 +126,7 @@ function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], fl
 /** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
 async function readExactly(deps: Deps, spec: string): Promise<string> {
   if (spec === "-") {
-    const given = await deps.sources.readStdin();
+    const given = await deps.sources.readStdin("--content");
     if (given.includes("\uFFFD")) throw invalid("--content", "standard input must be UTF-8");
     return given;
   }

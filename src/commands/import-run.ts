@@ -96,7 +96,7 @@ async function readFile(deps: Deps, path: string, options: ImportOptions): Promi
   const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
   if (extra !== undefined)
     throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
-  const content = path === "-" ? await deps.sources.readStdin() : await readNamed(deps, path);
+  const content = path === "-" ? await deps.sources.readStdin("--file") : await readNamed(deps, path);
   if (content.trimStart().startsWith("[")) {
     const list = parseJson(content, "--file") as unknown[];
     return list.map((value, index) => readEntry(value, `--file item ${index + 1}`, options));

@@ -5,8 +5,8 @@ export interface ValueSources {
   env: Readonly<Record<string, string | undefined>>;
   /** The text of a file; rejects with Node's error. */
   readFile(path: string): Promise<string>;
-  /** All of standard input, once. */
-  readStdin(): Promise<string>;
+  /** All of standard input, for one option. Raises `usage` for a second one. */
+  readStdin(flag: string): Promise<string>;
   warn(message: string): void;
 }
 
@@ -15,7 +15,7 @@ export interface ValueSources {
  * of a file or of stdin is not part of the value. Raises `invalid-input` naming the flag, never showing a value.
  */
 export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
-  if (spec === "-") return nonEmpty(stripNewline(await sources.readStdin()), flag, "standard input");
+  if (spec === "-") return nonEmpty(stripNewline(await sources.readStdin(flag)), flag, "standard input");
   if (spec.startsWith("@")) {
     const path = spec.slice(1);
     try {

@@ -10,6 +10,7 @@ export interface BadInput {
   /** A right value. */
   example: RegExp;
   env?: Record<string, string>;
+  input?: string;
   /** What must not be repeated, where it is not the test card (which is the example of a right one). */
   secret?: string;
 }
@@ -71,6 +72,14 @@ export const badInputs: readonly BadInput[] = [
     exit: 3,
     says: /no update of credit-card\/online/,
     example: /credit-card\/offline/,
+  },
+  {
+    what: "two options that both want standard input",
+    args: ["update", uuid, "--kind", "credit-card/offline", "--credentials", "-", "--card", "-"],
+    input: JSON.stringify({ number: "5555555555554444", name: "Ada", expiryMonth: 4, expiryYear: 2031 }),
+    exit: 2,
+    says: /--credentials: standard input was read for --card already/,
+    example: /@FILE or env:NAME/,
   },
   { what: "a uuid that is too short", args: ["get", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
   { what: "a uuid of other characters", args: ["ack", uuid.replace("1", "g")], exit: 3, says: /<uuid>.*hexadecimal/, example: /123e4567/ },

@@ -80,10 +80,10 @@ describe("colour", () => {
   test.each(["get $CARD", "status", "guard"])("vault %s on a terminal, and the same without it in a pipe", async (command) => {
     const { cwd, env } = scene;
     const { raw } = await startInPty(["/bin/sh", "-c", `vault ${command}`], { cwd, env }).exit;
-    expect(steady(raw)).toMatchSnapshot();
+    expect(steady(raw)).toMatchSnapshot("terminal");
     const words = command.split(" ").map((word) => (word.startsWith("$") ? (env[word.slice(1)] ?? "") : word));
     const piped = await runVault(words, { cwd, env });
     expect(piped.stderr).toBe("");
-    expect(steady(piped.stdout)).toMatchSnapshot();
+    expect(steady(piped.stdout)).toMatchSnapshot("pipe");
   });
 });
