@@ -1,29 +1,57 @@
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
- * command may be run again. Nothing else in the program maps a failure to an exit code or tells errors apart by text.
+ * command may be run again, with the sentence that documents show (cli-contract, Errors). Nothing else in the program maps a failure to an exit code or tells errors apart by text.
  */
 export type Retry = "safe" | "after-fix" | "after-status" | "never";
 
 export const errorKinds = {
-  internal: { exitCode: 1, retry: "never" },
-  usage: { exitCode: 2, retry: "after-fix" },
-  "invalid-input": { exitCode: 3, retry: "after-fix" },
-  "no-credentials": { exitCode: 4, retry: "after-fix" },
-  unauthorised: { exitCode: 5, retry: "after-fix" },
-  rejected: { exitCode: 6, retry: "after-fix" },
-  locked: { exitCode: 7, retry: "after-fix" },
-  guard: { exitCode: 8, retry: "after-fix" },
-  "rate-limited": { exitCode: 9, retry: "safe" },
-  network: { exitCode: 10, retry: "safe" },
-  pending: { exitCode: 11, retry: "after-status" },
-  "in-doubt": { exitCode: 12, retry: "after-status" },
-  service: { exitCode: 13, retry: "after-status" },
-  state: { exitCode: 14, retry: "after-fix" },
-  busy: { exitCode: 15, retry: "safe" },
-  partial: { exitCode: 16, retry: "after-status" },
-  finding: { exitCode: 17, retry: "safe" },
-  interrupted: { exitCode: 130, retry: "after-status" },
-} as const satisfies Record<string, { exitCode: number; retry: Retry }>;
+  internal: { exitCode: 1, retry: "never", meaning: "a bug in this program" },
+  usage: { exitCode: 2, retry: "after-fix", meaning: "unknown flag, missing argument, missing setting" },
+  "invalid-input": {
+    exitCode: 3,
+    retry: "after-fix",
+    meaning: "a value breaks the interface's rules (Luhn, lengths, uuid, …): nothing was sent",
+  },
+  "no-credentials": {
+    exitCode: 4,
+    retry: "after-fix",
+    meaning:
+      "no credentials known for this vault at this service, or the ones given were superseded or differ from the stored ones " +
+      "(nothing was sent)",
+  },
+  unauthorised: { exitCode: 5, retry: "after-fix", meaning: "the service refused the application (key, JWT, address)" },
+  rejected: { exitCode: 6, retry: "after-fix", meaning: "the service refused the vault credentials" },
+  locked: { exitCode: 7, retry: "after-fix", meaning: "the vault is locked or gone" },
+  guard: { exitCode: 8, retry: "after-fix", meaning: "the lockout guard refused to send" },
+  "rate-limited": { exitCode: 9, retry: "safe", meaning: "still limited when --max-wait ran out" },
+  network: {
+    exitCode: 10,
+    retry: "safe",
+    meaning: "no answer: if nothing was sent retry is safe, if a start was sent it is after-status (it counts)",
+  },
+  pending: {
+    exitCode: 11,
+    retry: "after-status",
+    meaning:
+      "started and stored, the acknowledgement is outstanding and its token alive, or the contents could not be delivered: " +
+      "run vault ack (with --no-ack this was asked for: 0)",
+  },
+  "in-doubt": {
+    exitCode: 12,
+    retry: "after-status",
+    meaning: "an acknowledgement went unanswered and its token is dead: both pairs are kept",
+  },
+  service: {
+    exitCode: 13,
+    retry: "after-status",
+    meaning: "the service answered with an error or with something that is not the interface",
+  },
+  state: { exitCode: 14, retry: "after-fix", meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)" },
+  busy: { exitCode: 15, retry: "safe", meaning: "another process holds this vault and did not finish within --max-wait" },
+  partial: { exitCode: 16, retry: "after-status", meaning: "bulk: some failed" },
+  finding: { exitCode: 17, retry: "safe", meaning: "a --fail-on found what it was told to look for" },
+  interrupted: { exitCode: 130, retry: "after-status", meaning: "stopped by the user; the message says what is pending" },
+} as const satisfies Record<string, { exitCode: number; retry: Retry; meaning: string }>;
 
 export type ErrorKind = keyof typeof errorKinds;
 

@@ -3,15 +3,18 @@ import { Command, CommanderError, Option } from "commander";
 import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
 import { defineAck } from "./commands/ack.ts";
+import { defineCompletion } from "./commands/completion.ts";
 import { defineGet } from "./commands/get.ts";
 import { defineGuard } from "./commands/guard.ts";
+import { defineHelp } from "./commands/help.ts";
+import { helpScreen } from "./commands/help-screen.ts";
 import { defineExport, defineForget, defineImport } from "./commands/import.ts";
 import { defineSandbox } from "./commands/sandbox.ts";
 import { defineStatus } from "./commands/status.ts";
 import { defineUpdate } from "./commands/update.ts";
+import { completeCommand } from "./completion/protocol.ts";
 import type { SettingDefinition } from "./config/definitions.ts";
 import { settingDefinitions } from "./config/definitions.ts";
-import { VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
 
 /** What a command line came to. */
@@ -26,6 +29,7 @@ export interface ProgramResult {
  * definitions. Raises VaultError; commander's own errors become `usage`. `edge.json` is set once the settings are known.
  */
 export async function runProgram(argv: readonly string[], host: Host, version: string, edge: { json: boolean }): Promise<ProgramResult> {
+  if (argv[0] === completeCommand) return { exitCode: 0, text: await completions(argv.slice(1), host) };
   const result: ProgramResult = { exitCode: 0, text: "" };
   const act: Act =
     (load) =>
@@ -38,20 +42,39 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       const run = await load();
       result.exitCode = await run(deps, input);
     };
-  const named = Object.keys(commands).filter((name) => argv.includes(name));
-  const program = buildProgram(
-    version,
-    act,
-    helpOutput(host, (text) => (result.text += text)),
-    named.length > 0 ? named : undefined,
-  );
+  const output = helpOutput(host, (text) => (result.text += text));
+  const program = buildProgram(version, act, output, namedIn(argv));
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw usageError(error, program, argv);
+    if (error.exitCode === 0) return result;
+    const [{ usageError }, { describeCommand }] = await Promise.all([import("./commands/usage-error.ts"), import("./completion/tree.ts")]);
+    throw usageError(error, describeCommand(buildProgram(version, act, output)), argv);
   }
   return result;
+}
+
+/** The answer to a completion script: whatever fails, there is nothing to offer. */
+async function completions(words: readonly string[], host: Host): Promise<string> {
+  try {
+    const [{ answer }, { describeCommand }] = await Promise.all([import("./completion/answer.ts"), import("./completion/tree.ts")]);
+    const treeFor = (named?: readonly string[]) =>
+      describeCommand(buildProgram("", () => async () => {}, {}, named === undefined ? undefined : namedIn(named)));
+    return await answer(words, treeFor, {
+      variables: () => Object.keys(host.env),
+      profiles: async () => await (await import("./known.ts")).createKnown(host).profiles(),
+      vaults: async (given) => await (await import("./known.ts")).createKnown(host).vaults(given),
+    });
+  } catch {
+    return "";
+  }
+}
+
+/** The commands that a line may be about; undefined for all, where it names none. */
+function namedIn(words: readonly string[]): string[] | undefined {
+  const named = [...Object.keys(commands), "help"].filter((name) => words.includes(name));
+  return named.length > 0 ? named : undefined;
 }
 
 /** Help goes where the result goes. Facts are given, because commander would open the process's own streams for them. */
@@ -78,32 +101,30 @@ const commands = {
   export: defineExport,
   forget: defineForget,
   sandbox: defineSandbox,
+  completion: defineCompletion,
 };
 
 /** The command tree; the whole of it, or only what `named` names: a command line uses one, and each takes its time to build. */
 export function buildProgram(version: string, act: Act, output: OutputConfiguration, named?: readonly string[]): Command {
+  const whole = (): Command => (named === undefined ? program : buildProgram(version, act, output));
   const program = new Command("vault")
+    .usage("<command> [options]")
     .configureOutput(output)
     .description("Read and update vaults without ever losing their rotating credentials.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
+    .helpCommand(false)
     .exitOverride()
     // Help has no colour: its width is its length.
     .configureHelp({ showGlobalOptions: false, sortSubcommands: false, displayWidth: (text) => text.length })
-    .showSuggestionAfterError();
+    // Ours knows the whole tree.
+    .showSuggestionAfterError(false);
   addGlobalOptions(program);
   for (const [name, define] of Object.entries(commands)) if (named?.includes(name) ?? true) define(program, act);
-  program.helpCommand("help [command]", "show the help of a command");
-  program.addHelpText(
-    "after",
-    `
-Examples:
-  vault status
-  vault get $VAULT --json
-
-vault COMMAND --help shows the options and examples of a command. The output
-options and settings above work with every command, before or behind its name.`,
-  );
+  if (named?.includes("help") ?? true) defineHelp(program, whole);
+  // Only now, so that commands do not inherit it.
+  program.configureHelp({ ...program.configureHelp(), formatHelp: (_command, helper) => helpScreen(whole(), helper) });
+  program.addHelpText("after", "\nExamples:\n  vault status\n  vault get $VAULT --json");
   return program;
 }
 
@@ -129,13 +150,4 @@ function addGlobalOptions(program: Command): void {
 
 function settingOption({ flag = "", env, help }: SettingDefinition): Option {
   return new Option(flag, env === undefined ? help : `${help} [${env}]`);
-}
-
-function usageError(error: CommanderError, program: Command, argv: readonly string[]): VaultError {
-  const message = error.message.replace(/^error: /, "").replaceAll("\n", " ");
-  const command = program.commands.find((candidate) => argv.includes(candidate.name()));
-  if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
-    return new VaultError("usage", "a command is missing", { hint: "vault --help lists them" });
-  }
-  return new VaultError("usage", message, { hint: `vault ${command === undefined ? "" : `${command.name()} `}--help shows what it takes` });
 }

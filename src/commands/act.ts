@@ -23,5 +23,5 @@ export function readAction(parameters: readonly unknown[]): { input: RawInput; g
 
 /** What stands below a command's help. Each example works when pasted against the sandbox. */
 export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n\nOutput (--json, --field, --reveal, …) and settings: vault --help`;
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
 }

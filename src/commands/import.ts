@@ -28,7 +28,7 @@ export function defineExport(program: Command, act: Act): void {
   program
     .command("export")
     .argument("[uuid]", "the vault (or --all)")
-    .summary("print credentials as JSON; of an open exchange the recovery document")
+    .summary("print credentials as JSON, in clear")
     .description("Print the stored credentials of a vault as JSON, in clear; of an open exchange the recovery document.")
     .option("--all", "every vault, a line each, as vault import --file reads them")
     .addHelpText("after", examples("vault export $VAULT > copy.json", "vault export --all > copies.ndjson"))

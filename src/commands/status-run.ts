@@ -6,10 +6,10 @@ import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { checkField, serialise } from "./document.ts";
 import { flag, parseInput, uuid } from "./options.ts";
+import { findings } from "./status.ts";
 import type { VaultStatus } from "./vault-status.ts";
 import { describeVault } from "./vault-status.ts";
 
-const findings = ["locked", "pending", "at-risk"] as const;
 const failOn = z.pipe(
   z.string().check(
     z.refine((value) => value.split(",").every((one) => (findings as readonly string[]).includes(one.trim())), {

@@ -1,6 +1,11 @@
 import type { Command } from "commander";
+import { Option } from "commander";
+import { withValues } from "../completion/values.ts";
 import type { Act } from "./act.ts";
 import { examples } from "./act.ts";
+
+/** What --fail-on may name. */
+export const findings = ["locked", "pending", "at-risk"] as const;
 
 export function defineStatus(program: Command, act: Act): void {
   program
@@ -10,7 +15,13 @@ export function defineStatus(program: Command, act: Act): void {
     .description("What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.")
     .option("--pending", "only vaults that need an acknowledgement")
     .option("--history", "also the generations and exchanges that are kept")
-    .option("--fail-on <findings>", "exit 17 if one is found: locked, pending, at-risk, separated by commas")
+    .addOption(
+      withValues(new Option("--fail-on <findings>", `exit 17 if one is found: ${findings.join(", ")}, separated by commas`), {
+        from: "list",
+        values: findings,
+        separated: true,
+      }),
+    )
     .addHelpText(
       "after",
       examples(

@@ -11,6 +11,9 @@ export interface SettingDefinition {
   help: string;
 }
 
+export const outputFormats = ["table", "json", "ndjson"] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
 export const settingDefinitions = {
   profile: {
     flag: "--profile <name>",

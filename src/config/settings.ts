@@ -1,13 +1,10 @@
 import { VaultError } from "../errors.ts";
 import { defaults } from "../interface/limits.ts";
-import type { SettingDefinition, SettingName } from "./definitions.ts";
-import { flagOf, settingDefinitions, waysToSet } from "./definitions.ts";
+import type { OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
+import { flagOf, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
-
-export const outputFormats = ["table", "json", "ndjson"] as const;
-export type OutputFormat = (typeof outputFormats)[number];
 
 /** Flags as commander hands them over; only those that were given. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
@@ -68,7 +65,8 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
   };
 }
 
-function findSetting(
+/** A setting as it was given, unchecked, with the place it came from; undefined where it was not. */
+export function findSetting(
   name: SettingName,
   flags: GivenFlags,
   env: Readonly<Record<string, string | undefined>>,

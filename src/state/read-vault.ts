@@ -9,12 +9,11 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): Vaul
   return one<VaultRow>(db, "SELECT * FROM vaults WHERE service = ? AND uuid = ?", service, uuid.toLowerCase());
 }
 
-/** The vaults that `Store.list` speaks of. */
+/** The vaults that `Store.list` speaks of, as a condition on their rows. */
+export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
+
 export function listVaults(db: DatabaseSync): VaultRecord[] {
-  const rows = all<VaultRow>(
-    db,
-    "SELECT * FROM vaults WHERE forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0 ORDER BY service, uuid",
-  );
+  const rows = all<VaultRow>(db, `SELECT * FROM vaults WHERE ${isListed} ORDER BY service, uuid`);
   return rows.map((row) => vaultRecord(db, row));
 }
 

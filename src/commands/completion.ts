@@ -1,0 +1,26 @@
+import { Argument, type Command } from "commander";
+import type { Act } from "./act.ts";
+import { examples } from "./act.ts";
+
+export const shells = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof shells)[number];
+
+/** Prints a script; needs neither settings nor state, so it is not run by `act`. */
+export function defineCompletion(program: Command, _act: Act): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .summary("print the completion script of a shell")
+    .description(
+      "Print the script that completes commands, flags, their values and the known vaults. It asks this program, which looks into " +
+        "the state and never calls the service.",
+    )
+    .addHelpText("after", examples("vault completion bash > vault.bash && . ./vault.bash", "vault completion zsh", "vault completion fish"))
+    .action(async (shell: Shell, _options: unknown, command: Command) => {
+      const { script } = await import("../completion/scripts.ts");
+      const { json, output } = command.optsWithGlobals<{ json?: boolean; output?: string }>();
+      const text = script(shell);
+      const document = json === true || output === "json" || output === "ndjson" ? `${JSON.stringify({ shell, script: text })}\n` : text;
+      command.configureOutput().writeOut?.(document);
+    });
+}

@@ -1,0 +1,39 @@
+import type { Command, Help } from "commander";
+import { topics } from "./help.ts";
+
+/** What people do, in the order in which they come to it, with the commands for it. One that is not named here is listed last. */
+export const tasks: Readonly<Record<string, readonly string[]>> = {
+  "Read or change a vault": ["get", "update", "info", "create", "delete"],
+  "Finish what was left": ["ack"],
+  "See where things stand": ["status", "guard", "audit-replay"],
+  "Try it in the sandbox": ["sandbox"],
+  "Set up": ["init", "config", "doctor", "completion"],
+  "Take over, move and keep credentials": ["import", "export", "forget", "backup"],
+};
+
+/** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */
+export function helpScreen(program: Command, helper: Help): string {
+  const width = helper.helpWidth ?? 80;
+  const listed = ["help", ...Object.values(tasks).flat()];
+  const others = program.commands.map((command) => command.name()).filter((name) => !listed.includes(name));
+  const groups = Object.entries({ ...tasks, More: others }).flatMap(([task, names]) => {
+    const commands = names.flatMap((name) => program.commands.find((command) => command.name() === name) ?? []);
+    const items = commands.map((command) => helper.formatItem(command.name(), 13, command.summary(), helper));
+    return items.length > 0 ? [`${task}:`, ...items] : [];
+  });
+  const more = [
+    "With every command: --json, --field PATH, --reveal, --quiet, --verbose.",
+    "vault COMMAND --help shows the options and examples of a command.",
+    `vault help TOPIC tells more: ${Object.keys(topics).join(", ")}.`,
+  ];
+  return [
+    `Usage: ${helper.commandUsage(program)}`,
+    "",
+    helper.boxWrap(program.description(), width),
+    "",
+    ...groups,
+    "",
+    ...more.map((line) => helper.boxWrap(line, width)),
+    "",
+  ].join("\n");
+}

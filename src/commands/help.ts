@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { withValues } from "../completion/values.ts";
+import { examples } from "./act.ts";
+
+/** Topics of `vault help`, with what each is about. Their texts are in help-topics.ts. */
+export const topics = {
+  environment: "every setting: flag, environment variable, configuration key",
+  "exit-codes": "what a command came to, and whether it may be run again",
+  output: "stdout and stderr, JSON, single values, secrets, colour, questions",
+  lockout: "what locks a vault, what is counted, and the guard",
+  recovery: "what an interrupted command leaves behind, and what finishes it",
+  security: "where secrets are, how they are sealed, and what is never written",
+} as const;
+
+export type Topic = keyof typeof topics;
+
+/** Prints help; needs neither settings nor state, so it is not run by `act`. `whole` is the tree with all commands. */
+export function defineHelp(program: Command, whole: () => Command): void {
+  const help = program
+    .command("help")
+    .argument("[words...]", "a command, or a topic")
+    .summary("the help of a command or a topic")
+    .description(
+      `The help of a command, or of a topic: ${Object.keys(topics).join(", ")}. With --json: as data, without words the whole command tree.`,
+    )
+    .addHelpText("after", examples("vault help get", "vault help exit-codes", "vault help --json"))
+    .action(async (words: string[], _options: unknown, command: Command) => {
+      const { helpText } = await import("./help-run.ts");
+      const { json, output } = command.optsWithGlobals<{ json?: boolean; output?: string }>();
+      const asJson = json === true || output === "json" || output === "ndjson";
+      program.configureOutput().writeOut?.(helpText(whole(), words, asJson));
+    });
+  const also = Object.entries(topics).map(([value, description]) => ({ value, description }));
+  for (const argument of help.registeredArguments) withValues(argument, { from: "commands", also });
+}

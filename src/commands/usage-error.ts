@@ -1,0 +1,31 @@
+import type { CommanderError } from "commander";
+import { commandAt, locate, optionsAt } from "../completion/locate.ts";
+import { suggest } from "../completion/suggest.ts";
+import type { CommandNode } from "../completion/tree.ts";
+import { VaultError } from "../errors.ts";
+
+/**
+ * commander's error as ours, with what was probably meant. `root` is the whole tree: what was parsed holds only the commands
+ * that the line names.
+ */
+export function usageError(error: CommanderError, root: CommandNode, argv: readonly string[]): VaultError {
+  const place = locate(root, argv);
+  const called = place.path.map(({ name }) => name).join(" ");
+  if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
+    return new VaultError("usage", "a command is missing", { hint: `${called} --help lists them` });
+  }
+  const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
+  const near =
+    error.code === "commander.unknownCommand"
+      ? suggest(word, namesOf(commandAt(place))).map((name) => `${called} ${name}`)
+      : error.code === "commander.unknownOption" && word.startsWith("--")
+        ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
+        : [];
+  const ways = [
+    ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
+    error.code === "commander.unknownCommand" ? `${called} --help lists the commands` : `${called} --help shows what it takes`,
+  ];
+  return new VaultError("usage", error.message.replace(/^error: /, "").replaceAll("\n", " "), { hint: ways.join("; ") });
+}
+
+const namesOf = ({ commands }: CommandNode): string[] => commands.map(({ name }) => name);

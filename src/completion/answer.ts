@@ -1,0 +1,33 @@
+import type { Known, Offer } from "./candidates.ts";
+import { offer } from "./candidates.ts";
+import { commandAt, locate } from "./locate.ts";
+import type { CommandNode } from "./tree.ts";
+
+/**
+ * Answers the scripts. `treeFor` builds the commands that are named in words, or all. Labels and names of profiles may be any
+ * text: what could break a line or drive a terminal never gets out.
+ */
+export async function answer(
+  words: readonly string[],
+  treeFor: (words: readonly string[] | undefined) => CommandNode,
+  known: Known,
+): Promise<string> {
+  const before = words.slice(0, -1);
+  const part = treeFor(before);
+  const place = locate(part, before);
+  // A word before the cursor may be a command's name and yet stand for something else.
+  const isEnough = place.path.length > 1 && commandAt(place).arguments.every(({ values }) => values.from !== "commands");
+  return format(await offer(isEnough ? part : treeFor(undefined), words, known));
+}
+
+function format({ candidates, directive, prefix = "" }: Offer): string {
+  const shown = candidates.filter(({ value }) => value !== "" && !value.startsWith(":") && !unprintable.test(value));
+  const lines = shown.map(({ value, description = "" }) => {
+    const words = description.replaceAll(new RegExp(unprintable, "gu"), " ").replaceAll(/ {2,}/g, " ").trim();
+    return words === "" ? value : `${value}\t${words}`;
+  });
+  return `${[...new Set(lines), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
+}
+
+/** Control characters, marks that reorder text, separators of lines, halves of a character. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;

@@ -1,0 +1,100 @@
+import type { Place } from "./locate.ts";
+import { commandAt, locate, optionsAt } from "./locate.ts";
+import type { CommandNode } from "./tree.ts";
+import type { Candidate, ValueSource } from "./values.ts";
+
+/** What this machine knows. Asked only for what is being completed; raises nothing, an empty list where nothing is known. */
+export interface Known {
+  vaults(given: ReadonlyMap<string, string>): Promise<Candidate[]>;
+  profiles(): Promise<Candidate[]>;
+  variables(): string[];
+}
+
+/** What a shell may offer for the word under the cursor. */
+export interface Offer {
+  candidates: Candidate[];
+  /** The shell completes names of files itself, behind `prefix` of the word; or it adds no space behind a candidate. */
+  directive: "done" | "nospace" | "files" | "directories";
+  prefix?: string;
+}
+
+/** What may stand in the place of the last word: those before it are complete. */
+export async function offer(root: CommandNode, words: readonly string[], known: Known): Promise<Offer> {
+  const current = words.at(-1) ?? "";
+  const place = locate(root, words.slice(0, -1));
+  const awaited = place.pending?.value?.values;
+  if (awaited !== undefined) return await offerValues(awaited, "", current, place, known);
+  const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+  if (!place.ended && flag !== undefined && value !== undefined) {
+    const source = optionsAt(place).find(({ long }) => long === flag)?.value?.values;
+    return source === undefined ? nothing : await offerValues(source, `${flag}=`, value, place, known);
+  }
+  if (!place.ended && current.startsWith("-")) return matching(flags(place), current);
+  const command = commandAt(place);
+  if (command.commands.length > 0) return place.unknown === undefined ? matching(names(command.commands), current) : nothing;
+  const argument = command.arguments[place.positional.length] ?? command.arguments.findLast(({ variadic }) => variadic);
+  if (argument === undefined) return place.ended ? nothing : matching(flags(place), current);
+  return await offerValues(argument.values, "", current, place, known);
+}
+
+const nothing: Offer = { candidates: [], directive: "done" };
+
+const names = (commands: readonly CommandNode[]): Candidate[] =>
+  commands.map(({ name, summary }) => ({ value: name, description: summary }));
+
+const flags = (place: Place): Candidate[] =>
+  optionsAt(place)
+    .filter(({ long, value }) => !place.given.has(long) || value?.variadic === true)
+    .map(({ long, description }) => ({ value: long, description }));
+
+/** Uuids in either case: they are the same. */
+function matching(candidates: readonly Candidate[], typed: string): Offer {
+  const wanted = typed.toLowerCase();
+  return { candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)), directive: "done" };
+}
+
+/** `before` is the part of the word that belongs to the flag: `--kind=`. */
+async function offerValues(source: ValueSource, before: string, typed: string, place: Place, known: Known): Promise<Offer> {
+  const found = await values(source, typed, place, known);
+  if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
+  const { candidates } = matching(found.candidates, typed);
+  return { ...found, candidates: candidates.map((each) => ({ ...each, value: before + each.value })) };
+}
+
+async function values(source: ValueSource, typed: string, place: Place, known: Known): Promise<Offer> {
+  switch (source.from) {
+    case "list": {
+      const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
+      const left = source.values.filter((value) => !chosen.includes(value));
+      return list(left.map((value) => ({ value: [...chosen, value].join(",") })));
+    }
+    case "commands": {
+      const [root] = place.path;
+      const { path, unknown } = locate(root, place.positional);
+      return unknown === undefined ? list([...names(commandAt({ path }).commands), ...(path.length === 1 ? source.also : [])]) : nothing;
+    }
+    case "vaults": {
+      const vaults = await known.vaults(place.given);
+      return list(vaults.filter(({ value }) => !place.positional.includes(value)));
+    }
+    case "profiles":
+      return list(await known.profiles());
+    case "files":
+    case "directories":
+      return { candidates: [], directive: source.from, prefix: "" };
+    case "given":
+      if (typed.startsWith("@")) return { candidates: [], directive: "files", prefix: "@" };
+      if (typed.startsWith("env:")) return list(known.variables().map((name) => ({ value: `env:${name}` })));
+      return { candidates: given, directive: "nospace" };
+    case "anything":
+      return nothing;
+  }
+}
+
+const list = (candidates: Candidate[]): Offer => ({ candidates, directive: "done" });
+
+const given: Candidate[] = [
+  { value: "@", description: "the content of a file" },
+  { value: "env:", description: "the value of a variable" },
+  { value: "-", description: "standard input" },
+];
