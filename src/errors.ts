@@ -1,6 +1,7 @@
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
- * command may be run again, with the sentence that documents show (cli-contract, Errors). Nothing else in the program maps a failure to an exit code or tells errors apart by text.
+ * command may be run again, with the sentence that documents show (cli-contract, Errors). Nothing else in the program maps
+ * a failure to an exit code or tells errors apart by text.
  */
 export type Retry = "safe" | "after-fix" | "after-status" | "never";
 

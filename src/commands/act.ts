@@ -23,5 +23,6 @@ export function readAction(parameters: readonly unknown[]): { input: RawInput; g
 
 /** What stands below a command's help. Each example works when pasted against the sandbox. */
 export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
+  const shown = lines.map((line) => `  ${line}`).join("\n");
+  return `\nExamples:\n${shown}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
 }

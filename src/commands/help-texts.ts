@@ -1,64 +1,99 @@
-import type { Topic } from "./help.ts";
+/**
+ * Topics in words. A paragraph ends at an empty line; lines that begin with a dash are a list of terms, up to the colon, with what
+ * they mean; `{…}` stands for a list that is defined elsewhere (help-topics.ts).
+ */
+export const texts = {
+  environment: `
+A flag wins over the environment, the environment over the profile, the profile over the default. Flags stand before or
+behind the command. Defaults are in parentheses.
 
-/** A paragraph, or a list of terms with what they mean. */
-export type Block = string | readonly (readonly [string, string])[];
+{settings}
 
-/** Topics in words. What is defined elsewhere is given: `flags` are those that every command has. */
-export const texts: Readonly<Record<Exclude<Topic, "environment" | "exit-codes">, (flags: readonly [string, string][]) => Block[]>> = {
-  output: (flags) => [
-    "stdout is data, stderr is talk: progress, questions, warnings, hints and errors. Without a terminal a command that succeeds leaves stderr empty, unless a warning is due.",
-    flags,
-    "With --json, stdout holds exactly one JSON document, or nothing where there is nothing to deliver; a failure is one line of JSON, the last on stderr. A get prints its document before the acknowledgement: the exit code says whether it was acknowledged.",
-    "--field prints the exact bytes of one value, with a final newline only on a terminal. In tables, numbers show their last four digits and credentials a fingerprint, unless --reveal is given. --json is never masked.",
-    "Colour is used on a terminal only, never with NO_COLOR, TERM=dumb or --no-color; FORCE_COLOR and --color force it.",
-    "Nothing is asked when stdin or stderr is not a terminal, with --no-input, or with CI set: a missing value is an error then that names the flag, the variable and the key that could supply it.",
-  ],
-  lockout: () => [
-    "The service locks a vault after 3 failed accesses in a row, or 5 starts that nobody acknowledged, and only an administrator unlocks it. This program counts both, before it sends, and refuses the request that would lock the vault (exit 8).",
-    [
-      ["a start is sent", "one unacknowledged start more"],
-      ["no whole answer", "it stays counted; with a pair that is not proven it counts as a failed access too"],
-      ["credentials refused", "one failed access more"],
-      ["nothing was sent", "the count is taken back; the same for 429 and for errors about the application or a value"],
-      ["a start succeeds", "failed accesses are zero again"],
-      ["it is acknowledged", "unacknowledged starts are zero again"],
-    ],
-    "A superseded pair is never sent, and neither is, without --force, a combination of pair, device and kind that was refused before.",
-    [
-      ["vault guard", "shows the counters and what the guard would refuse"],
-      ["vault status", "marks the vaults that are close to a lock; with --fail-on at-risk for monitors"],
-      ["vault get --dry-run", "says what a read would count, and sends nothing"],
-      ["vault guard --reset", "after an administrator has unlocked the vault: zeroes the counters"],
-    ],
-    "Where the service has other limits, say so: --lock-after-failed, --lock-after-unacked, or policy.failed and policy.unacked in the profile. --force lets one request through.",
-  ],
-  recovery: () => [
-    "Every step of an exchange is on disk before the next one is taken. Whatever dies, at any moment, the state holds a pair that the service accepts.",
-    "Look first: vault status shows each vault's state, and what to run. Then:",
-    [
-      [
-        "started",
-        "nobody has acknowledged, the old pair is valid. vault get starts again with it; vault ack finishes the exchange (a limited vault needs --unread: nobody knows that the contents were delivered)",
-      ],
-      [
-        "held",
-        "by --no-ack, or because the contents or --save-cmd failed. vault ack finishes it; vault get --discard-pending starts again with the old pair",
-      ],
-      ["ending", "an acknowledgement may have been sent. vault ack sends it again until it is answered"],
-      ["in-doubt", "it went unanswered and its token is dead: both pairs are kept. The next vault get finds out which one is valid"],
-      ["expired", "the token died before the acknowledgement: the old pair is valid. Run vault get again"],
-      ["rejected", "the service refused the pair. Import the right one: vault import"],
-    ],
-    "A machine without a lasting disk keeps nothing: --credentials-out FILE or --save-cmd COMMAND receive, before the acknowledgement, a recovery document with both pairs and the token. vault import and --credentials take it, and settle it.",
-    "The exit codes that ask for something: 11 (pending), 12 (in doubt), 130 (interrupted). vault help exit-codes lists all.",
-  ],
-  security: () => [
-    "Credentials and tokens are sealed in the state with AES-256-GCM, each bound to its vault and generation. The key is a file of mode 0600 in the configuration directory, made on first use and never made anew where sealed values exist; --state-key gives another one. Losing the key loses the state: back it up, apart from the state.",
-    "Not sealed are uuids, kinds, labels, dates, counters, references, devices, messages of the service, and fingerprints of pairs.",
-    "Contents of vaults are never written to disk, except where you send them. Every secret of a run is replaced in all that goes to stderr, --debug included.",
-    "Give secrets as @FILE, - (standard input) or env:NAME. One that stands on the command line is visible to other users of the machine, and draws a warning. The command of --save-cmd gets none of this program's secrets in its environment.",
-    "http: is allowed to this machine only, unless --insecure-http is given. State directories that others can write to are refused.",
-    "Sealing protects a copy of the state without its key. It does not protect against someone who works as you on this machine.",
-    "Completion shows uuids, labels and names of profiles, never a secret.",
-  ],
-};
+Durations are written like 500ms, 30s, 2m, 1h. A secret is given as @FILE, - (standard input) or env:NAME; one that stands
+on the command line itself draws a warning, because other users can see it. In an environment variable it is @FILE or the value.
+
+Also respected: NO_COLOR and FORCE_COLOR (vault help output), CI (no questions are asked), XDG_STATE_HOME and
+XDG_CONFIG_HOME (where state and configuration live by default).`,
+
+  "exit-codes": `
+The exit code says whether anything was spent, whether the pair is safe, and in brackets whether the same command may be
+run again: at once (safe), after mending what the message names (after-fix), after looking at vault status (after-status), or
+never. With --json the last line of stderr holds the same as JSON; where its "retry" differs, it knows better.
+
+{exit codes}`,
+
+  output: `
+stdout is data, stderr is talk: progress, questions, warnings, hints and errors. Without a terminal a command that succeeds
+leaves stderr empty, unless a warning is due.
+
+{flags}
+
+With --json, stdout holds exactly one JSON document, or nothing where there is nothing to deliver; a failure is one line of
+JSON, the last on stderr. A get prints its document before the acknowledgement: the exit code says whether it was acknowledged.
+
+--field prints the exact bytes of one value, with a final newline only on a terminal. In tables, numbers show their last four
+digits and credentials a fingerprint, unless --reveal is given. JSON is never masked.
+
+Colour is used on a terminal only, never with NO_COLOR, TERM=dumb or --no-color; FORCE_COLOR and --color force it.
+
+Nothing is asked when stdin or stderr is not a terminal, with --no-input, or with CI set: a missing value is an error then
+that names the flag, the variable and the key that could supply it.`,
+
+  lockout: `
+The service locks a vault after {failed} failed accesses in a row, or {unacked} starts that nobody acknowledged, and only an
+administrator unlocks it. This program counts both before it sends, and refuses the request that would lock the vault (exit 8).
+
+- a start is sent: one unacknowledged start more
+- no whole answer: it stays counted; with a pair that is not proven it counts as a failed access too
+- credentials refused: one failed access more
+- nothing was sent: the count is taken back; the same for 429 and for errors about the application or a value
+- a start succeeds: failed accesses are zero again
+- acknowledged: unacknowledged starts are zero again
+
+A superseded pair is never sent, and neither is, without --force, a combination of pair, device and kind that was refused before.
+
+- vault guard: shows the counters and what the guard would refuse
+- vault status: marks the vaults that are close to a lock; --fail-on at-risk is for monitors
+- vault get --dry-run: says what a read would count, and sends nothing
+- vault guard --reset: zeroes the counters, after an administrator has unlocked the vault
+
+Where the service has other limits, say so: --lock-after-failed, --lock-after-unacked, or policy.failed and policy.unacked in
+the profile. --force lets one request through.`,
+
+  recovery: `
+Every step of an exchange is on disk before the next one is taken. Whatever dies, at any moment, the state holds a pair that
+the service accepts. Look first: vault status shows the state of each vault. Then:
+
+- started: nobody has acknowledged, the old pair is valid. vault get starts again with it; vault ack finishes the exchange (a
+  limited vault needs --unread: nobody knows that its contents were delivered)
+- held: by --no-ack, or because the contents or --save-cmd failed. vault ack finishes it; vault get --discard-pending starts
+  again with the old pair
+- ending: an acknowledgement may have been sent. vault ack sends it again until it is answered
+- in-doubt: it went unanswered and its token is dead. Both pairs are kept, and the next vault get finds out which one is valid
+- expired: the token died before the acknowledgement, the old pair is valid. Run vault get again
+- rejected: the service refused the pair. vault import takes the right one
+
+A machine without a lasting disk: --credentials-out FILE and --save-cmd COMMAND receive, before the acknowledgement, a recovery
+document with both pairs and the token. vault import and --credentials take it, and settle it.
+
+The exit codes that ask for something: 11 (pending), 12 (in-doubt), 130 (interrupted). vault help exit-codes lists all.`,
+
+  security: `
+Credentials and tokens are sealed in the state with AES-256-GCM, each bound to its vault and generation. The key is a file of
+mode 0600 in the configuration directory, made on first use, and never made anew where sealed values exist; --state-key gives
+another one. Without the key nothing in the state can be opened: back it up, apart from the state.
+
+Not sealed are uuids, kinds, labels, dates, counters, references, devices, messages of the service, and fingerprints of pairs.
+
+Contents of vaults are never written to disk, except where you send them. Every secret of a run is replaced in all that goes to
+stderr, --debug included.
+
+Give secrets as @FILE, - (standard input) or env:NAME. One that stands on the command line is visible to other users of the
+machine, and draws a warning. The command of --save-cmd gets none of this program's secrets in its environment.
+
+http: is allowed to this machine only, unless --insecure-http is given. A state directory that others can write to is refused.
+
+Sealing protects a copy of the state without its key. It does not protect against someone who works as you on this machine.
+
+Completion shows uuids, labels, and names of profiles and variables; never a value of one, never a secret.`,
+} as const;

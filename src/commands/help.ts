@@ -21,7 +21,8 @@ export function defineHelp(program: Command, whole: () => Command): void {
     .argument("[words...]", "a command, or a topic")
     .summary("the help of a command or a topic")
     .description(
-      `The help of a command, or of a topic: ${Object.keys(topics).join(", ")}. With --json: as data, without words the whole command tree.`,
+      `The help of a command, or of a topic: ${Object.keys(topics).join(", ")}. ` +
+        "With --json as data; without words this is the whole command tree.",
     )
     .addHelpText("after", examples("vault help get", "vault help exit-codes", "vault help --json"))
     .action(async (words: string[], _options: unknown, command: Command) => {

@@ -25,13 +25,13 @@ function __${other}_complete
             else
                 set reply (__fish_complete_directories "$path")
             end
-            printf '%s\\n' $start$reply
-        case ':*'
-            printf '%s\\n' $reply
+            set reply $start$reply
+        case ''
+            return 1
     end
+    test -n "$reply"
+    and printf '%s\\n' $reply
 end
 
-for each in ${name} ${other}
-    complete -c $each -k -f -a '(__${other}_complete)'
-end
+complete -c ${name} -c ${other} -k -f -a '(__${other}_complete)'
 `;

@@ -6,12 +6,12 @@ export const zshScript = ([name, other]: readonly [string, string]): string => `
 # Generated (npm run completions). It asks the program, which looks into its state and never calls the service.
 
 _${name}() {
-  emulate -L zsh -o extended_glob
   local reply directive line start tab=$'\\t'
+  local program=\${\${(Q)words[1]}/#\\~\\//$HOME/}
   local -a lines values shown add
   local -i width=0
 
-  reply=$("\${\${(Q)words[1]}/#\\~\\//$HOME/}" ${completeCommand} "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null </dev/null) || return 1
+  reply=$($program ${completeCommand} "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null </dev/null) || return 1
   lines=("\${(@f)reply}")
   directive=$lines[-1]
   lines[-1]=()
@@ -30,7 +30,7 @@ _${name}() {
 
   for line in $lines; do
     values+=("\${line%%$tab*}")
-    if (( $#values[-1] > width )); then width=$#values[-1]; fi
+    if (( \${#values[-1]} > width )); then width=\${#values[-1]}; fi
   done
   for line in $lines; do
     if [[ $line == *$tab* ]]; then

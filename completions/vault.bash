@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# Completion of vault and vaultsvc for bash: eval "$(vault completion bash)"
+# Generated (npm run completions). It asks the program, which looks into its state and never calls the service.
+
+_vaultsvc_complete() {
+  local line=${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate
+  local before='' words=()
+  COMPREPLY=()
+  compopt +o default 2>/dev/null
+
+  # Readline splits at = : @ too: what has no space between is one word.
+  for ((index = 0; index <= COMP_CWORD; index++)); do
+    piece=${COMP_WORDS[index]}
+    trimmed=${line#"${line%%[![:space:]]*}"}
+    if ((index == COMP_CWORD)); then piece=$trimmed; fi
+    if ((index == 0)) || [[ $trimmed != "$line" ]]; then
+      words+=("$piece")
+    else
+      words[${#words[@]} - 1]+=$piece
+    fi
+    line=${trimmed#"$piece"}
+  done
+
+  reply=$("${1/#\~\//$HOME/}" __complete "${words[@]:1}" 2>/dev/null </dev/null) || return 0
+  directive=${reply##*$'\n'}
+  case $directive in
+    :done*) ;;
+    :nospace*) compopt -o nospace 2>/dev/null ;;
+    :files*) compopt -o default 2>/dev/null ;;
+    :directories*) compopt -o dirnames 2>/dev/null ;;
+    *) return 0 ;;
+  esac
+
+  # Only what stands behind the last of those marks is replaced.
+  piece=${words[${#words[@]} - 1]}
+  for mark in = : @; do
+    start=${piece%"${piece##*"$mark"}"}
+    if [[ $COMP_WORDBREAKS == *"$mark"* ]] && ((${#start} > ${#before})); then before=$start; fi
+  done
+  while IFS= read -r candidate; do
+    if [[ $candidate == :* ]]; then break; fi
+    candidate=${candidate%%$'\t'*}
+    candidate=${candidate#"$before"}
+    if [[ $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then printf -v candidate %q "$candidate"; fi
+    COMPREPLY+=("$candidate")
+  done <<<"$reply"
+  return 0
+}
+
+complete -o default -F _vaultsvc_complete vaultsvc
+# Another program of this name that completes itself is left alone.
+if [[ $(complete -p vault 2>/dev/null) != *" -C "* ]]; then complete -o default -F _vaultsvc_complete vault; fi
