@@ -6,8 +6,8 @@ export const bashScript = ([name, other]: readonly [string, string]): string => 
 # Generated (npm run completions). It asks the program, which looks into its state and never calls the service.
 
 _${other}_complete() {
-  local line=\${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate
-  local before='' words=()
+  local line=\${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name
+  local before='' quotes=$'["\\'\\\\]' words=() given
   COMPREPLY=()
   compopt +o default 2>/dev/null
 
@@ -24,22 +24,40 @@ _${other}_complete() {
     line=\${trimmed#"$piece"}
   done
 
-  reply=$("\${1/#\\~\\//$HOME/}" ${completeCommand} "\${words[@]:1}" 2>/dev/null </dev/null) || return 0
+  given=("\${words[@]:1}")
+  reply=$("\${1/#\\~\\//$HOME/}" ${completeCommand} "\${given[@]//$quotes/}" 2>/dev/null </dev/null) || return 0
   directive=\${reply##*$'\\n'}
   case $directive in
     :done*) ;;
     :nospace*) compopt -o nospace 2>/dev/null ;;
+    :files*@) ;;
     :files*) compopt -o default 2>/dev/null ;;
     :directories*) compopt -o dirnames 2>/dev/null ;;
     *) return 0 ;;
   esac
 
-  # Only what stands behind the last of those marks is replaced.
+  # Readline replaces what stands behind the last = or :, and from the last @ on.
   piece=\${words[\${#words[@]} - 1]}
   for mark in = : @; do
     start=\${piece%"\${piece##*"$mark"}"}
+    if [[ $mark == @ ]]; then start=\${start%@}; fi
     if [[ $COMP_WORDBREAKS == *"$mark"* ]] && ((\${#start} > \${#before})); then before=$start; fi
   done
+
+  if [[ $directive == :files*@ ]]; then
+    start=\${directive#:files }
+    name=\${piece#"$start"}
+    start=\${start#"$before"}
+    while IFS= read -r candidate; do
+      if [[ -d $candidate ]]; then
+        candidate+=/
+        compopt -o nospace 2>/dev/null
+      fi
+      printf -v candidate %q "$candidate"
+      COMPREPLY+=("$start$candidate")
+    done < <(compgen -f -- "\${name//$quotes/}")
+    return 0
+  fi
   while IFS= read -r candidate; do
     if [[ $candidate == :* ]]; then break; fi
     candidate=\${candidate%%$'\\t'*}

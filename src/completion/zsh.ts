@@ -21,8 +21,8 @@ _${name}() {
     :files* | :directories*)
       start=\${directive#:(files|directories)}
       start=\${start# }
-      if (( $#start )); then compset -P \${#start} '?' || return 1; fi
-      if [[ $directive == :files* ]]; then _files; else _files -/; fi
+      compset -p \${#start} || return 1
+      if [[ $directive == :files* ]]; then _files; else _path_files -/; fi
       return
       ;;
     *) return 1 ;;
@@ -40,7 +40,7 @@ _${name}() {
     fi
   done
   (( $#values )) || return 1
-  compadd -l -V ${name} $add -d shown -a values
+  compadd -l -V ${name} "\${add[@]}" -d shown -a values
 }
 
 if [[ $funcstack[1] == _${name} ]]; then

@@ -1,0 +1,209 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { valuesOf } from "../../src/completion/values.ts";
+import type { CommandNode } from "../../src/completion/tree.ts";
+import { describeCommand } from "../../src/completion/tree.ts";
+import { parseStatus } from "../../src/commands/status-run.ts";
+import { buildProgram } from "../../src/program.ts";
+import type { Machine } from "../support/machine.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { machineWithVaults, pair, vaults } from "./support.ts";
+
+const program = buildProgram("0.0.0", () => async () => {}, {});
+const tree = describeCommand(program);
+const [labelled, bare] = vaults;
+let machine: Machine;
+
+beforeAll(async () => {
+  machine = await machineWithVaults();
+});
+
+/** What is offered for the last word, and the directive; nothing ever on stderr, and always exit 0. */
+async function ask(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
+  const { code, stdout, stderr } = await machine.inProcess(env, "__complete", ...words);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout.split("\n").slice(0, -1);
+}
+
+const values = (lines: readonly string[]): string[] => lines.map((line) => line.split("\t")[0] ?? "");
+
+interface Placed {
+  words: string[];
+  node: CommandNode;
+}
+
+const placed = (node: CommandNode, words: string[] = []): Placed[] => [
+  { words, node },
+  ...node.commands.flatMap((each) => placed(each, [...words, each.name])),
+];
+const everywhere = placed(tree);
+
+describe("whatever the tree holds is offered", () => {
+  test.each(everywhere.map(({ words, node }) => [words.join(" ") || "vault", words, node] as const))("%s", async (_name, words, node) => {
+    const flags = values(await ask([...words, "--"]));
+    expect(flags).toEqual([...new Set([...node.options, ...tree.options].map(({ long }) => long)), ":done"]);
+    if (node.commands.length > 0) expect(values(await ask([...words, ""]))).toEqual([...node.commands.map(({ name }) => name), ":done"]);
+    for (const { long, value } of node.options) {
+      if (value?.values.from !== "list") continue;
+      expect(values(await ask([...words, long, ""]))).toEqual([...value.values.values, ":done"]);
+      expect(values(await ask([...words, `${long}=`]))).toEqual([...value.values.values.map((each) => `${long}=${each}`), ":done"]);
+    }
+  });
+
+  test("what is offered for --fail-on is what it takes", () => {
+    const option = program.commands.find((command) => command.name() === "status")?.options.find(({ long }) => long === "--fail-on");
+    const source = option === undefined ? undefined : valuesOf(option);
+    const offered = source?.from === "list" ? source.values : [];
+    expect(parseStatus({ args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
+  });
+});
+
+test.each<[string, string[]]>([
+  ["sta", ["status", ":done"]],
+  ["get --kind credit-card/o", ["credit-card/online", "credit-card/offline", ":done"]],
+  ["get --json --js", [":done"]],
+  ["get 1 -- --js", [":done"]],
+  ["-qo ", ["table", "json", "ndjson", ":done"]],
+  ["-qon", [":done"]],
+  ["status --fail-on pending,", ["pending,locked", "pending,at-risk", ":done"]],
+  ["get --credentials ", ["@", "env:", "-", ":nospace"]],
+  ["get --credentials @f", [":files @"]],
+  ["get --credentials=@f", [":files --credentials=@"]],
+  ["import --file ", [":files"]],
+  ["sandbox start --data ", [":directories"]],
+  ["get --external-ref ", [":done"]],
+  ["gett ", [":done"]],
+  ["sandbox nothing ", [":done"]],
+  ["--profile get sta", ["status", ":done"]],
+  ["get --external-ref import --rebi", [":done"]],
+  ["help sandbox ", [...(tree.commands.find(({ name }) => name === "sandbox")?.commands.map(({ name }) => name) ?? []), ":done"]],
+  ["help lock", ["lockout", ":done"]],
+  ["help nothing ", [":done"]],
+  ["completion ", ["bash", "zsh", "fish", ":done"]],
+])("%s", async (line, expected) => {
+  expect(values(await ask(line.split(" ")))).toEqual(expected);
+});
+
+test("a flag that is there already is not offered again, in whichever form it was given", async () => {
+  const offered = values(await ask(["get", "-o", "json", "--reveal", "--kind=generic/offline", "-"]));
+  expect(offered).toContain("--json");
+  for (const flag of ["--output", "--reveal", "--kind"]) expect(offered).not.toContain(flag);
+});
+
+describe("vaults", () => {
+  test("with their labels as plain text, or their kind", async () => {
+    const both = [`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`, ":done"];
+    expect(await ask(["get", ""])).toEqual(both);
+    for (const command of ["ack", "status", "guard", "export", "forget"]) expect(await ask([command, ""])).toEqual(both);
+    expect(await ask(["sandbox", "unlock", ""])).toEqual(both);
+    expect(await ask(["status", "1111"])).toEqual([both[0], ":done"]);
+  });
+
+  test("those that status lists, whatever base URL is set, and no others", async () => {
+    const listed = async (of: Machine): Promise<string[]> => {
+      const { stdout } = await of.inProcess({}, "status", "--json");
+      return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).toSorted();
+    };
+    const elsewhere = { VAULTSVC_BASE_URL: "https://elsewhere.example.com" };
+    expect(
+      values(await ask(["get", ""], elsewhere))
+        .slice(0, -1)
+        .toSorted(),
+    ).toEqual(await listed(machine));
+    const copy = machine.copy();
+    await copy.inProcess({}, "forget", bare.uuid, "--yes");
+    const { stdout } = await copy.inProcess({}, "__complete", "get", "");
+    expect(values(stdout.trim().split("\n")).slice(0, -1)).toEqual(await listed(copy));
+  });
+
+  test("of the state that the line, the environment or the profile names", async () => {
+    const home = tempDir("home");
+    const other = { VAULTSVC_STATE: "", HOME: home, VAULTSVC_CONFIG_DIR: join(home, "config") };
+    expect(await ask(["get", ""], other)).toEqual([":done"]);
+    expect(values(await ask(["--state", machine.stateDir, "get", "1"], other))).toEqual([labelled.uuid, ":done"]);
+    expect(values(await ask([`--state=${machine.stateDir}`, "get", "1"], other))).toEqual([labelled.uuid, ":done"]);
+    mkdirSync(join(home, "config"));
+    const profiles = { default: {}, kept: { state: machine.stateDir } };
+    writeFileSync(join(home, "config", "config.json"), JSON.stringify({ profiles }));
+    expect(await ask(["get", "1"], other)).toEqual([":done"]);
+    expect(values(await ask(["get", "--profile", "kept", "1"], other))).toEqual([labelled.uuid, ":done"]);
+    expect(values(await ask(["get", "1"], { ...other, VAULTSVC_PROFILE: "kept" }))).toEqual([labelled.uuid, ":done"]);
+    expect(await ask(["--profile", ""], other)).toEqual(["default", "kept", ":done"]);
+  });
+});
+
+describe("it writes nothing, needs no key, and never fails aloud", () => {
+  const files = (folder: string): Record<string, unknown> =>
+    Object.fromEntries(
+      readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => {
+        const stats = statSync(join(folder, name));
+        // The index of a WAL is memory that processes share: its marks come and go.
+        const content = stats.isFile() && !name.endsWith("-shm") ? readFileSync(join(folder, name)).toString("base64") : "";
+        return [name, { mode: stats.mode, size: stats.size, content, changed: name.endsWith("-shm") ? 0 : stats.mtimeMs }];
+      }),
+    );
+
+  test.each<[string, (state: string) => void, boolean]>([
+    ["a state in use", () => {}, true],
+    ["a state at rest", (state) => new DatabaseSync(join(state, "vault.db")).close(), true],
+    ["a state whose WAL has no index", (state) => rmSync(join(state, "vault.db-shm")), false],
+    ["a database of something else", (state) => writeDatabase(state, "PRAGMA application_id = 1"), false],
+    ["a newer state", (state) => writeDatabase(state, "PRAGMA user_version = 4711"), false],
+    ["a damaged one", (state) => damage(state), false],
+    ["one that others can write to", (state) => chmodSync(state, 0o770), false],
+    ["one that others can read", (state) => chmodSync(state, 0o750), true],
+  ])("%s", async (_name, change, isKnown) => {
+    const copy = machine.copy();
+    change(copy.stateDir);
+    const before = files(copy.stateDir);
+    const { code, stdout, stderr } = await copy.inProcess({ VAULTSVC_CONFIG_DIR: tempDir("no-key") }, "__complete", "get", "1");
+    expect({ code, stderr, isKnown: stdout.includes(labelled.uuid) }).toEqual({ code: 0, stderr: "", isKnown });
+    expect(files(copy.stateDir)).toEqual(before);
+  });
+
+  test("no state: none is made", async () => {
+    const home = tempDir("home");
+    const folders = { VAULTSVC_STATE: join(home, "state"), VAULTSVC_CONFIG_DIR: join(home, "config") };
+    expect(await ask(["get", ""], folders)).toEqual([":done"]);
+    expect(existsSync(join(home, "state")) || existsSync(join(home, "config"))).toBe(false);
+  });
+
+  test("settings, configuration and state that cannot be used", async () => {
+    const home = tempDir("home");
+    writeFileSync(join(home, "config.json"), "{");
+    expect(await ask(["get", ""], { VAULTSVC_CONFIG_DIR: home })).toEqual([]);
+    expect(await ask(["--profile", ""], { VAULTSVC_CONFIG_DIR: home })).toEqual([]);
+    expect(await ask(["get", ""], { VAULTSVC_STATE: "postgres://x.example.com/y" })).toEqual([":done"]);
+    expect(await ask(["get", ""], { VAULTSVC_STATE: "/dev/null" })).toEqual([":done"]);
+    expect(values(await ask(["get", "1"], { VAULTSVC_RATE: "many", VAULTSVC_OUTPUT: "picture" }))).toEqual([labelled.uuid, ":done"]);
+    expect(await ask([])).toContain("get\tread a vault");
+  });
+
+  test("no secret gets out, whatever is asked", async () => {
+    const asked = everywhere.flatMap(({ words, node }) => [
+      [...words, ""],
+      [...words, "-"],
+      ...node.options.flatMap(({ long }) => [
+        [...words, long, ""],
+        [...words, long, "env:"],
+      ]),
+    ]);
+    const env = { VAULTSVC_STATE_KEY: "c2VjcmV0LXN0YXRlLWtleQ==" };
+    const answers = await Promise.all(asked.map((words) => ask(words, env)));
+    const secrets = [pair.encryptedData, pair.payload, "c2VjcmV0LWtleQ==", env.VAULTSVC_STATE_KEY];
+    expect(secrets.filter((secret) => answers.flat().join("\n").includes(secret))).toEqual([]);
+  });
+});
+
+function writeDatabase(state: string, sql: string): void {
+  const db = new DatabaseSync(join(state, "vault.db"));
+  db.exec(sql);
+  db.close();
+}
+
+function damage(state: string): void {
+  copyFileSync(import.meta.filename, join(state, "vault.db"));
+  chmodSync(join(state, "vault.db"), 0o600);
+}

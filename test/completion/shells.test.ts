@@ -1,0 +1,129 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { ShellUser } from "../support/shells.ts";
+import { fishOffers, isInstalled, shellUser, typeAndTab } from "../support/shells.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { machineWithVaults, vaults } from "./support.ts";
+
+const [labelled, bare] = vaults;
+
+/** What is typed before a tab, and what the line is then. Where several words could follow, it stays as far as they agree. */
+const typed: readonly (readonly [string, string])[] = [
+  ["vault sta", "vault status "],
+  ["vaultsvc sandbox res", "vaultsvc sandbox reset "],
+  ["vault get 11", `vault get ${labelled.uuid} `],
+  ["vault get --kin", "vault get --kind "],
+  ["vault get --kind gen", "vault get --kind generic/offline "],
+  ["vault get --kind=gen", "vault get --kind=generic/offline "],
+  ["vault status --reve", "vault status --reveal "],
+  ["vault -o nd", "vault -o ndjson "],
+  ["vault status --fail-on locked,at", "vault status --fail-on locked,at-risk "],
+  ["vault --profile sta", "vault --profile staging "],
+  ["vault --profile we", "vault --profile we\\ ird "],
+  ["vault completion fi", "vault completion fish "],
+  ["vault help exi", "vault help exit-codes "],
+  ["vault help sandbox lo", "vault help sandbox lock "],
+  ["vault import --file pa", "vault import --file pair\\ one.json "],
+  ["vault import --credentials @pa", "vault import --credentials @pair\\ one.json "],
+  ["vault import --credentials=@pa", "vault import --credentials=@pair\\ one.json "],
+  ["vault import --credentials env:VAULTSVC_STA", "vault import --credentials env:VAULTSVC_STATE "],
+  ["vault sandbox start --data fo", "vault sandbox start --data folder/"],
+  ["vault --nothing-like-it x", "vault --nothing-like-it x"],
+  ["vault get --external-ref pa", "vault get --external-ref pa"],
+];
+
+let user: ShellUser;
+
+beforeAll(async () => {
+  const machine = await machineWithVaults();
+  machine.file("config/config.json", { profiles: { staging: {}, "we ird": {}, "$(touch pwned)": {}, "hidden\u001b[31m": {} } });
+  user = shellUser({ VAULTSVC_STATE: machine.stateDir, VAULTSVC_CONFIG_DIR: machine.configDir });
+  writeFileSync(join(user.cwd, "pair one.json"), "");
+  mkdirSync(join(user.cwd, "folder"));
+});
+
+/** The same with a program that cannot answer. */
+function brokenUser(): ShellUser {
+  const folder = tempDir("broken");
+  for (const name of ["vault", "vaultsvc"])
+    writeFileSync(join(folder, name), "#!/bin/sh\necho boom; echo boom >&2; exit 1\n", { mode: 0o700 });
+  return { ...user, env: { ...user.env, PATH: `${folder}:${user.env["PATH"]}` } };
+}
+
+/** Whatever a label or a profile is called: it is text. */
+const expectNothingRun = (): void => expect(readdirSync(user.cwd).toSorted()).toEqual(["folder", "pair one.json"]);
+
+describe.each(["bash", "zsh"] as const)("%s, on a terminal", (shell) => {
+  const test_ = test.skipIf(!isInstalled(shell));
+
+  test_(`completes what is typed (skipped where there is no ${shell})`, async () => {
+    const { lines } = await typeAndTab(
+      shell,
+      user,
+      typed.map(([line]) => line),
+    );
+    expect(lines).toEqual(typed.map(([, completed]) => completed));
+    expectNothingRun();
+  });
+
+  test_(`lists what there is (skipped where there is no ${shell})`, async () => {
+    const { shown } = await typeAndTab(shell, user, ["vault get ", "vault --profile ", "vault "]);
+    for (const { uuid } of vaults) expect(shown).toContain(uuid);
+    for (const text of ["staging", "sandbox", "completion"]) expect(shown).toContain(text);
+    expect(shown).not.toContain("hidden");
+    expectNothingRun();
+  });
+
+  test_(`says nothing where the program fails (skipped where there is no ${shell})`, async () => {
+    const { lines, shown } = await typeAndTab(shell, brokenUser(), ["vault ge", "vault get --kind ", "vaultsvc "]);
+    expect(lines).toEqual(["vault ge", "vault get --kind ", "vaultsvc "]);
+    expect(shown).not.toContain("boom");
+  });
+
+  test_(`leaves another program of the name vault alone (skipped where there is no ${shell})`, async () => {
+    const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
+    const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
+    // What compinit finds by itself is the first one of a name: here the script is evaluated after the other has spoken.
+    const { lines } = await typeAndTab(shell, user, ["vault sta", "vaultsvc sta"], other, script);
+    expect(lines).toEqual(["vault sta", "vaultsvc status "]);
+  });
+});
+
+describe("zsh", () => {
+  test.skipIf(!isInstalled("zsh"))("shows labels as they are (skipped where there is no zsh)", async () => {
+    const { shown } = await typeAndTab("zsh", user, ["vault get "]);
+    expect(shown).toMatch(new RegExp(`${labelled.uuid} +-- ${escape(labelled.shown)}`));
+    expect(shown).toMatch(new RegExp(`${bare.uuid} +-- ${bare.kind}`));
+    expectNothingRun();
+  });
+
+  test.skipIf(!isInstalled("zsh"))("completes by vault completion zsh, too (skipped where there is no zsh)", async () => {
+    const { lines } = await typeAndTab("zsh", user, ["vault sta", "vaultsvc sta"], "", `compdef -d vault; eval "$(vault completion zsh)"`);
+    expect(lines).toEqual(["vault status ", "vaultsvc status "]);
+  });
+});
+
+describe.skipIf(!isInstalled("fish"))("fish (skipped where there is none)", () => {
+  test.each(typed)("%s", (line, completed) => {
+    const offered = fishOffers(user, line).map((candidate) => candidate.split("\t")[0]);
+    // fish quotes as it inserts, and puts no space behind a folder.
+    const word = completed
+      .trimEnd()
+      .replaceAll(/\\(?=.)/g, "")
+      .slice(line.lastIndexOf(" ") + 1);
+    expect(offered).toEqual(line === completed ? [] : [word]);
+  });
+
+  test("says nothing where the program fails", () => {
+    expect(fishOffers(brokenUser(), "vault ge")).toEqual([]);
+  });
+
+  test("shows labels, and kinds where there is none", () => {
+    expect(fishOffers(user, "vault get ")).toEqual([`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`]);
+    expect(fishOffers(user, "vaultsvc sandbox st")).toEqual(["start\tstart it on loopback; it serves until interrupted"]);
+    expectNothingRun();
+  });
+});
+
+const escape = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");

@@ -1,0 +1,29 @@
+import type { Machine } from "../support/machine.ts";
+import { machineFor } from "../support/machine.ts";
+import { expectExit } from "../support/lab.ts";
+
+/** A label that a shell, a terminal or a careless script could take for more than text; `shown` is what may be seen of it. */
+export const vaults = [
+  {
+    uuid: "11111111-e89b-42d3-a456-426614174000",
+    kind: "credit-card/offline",
+    label: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b\t\u001b[31m\n:files',
+    shown: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b [31m :files',
+  },
+  { uuid: "22222222-e89b-42d3-a456-426614174000", kind: "generic/offline", label: undefined, shown: "" },
+] as const;
+
+export const pair = { encryptedData: "c2VjcmV0LWRhdGE=", payload: "c2VjcmV0LXBheWxvYWQ=" };
+
+/** Nobody listens at its service's address: completion must not miss it. */
+export async function machineWithVaults(): Promise<Machine> {
+  const machine = machineFor({ baseUrl: "http://127.0.0.1:9", application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" } });
+  for (const { uuid, kind, label } of vaults) {
+    const more = label === undefined ? [] : ["--label", label];
+    expectExit(
+      await machine.inProcess({ PAIR: JSON.stringify(pair) }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR", ...more),
+      0,
+    );
+  }
+  return machine;
+}
