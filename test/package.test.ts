@@ -35,7 +35,7 @@ beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
   const packing = tempDir("packing");
   for (const name of ["package.json", "README.md"]) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
-  for (const name of ["bin", "dist"]) cpSync(join(root, name), join(packing, name), { recursive: true });
+  for (const name of ["bin", "completions", "dist"]) cpSync(join(root, name), join(packing, name), { recursive: true });
   const tarball = npm(["pack", "--ignore-scripts"], packing).trim();
   writeFileSync(join(installed, "package.json"), "{}\n");
   npm(["install", "--no-audit", "--no-fund", join(packing, tarball)], installed);
@@ -44,8 +44,9 @@ beforeAll(() => {
 describe("the packed program, installed in an empty folder without network", () => {
   test("brings no other package with it and no sources", () => {
     expect(readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["vault"]);
-    const shipped = ["bin", "dist", "package.json", "README.md"];
+    const shipped = ["bin", "completions", "dist", "package.json", "README.md"];
     expect(shipped).toEqual(expect.arrayContaining(readdirSync(join(installed, "node_modules", "vault"))));
+    expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(["_vault", "vault.bash", "vault.fish"]);
   });
 
   test.each(["vault", "vaultsvc"])("runs as %s", (name) => {

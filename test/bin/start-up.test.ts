@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { machineWithVaults, vaults } from "../completion/support.ts";
 import { loadedBy } from "../support/loaded-modules.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -8,12 +9,30 @@ import { tempDir } from "../support/temp-dir.ts";
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
 const costly = /^(undici|zod|conf|ajv|chalk|cli-table3|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
 
-test.each([["--version"], ["--help"], ["get", "--help"], ["sandbox", "--help"]])("vault %s %s loads nothing costly", async (...args) => {
+test.each([
+  ["--version"],
+  ["--help"],
+  ["get", "--help"],
+  ["sandbox", "--help"],
+  ["help", "environment"],
+  ["help", "--json"],
+  ["completion", "bash"],
+  ["__complete", ""],
+  ["__complete", "get", "--kind", ""],
+  ["__complete", "--profile", ""],
+])("vault %s %s %s loads nothing costly", async (...args) => {
   const { result, packages, builtins } = await loadedBy(args);
   expect(result).toMatchObject({ code: 0, stderr: "" });
   // Tests connect their children by a socket, which needs it; a pipe, a file or a terminal does not.
   const streamsOfSockets = ["node:net", "node:stream"];
   expect([...packages, ...builtins].filter((name) => costly.test(name) && !streamsOfSockets.includes(name))).toEqual([]);
+});
+
+test("of what costs, completion of vaults loads SQLite alone", async () => {
+  const { result, packages, builtins } = await loadedBy(["__complete", "get", ""], { stateDir: (await machineWithVaults()).stateDir });
+  expect(result.stdout).toContain(vaults[0].uuid);
+  const streamsOfSockets = ["node:net", "node:stream"];
+  expect([...packages, ...builtins].filter((name) => costly.test(name) && !streamsOfSockets.includes(name))).toEqual(["node:sqlite"]);
 });
 
 test("--version loads no package at all", async () => {

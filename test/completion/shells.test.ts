@@ -54,10 +54,10 @@ function brokenUser(): ShellUser {
 /** Whatever a label or a profile is called: it is text. */
 const expectNothingRun = (): void => expect(readdirSync(user.cwd).toSorted()).toEqual(["folder", "pair one.json"]);
 
-describe.each(["bash", "zsh"] as const)("%s, on a terminal", (shell) => {
-  const test_ = test.skipIf(!isInstalled(shell));
+const onTerminal = (["bash", "zsh"] as const).map((shell) => ({ shell, isMissing: !isInstalled(shell) }));
 
-  test_(`completes what is typed (skipped where there is no ${shell})`, async () => {
+describe.each(onTerminal)("$shell, on a terminal (skipped where there is none)", ({ shell, isMissing }) => {
+  test.skipIf(isMissing)("completes what is typed", async () => {
     const { lines } = await typeAndTab(
       shell,
       user,
@@ -67,7 +67,7 @@ describe.each(["bash", "zsh"] as const)("%s, on a terminal", (shell) => {
     expectNothingRun();
   });
 
-  test_(`lists what there is (skipped where there is no ${shell})`, async () => {
+  test.skipIf(isMissing)("lists what there is", async () => {
     const { shown } = await typeAndTab(shell, user, ["vault get ", "vault --profile ", "vault "]);
     for (const { uuid } of vaults) expect(shown).toContain(uuid);
     for (const text of ["staging", "sandbox", "completion"]) expect(shown).toContain(text);
@@ -75,13 +75,13 @@ describe.each(["bash", "zsh"] as const)("%s, on a terminal", (shell) => {
     expectNothingRun();
   });
 
-  test_(`says nothing where the program fails (skipped where there is no ${shell})`, async () => {
+  test.skipIf(isMissing)("says nothing where the program fails", async () => {
     const { lines, shown } = await typeAndTab(shell, brokenUser(), ["vault ge", "vault get --kind ", "vaultsvc "]);
     expect(lines).toEqual(["vault ge", "vault get --kind ", "vaultsvc "]);
     expect(shown).not.toContain("boom");
   });
 
-  test_(`leaves another program of the name vault alone (skipped where there is no ${shell})`, async () => {
+  test.skipIf(isMissing)("leaves another program of the name vault alone", async () => {
     const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
     const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
     // What compinit finds by itself is the first one of a name: here the script is evaluated after the other has spoken.
@@ -90,15 +90,15 @@ describe.each(["bash", "zsh"] as const)("%s, on a terminal", (shell) => {
   });
 });
 
-describe("zsh", () => {
-  test.skipIf(!isInstalled("zsh"))("shows labels as they are (skipped where there is no zsh)", async () => {
+describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => {
+  test("shows labels as they are", async () => {
     const { shown } = await typeAndTab("zsh", user, ["vault get "]);
     expect(shown).toMatch(new RegExp(`${labelled.uuid} +-- ${escape(labelled.shown)}`));
     expect(shown).toMatch(new RegExp(`${bare.uuid} +-- ${bare.kind}`));
     expectNothingRun();
   });
 
-  test.skipIf(!isInstalled("zsh"))("completes by vault completion zsh, too (skipped where there is no zsh)", async () => {
+  test("completes by vault completion zsh, too", async () => {
     const { lines } = await typeAndTab("zsh", user, ["vault sta", "vaultsvc sta"], "", `compdef -d vault; eval "$(vault completion zsh)"`);
     expect(lines).toEqual(["vault status ", "vaultsvc status "]);
   });

@@ -14,7 +14,7 @@ export function withReference(readme: string, root: CommandNode): string {
 export function reference(root: CommandNode): string {
   const global = `### Flags of every command\n\n${table(root)}`;
   const commands = root.commands.flatMap((command) => entries(command, [root.name]));
-  return `${[...commands, global].join("\n")}`;
+  return [...commands, global].join("\n");
 }
 
 function entries(node: CommandNode, parents: readonly string[]): string[] {
