@@ -13,9 +13,13 @@ export function defineCompletion(program: Command, _act: Act): void {
     .summary("print the completion script of a shell")
     .description(
       "Print the script that completes commands, flags, their values and the known vaults. It asks this program, which looks into " +
-        "the state and never calls the service.",
+        'the state and never calls the service. Load it in the start file of the shell: eval "$(vault completion bash)", in zsh ' +
+        'after compinit eval "$(vault completion zsh)", in fish vault completion fish | source.',
     )
-    .addHelpText("after", examples("vault completion bash > vault.bash && . ./vault.bash", "vault completion zsh", "vault completion fish"))
+    .addHelpText(
+      "after",
+      examples("vault completion bash > vault.bash", "vault completion zsh > _vault", "vault completion fish > vault.fish"),
+    )
     .action(async (shell: Shell, _options: unknown, command: Command) => {
       const { script } = await import("../completion/scripts.ts");
       const { json, output } = command.optsWithGlobals<{ json?: boolean; output?: string }>();

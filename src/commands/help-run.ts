@@ -3,8 +3,8 @@ import { commandAt, locate } from "../completion/locate.ts";
 import { suggest } from "../completion/suggest.ts";
 import { describeCommand, printedHelp } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
-import type { Topic } from "./help.ts";
-import { topics } from "./help.ts";
+import type { Topic } from "./topics.ts";
+import { topics } from "./topics.ts";
 import { topicText } from "./help-topics.ts";
 
 /** The help of what `words` name, as text or as a JSON document. Raises `usage` where they name nothing. */

@@ -1,5 +1,5 @@
 import type { Command, Help } from "commander";
-import { topics } from "./help.ts";
+import { topics } from "./topics.ts";
 
 /** What people do, in the order in which they come to it, with the commands for it. One that is not named here is listed last. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {

@@ -3,7 +3,7 @@ import type { SettingDefinition } from "../config/definitions.ts";
 import { settingDefinitions } from "../config/definitions.ts";
 import { errorKinds } from "../errors.ts";
 import { defaults } from "../interface/limits.ts";
-import type { Topic } from "./help.ts";
+import type { Topic } from "./topics.ts";
 import { texts } from "./help-texts.ts";
 
 type Term = readonly [term: string, text: string];

@@ -1,18 +1,7 @@
 import type { Command } from "commander";
 import { withValues } from "../completion/values.ts";
 import { examples } from "./act.ts";
-
-/** Topics of `vault help`, with what each is about. Their texts are in help-topics.ts. */
-export const topics = {
-  environment: "every setting: flag, environment variable, configuration key",
-  "exit-codes": "what a command came to, and whether it may be run again",
-  output: "stdout and stderr, JSON, single values, secrets, colour, questions",
-  lockout: "what locks a vault, what is counted, and the guard",
-  recovery: "what an interrupted command leaves behind, and what finishes it",
-  security: "where secrets are, how they are sealed, and what is never written",
-} as const;
-
-export type Topic = keyof typeof topics;
+import { topics } from "./topics.ts";
 
 /** Prints help; needs neither settings nor state, so it is not run by `act`. `whole` is the tree with all commands. */
 export function defineHelp(program: Command, whole: () => Command): void {

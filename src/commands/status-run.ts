@@ -5,8 +5,8 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { checkField, serialise } from "./document.ts";
+import { statusFindings as findings } from "./findings.ts";
 import { flag, parseInput, uuid } from "./options.ts";
-import { findings } from "./status.ts";
 import type { VaultStatus } from "./vault-status.ts";
 import { describeVault } from "./vault-status.ts";
 

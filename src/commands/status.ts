@@ -3,9 +3,7 @@ import { Option } from "commander";
 import { withValues } from "../completion/values.ts";
 import type { Act } from "./act.ts";
 import { examples } from "./act.ts";
-
-/** What --fail-on may name. */
-export const findings = ["locked", "pending", "at-risk"] as const;
+import { statusFindings } from "./findings.ts";
 
 export function defineStatus(program: Command, act: Act): void {
   program
@@ -16,9 +14,9 @@ export function defineStatus(program: Command, act: Act): void {
     .option("--pending", "only vaults that need an acknowledgement")
     .option("--history", "also the generations and exchanges that are kept")
     .addOption(
-      withValues(new Option("--fail-on <findings>", `exit 17 if one is found: ${findings.join(", ")}, separated by commas`), {
+      withValues(new Option("--fail-on <findings>", `exit 17 if one is found: ${statusFindings.join(", ")}, separated by commas`), {
         from: "list",
-        values: findings,
+        values: statusFindings,
         separated: true,
       }),
     )

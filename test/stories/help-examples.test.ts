@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { CommandNode } from "../../src/completion/tree.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
@@ -16,21 +17,17 @@ interface Help {
   wide: string[];
 }
 
-/** The help of a command and of all below it, found as a reader finds them: from the commands that each one lists. */
-async function readHelp(words: readonly string[]): Promise<Help[]> {
-  const { stdout, code } = await runVault([...words, "--help"]);
+/** The help of a command and of all below it, as the tree lists them. */
+async function readHelp({ name, commands, examples = [] }: CommandNode, parents: readonly string[]): Promise<Help[]> {
+  const { stdout, code } = await runVault([...parents, name, "--help"].slice(1));
   expect(code).toBe(0);
-  const listed = (title: string): string[] => new RegExp(`^${title}:\n((?: {2}.*\n)*)`, "m").exec(stdout)?.[1]?.split("\n") ?? [];
-  const names = listed("Commands").flatMap((line) => /^ {2}([a-z-]+)/.exec(line)?.[1] ?? []);
-  const below = await Promise.all(names.filter((name) => name !== "help").map((name) => readHelp([...words, name])));
-  const examples = listed("Examples").flatMap((line) => (line === "" ? [] : [line.trim()]));
-  return [
-    { command: ["vault", ...words].join(" "), examples, wide: stdout.split("\n").filter((line) => line.length > 80) },
-    ...below.flat(),
-  ];
+  const below = await Promise.all(commands.map((each) => readHelp(each, [...parents, name])));
+  const wide = stdout.split("\n").filter((line) => line.length > 80);
+  for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
+  return [{ command: [...parents, name].join(" "), examples, wide }, ...below.flat()];
 }
 
-const helps = await readHelp([]);
+const helps = await readHelp(JSON.parse((await runVault(["help", "--json"])).stdout) as CommandNode, []);
 
 describe("the help of each command", () => {
   test.each(helps)("$command: two examples at least, each of this command, within 80 columns", ({ command, examples, wide }) => {

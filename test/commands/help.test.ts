@@ -1,0 +1,178 @@
+import { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { helpScreen, tasks } from "../../src/commands/help-screen.ts";
+import { texts } from "../../src/commands/help-texts.ts";
+import { topics } from "../../src/commands/topics.ts";
+import { locate } from "../../src/completion/locate.ts";
+import type { CommandNode } from "../../src/completion/tree.ts";
+import { describeCommand } from "../../src/completion/tree.ts";
+import type { SettingDefinition } from "../../src/config/definitions.ts";
+import { settingDefinitions } from "../../src/config/definitions.ts";
+import { errorKinds } from "../../src/errors.ts";
+import { main } from "../../src/main.ts";
+import { buildProgram } from "../../src/program.ts";
+import { fakeHost } from "../support/fake-host.ts";
+
+const program = buildProgram("0.0.0", () => async () => {}, {});
+const tree = describeCommand(program);
+
+async function run(line: string, columns = 80): Promise<{ code: number; out: string; err: string }> {
+  const host = fakeHost({ columns });
+  const code = await main(
+    line.split(" ").filter((word) => word !== ""),
+    host,
+  );
+  return { code, out: host.out, err: host.err };
+}
+
+async function shown(line: string, columns = 80): Promise<string> {
+  const { code, out, err } = await run(line, columns);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return out;
+}
+
+const lines = (text: string): string[] => text.trimEnd().split("\n");
+const tooWide = (text: string, columns = 80): string[] => lines(text).filter((line) => line.length > columns || line.endsWith(" "));
+
+describe("the first screen", () => {
+  test("is the same by --help, by help, and where a command's name is a value", async () => {
+    const screen = await shown("--help");
+    expect(await shown("help")).toBe(screen);
+    expect(await shown("--profile get --help")).toBe(screen);
+  });
+
+  test("has at most 40 lines of 80 columns, and a task for every command", async () => {
+    const screen = await shown("--help");
+    expect(lines(screen).length).toBeLessThanOrEqual(40);
+    expect(tooWide(screen)).toEqual([]);
+    expect(screen).not.toContain("More:");
+    const names = tree.commands.map(({ name }) => name).filter((name) => name !== "help");
+    expect(names.filter((name) => !new RegExp(`^ {2}${name} +\S`, "m").test(screen))).toEqual([]);
+  });
+
+  test("keeps to that when every command that the contract knows is there, and names one that it does not know", () => {
+    const whole = new Command("vault").description(program.description());
+    for (const name of Object.values(tasks).flat()) whole.command(name).summary("x".repeat(63));
+    const helper = whole.createHelp();
+    helper.prepareContext({ helpWidth: 80 });
+    const screen = helpScreen(whole, helper);
+    // With the examples that stand below.
+    expect(lines(screen).length + 4).toBeLessThanOrEqual(40);
+    expect(tooWide(screen)).toEqual([]);
+    whole.command("dance").summary("of a later version");
+    expect(helpScreen(whole, helper)).toMatch(/^More:\n {2}dance +of a later version$/m);
+  });
+
+  test("no summary is too long for a line of it", () => {
+    expect(tree.commands.filter(({ summary }) => summary.length > 63 || summary === "").map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe("a topic", () => {
+  test.each(Object.keys(topics))("%s fits 80 columns, and 120", async (topic) => {
+    expect(tooWide(await shown(`help ${topic}`))).toEqual([]);
+    expect(tooWide(await shown(`help ${topic}`, 120), 120)).toEqual([]);
+    expect(await shown(`help ${topic}`)).not.toMatch(/[{}]/);
+    expect(JSON.parse(await shown(`help ${topic} --json`))).toMatchObject({ topic, text: await shown(`help ${topic}`) });
+  });
+
+  test("environment holds every setting with all its ways", async () => {
+    const text = await shown("help environment");
+    for (const { flag, env, key, help } of Object.values<SettingDefinition>(settingDefinitions)) {
+      for (const way of [flag, env, key, help]) expect(text).toContain(way ?? "");
+    }
+  });
+
+  test("exit-codes holds every kind of error with its meaning", async () => {
+    const text = (await shown("help exit-codes")).replaceAll(/\s+/g, " ");
+    for (const [code, { exitCode, meaning, retry }] of Object.entries(errorKinds))
+      expect(text).toContain(`${exitCode} ${code} ${meaning} [${retry}]`);
+  });
+
+  test("output holds every flag of all commands that is no setting", async () => {
+    const text = (await shown("help output")) + (await shown("help environment"));
+    expect(program.options.map(({ flags }) => flags).filter((flags) => !text.includes(flags))).toEqual([]);
+  });
+
+  test("none names a command or a flag that does not exist", () => {
+    const text = Object.values(texts).join("\n");
+    const flags = (node: CommandNode): string[] => [...node.options.map(({ long }) => long), ...node.commands.flatMap(flags)];
+    expect((text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []).filter((flag) => !flags(tree).includes(flag))).toEqual([]);
+    for (const [, words = ""] of text.matchAll(/vault ((?:get|ack|status|guard|import|export|forget|sandbox|help)\b[a-z -]*--[a-z-]+)/g)) {
+      const { path, given } = locate(tree, words.split(" "));
+      const known = path.flatMap(({ options }) => options.map(({ long }) => long));
+      expect([...given.keys()].filter((flag) => !known.includes(flag))).toEqual([]);
+    }
+  });
+});
+
+describe("the help of a command", () => {
+  test.each(["get", "sandbox", "sandbox start", "help", "completion"])(
+    "%s: by help and by --help, with where the rest is",
+    async (command) => {
+      const text = await shown(`help ${command}`);
+      expect(text).toBe(await shown(`${command} --help`));
+      expect(text).toContain("Flags of every command: vault help output. Settings: vault help environment.");
+      expect(text).not.toContain("--base-url");
+    },
+  );
+
+  test("as data: the tree that completion reads", async () => {
+    const whole = JSON.parse(await shown("help --json")) as CommandNode & { topics: { name: string }[] };
+    const withoutExamples = (node: CommandNode): CommandNode => {
+      const { examples, commands, ...rest } = node;
+      expect(examples?.length).toBeGreaterThanOrEqual(2);
+      return { ...rest, commands: commands.map(withoutExamples) };
+    };
+    const { topics: listed, ...node } = whole;
+    expect(withoutExamples(node)).toEqual(tree);
+    expect(listed.map(({ name }) => name)).toEqual(Object.keys(topics));
+    const start = JSON.parse(await shown("help sandbox start -o json")) as CommandNode;
+    expect(start).toMatchObject({
+      name: "start",
+      options: expect.arrayContaining([expect.objectContaining({ long: "--port" })]) as unknown,
+    });
+  });
+});
+
+describe("what was probably meant", () => {
+  test.each<[string, string, string]>([
+    ["gett", "unknown command 'gett'", "did you mean vault get?"],
+    ["stauts", "unknown command 'stauts'", "did you mean vault status?"],
+    ["sttus --profile get", "unknown command 'sttus'", "did you mean vault status?"],
+    ["sandbox strat", "unknown command 'strat'", "did you mean vault sandbox start?"],
+    ["comp bash", "unknown command 'comp'", "did you mean vault completion?"],
+    ["get --jsn", "unknown option '--jsn'", "did you mean --json?"],
+    ["--jsn status", "unknown option '--jsn'", "did you mean --json?"],
+    ["get x --dry-rnu", "unknown option '--dry-rnu'", "did you mean --dry-run?"],
+    ["get x --bas-url=http://x", "unknown option '--bas-url", "did you mean --base-url?"],
+    ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port?"],
+    ["help enviroment", "there is no command or topic 'enviroment'", "did you mean vault help environment?"],
+    ["help exitcodes", "there is no command or topic 'exitcodes'", "did you mean vault help exit-codes?"],
+    ["help gte", "there is no command or topic 'gte'", "did you mean vault help get?"],
+    ["help sandbox restart", "vault sandbox has no command 'restart'", "did you mean vault help sandbox start?"],
+  ])("%s", async (line, message, meant) => {
+    const { code, out, err } = await run(line);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(`vault: ${message}`);
+    expect(err).toContain(`  next: ${meant}\n`);
+  });
+
+  test.each([["dance"], ["get --wxyz"], ["help wxyz"], ["sandbox wxyz"], ["get -x"]])("%s: nothing is near", async (line) => {
+    const { code, err } = await run(line);
+    expect(code).toBe(2);
+    expect(err).toMatch(/\n {2}next: vault.* --help /);
+    expect(err).not.toContain("did you mean");
+  });
+
+  test.each([
+    ["", "vault --help lists them"],
+    ["sandbox", "vault sandbox --help lists them"],
+    ["sandbox start --port", "vault sandbox start --help shows what it takes"],
+    ["completion tcsh", "vault completion --help shows what it takes"],
+  ])("'%s' names the help to read: %s", async (line, hint) => {
+    expect((await run(line)).err).toContain(`next: ${hint}\n`);
+    const { err } = await run(`${line} --json`);
+    expect(JSON.parse(err)).toMatchObject({ error: { code: "usage", hint } });
+  });
+});
