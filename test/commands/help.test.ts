@@ -47,7 +47,7 @@ describe("the first screen", () => {
     expect(tooWide(screen)).toEqual([]);
     expect(screen).not.toContain("More:");
     const names = tree.commands.map(({ name }) => name).filter((name) => name !== "help");
-    expect(names.filter((name) => !new RegExp(`^ {2}${name} +\S`, "m").test(screen))).toEqual([]);
+    expect(names.filter((name) => !new RegExp(`^ {2}${name} +\\S`, "m").test(screen))).toEqual([]);
   });
 
   test("keeps to that when every command that the contract knows is there, and names one that it does not know", () => {
