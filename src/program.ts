@@ -13,6 +13,7 @@ import { defineSandbox } from "./commands/sandbox.ts";
 import { defineStatus } from "./commands/status.ts";
 import { defineUpdate } from "./commands/update.ts";
 import { completeCommand } from "./completion/protocol.ts";
+import type { CommandNode } from "./completion/tree.ts";
 import type { SettingDefinition } from "./config/definitions.ts";
 import { settingDefinitions } from "./config/definitions.ts";
 import type { Host } from "./host.ts";
@@ -59,8 +60,12 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
 async function completions(words: readonly string[], host: Host): Promise<string> {
   try {
     const [{ answer }, { describeCommand }] = await Promise.all([import("./completion/answer.ts"), import("./completion/tree.ts")]);
-    const treeFor = (named?: readonly string[]) =>
-      describeCommand(buildProgram("", () => async () => {}, {}, named === undefined ? undefined : namedIn(named)));
+    const build = (named?: readonly string[]): CommandNode => describeCommand(buildProgram("", () => async () => {}, {}, named));
+    let whole: CommandNode | undefined;
+    const treeFor = (words?: readonly string[]): CommandNode => {
+      const named = words === undefined ? undefined : namedIn(words);
+      return named === undefined ? (whole ??= build()) : build(named);
+    };
     return await answer(words, treeFor, {
       variables: () => Object.keys(host.env),
       profiles: async () => await (await import("./known.ts")).createKnown(host).profiles(),

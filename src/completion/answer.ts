@@ -9,7 +9,7 @@ import type { CommandNode } from "./tree.ts";
  */
 export async function answer(
   words: readonly string[],
-  treeFor: (words: readonly string[] | undefined) => CommandNode,
+  treeFor: (words?: readonly string[]) => CommandNode,
   known: Known,
 ): Promise<string> {
   const before = words.slice(0, -1);
@@ -17,7 +17,7 @@ export async function answer(
   const place = locate(part, before);
   // A word before the cursor may be a command's name and yet stand for something else.
   const isEnough = place.path.length > 1 && commandAt(place).arguments.every(({ values }) => values.from !== "commands");
-  return format(await offer(isEnough ? part : treeFor(undefined), words, known));
+  return format(await offer(isEnough ? part : treeFor(), words, known));
 }
 
 function format({ candidates, directive, prefix = "" }: Offer): string {
