@@ -7,11 +7,7 @@ import type { CommandNode } from "./tree.ts";
  * Answers the scripts. `treeFor` builds the commands that are named in words, or all. Labels and names of profiles may be any
  * text: what could break a line or drive a terminal never gets out.
  */
-export async function answer(
-  words: readonly string[],
-  treeFor: (words?: readonly string[]) => CommandNode,
-  known: Known,
-): Promise<string> {
+export async function answer(words: readonly string[], treeFor: (words?: readonly string[]) => CommandNode, known: Known): Promise<string> {
   const before = words.slice(0, -1);
   const part = treeFor(before);
   const place = locate(part, before);

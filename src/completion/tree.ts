@@ -44,7 +44,7 @@ export function describeCommand(command: Command, { examples = false } = {}): Co
       required: argument.required,
       variadic: argument.variadic,
       description: argument.description,
-      values: valuesOf(argument),
+      values: valuesOf(argument, command.name()),
     })),
     options: helper.visibleOptions(command).map((option) => ({
       flags: option.flags,
@@ -53,7 +53,12 @@ export function describeCommand(command: Command, { examples = false } = {}): Co
       description: option.description,
       value:
         option.required || option.optional
-          ? { name: placeholder(option.flags), required: option.required, variadic: option.variadic, values: valuesOf(option) }
+          ? {
+              name: placeholder(option.flags),
+              required: option.required,
+              variadic: option.variadic,
+              values: valuesOf(option, command.name()),
+            }
           : null,
     })),
     commands: command.commands.filter((each) => isVisible(each, command)).map((each) => describeCommand(each, { examples })),

@@ -1,5 +1,6 @@
 import type { Argument, Option } from "commander";
-import { outputFormats } from "../config/definitions.ts";
+import type { SettingDefinition } from "../config/definitions.ts";
+import { outputFormats, settingDefinitions } from "../config/definitions.ts";
 import { kinds, operations } from "../interface/endpoints.ts";
 
 /** A word that may stand on a command line, and what it means. */
@@ -16,22 +17,30 @@ export type ValueSource =
   /** `given` is what a secret or a document comes from: @FILE, -, env:NAME. */
   | { from: "vaults" | "profiles" | "files" | "directories" | "given" | "anything" };
 
-/** By the flag, then by the word that stands for the value in it: `--kind <kind>`. All others take anything. */
+/**
+ * By the flag, by the command and the argument, then by the word that stands for the value: `--kind <kind>`. A flag whose
+ * description speaks of @FILE takes what secrets take. All others take anything.
+ */
 const known: Readonly<Record<string, ValueSource>> = {
   "--profile": { from: "profiles" },
-  profile: { from: "profiles" },
+  "use name": { from: "profiles" },
   uuid: { from: "vaults" },
   uuids: { from: "vaults" },
   kind: { from: "list", values: kinds },
   operation: { from: "list", values: operations },
   format: { from: "list", values: outputFormats },
-  secret: { from: "given" },
-  json: { from: "given" },
+  key: { from: "list", values: configKeys() },
   file: { from: "files" },
   files: { from: "files" },
   seed: { from: "files" },
   directory: { from: "directories" },
 };
+
+/** Keys of a profile; which profile is the current one is chosen by a command of its own. */
+function configKeys(): string[] {
+  const keys = Object.values<SettingDefinition>(settingDefinitions).flatMap(({ key }) => key ?? []);
+  return keys.filter((key) => key !== settingDefinitions.profile.key);
+}
 
 const attached = new WeakMap<Option | Argument, ValueSource>();
 
@@ -44,12 +53,16 @@ export function withValues<T extends Option | Argument>(target: T, source: Value
   return target;
 }
 
-/** What can be offered: commander's choices, what `withValues` said, or what the names tell. */
-export function valuesOf(target: Option | Argument): ValueSource {
+/** What can be offered: commander's choices, what `withValues` said, or what the names and the description tell. */
+export function valuesOf(target: Option | Argument, command: string): ValueSource {
   const choices = target.argChoices;
   if (choices !== undefined) return { from: "list", values: choices };
-  const names = "flags" in target ? [target.long ?? "", placeholder(target.flags)] : [target.name()];
-  return attached.get(target) ?? names.map((name) => known[name]).find((source) => source !== undefined) ?? { from: "anything" };
+  const said = attached.get(target);
+  if (said !== undefined) return said;
+  const isFlag = "flags" in target;
+  const names = isFlag ? [target.long ?? "", placeholder(target.flags)] : [`${command} ${target.name()}`, target.name()];
+  const source = names.map((name) => known[name]).find((each) => each !== undefined);
+  return source ?? { from: isFlag && target.description.includes("@FILE") ? "given" : "anything" };
 }
 
 /** `file` of `--export <file>`; empty for a flag without a value. */

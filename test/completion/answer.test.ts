@@ -54,7 +54,7 @@ describe("whatever the tree holds is offered", () => {
 
   test("what is offered for --fail-on is what it takes", () => {
     const option = program.commands.find((command) => command.name() === "status")?.options.find(({ long }) => long === "--fail-on");
-    const source = option === undefined ? undefined : valuesOf(option);
+    const source = option === undefined ? undefined : valuesOf(option, "status");
     const offered = source?.from === "list" ? source.values : [];
     expect(parseStatus({ args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
   });
@@ -71,6 +71,8 @@ test.each<[string, string[]]>([
   ["get --credentials ", ["@", "env:", "-", ":nospace"]],
   ["get --credentials @f", [":files @"]],
   ["get --credentials=@f", [":files --credentials=@"]],
+  ["update --card-number @", [":files @"]],
+  ["--device @", [":files @"]],
   ["import --file ", [":files"]],
   ["sandbox start --data ", [":directories"]],
   ["get --external-ref ", [":done"]],
