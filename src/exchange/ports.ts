@@ -1,6 +1,6 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import type { Answer, Pair } from "../interface/answers.ts";
-import type { Device } from "../interface/fields.ts";
+import type { Device, Metadata } from "../interface/fields.ts";
 import type { AdoptedExchange, Credentials, ErrorNote, ExchangeRecord, Intent, NewPair, Started, VaultRecord } from "./records.ts";
 import type { HoldReason } from "./states.ts";
 
@@ -37,6 +37,20 @@ export interface EndCall {
   token: string;
 }
 
+/** A call outside of an exchange (extended operations). */
+export type SingleCall =
+  | { operation: "info"; kind: Kind; uuid: string }
+  | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device }
+  | {
+      operation: "create";
+      kind: Kind;
+      externalRef: string;
+      /** Card or content, hashedPin, maxUsage, expiryDate: as the interface has it. */
+      vault: Record<string, unknown>;
+      device?: Device;
+      metadata?: Metadata;
+    };
+
 /** Every way a call can end. Nothing is thrown for a failure of the network or of the service. */
 export type Reply =
   /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
@@ -55,6 +69,7 @@ export interface Service {
   /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;
+  single(call: SingleCall, signal: AbortSignal): Promise<Reply>;
 }
 
 /**
