@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
 import { defineAck } from "./commands/ack.ts";
+import { defineCreate, defineDelete, defineInfo } from "./commands/extended.ts";
 import { defineGet } from "./commands/get.ts";
 import { defineGuard } from "./commands/guard.ts";
 import { defineExport, defineForget, defineImport } from "./commands/import.ts";
@@ -77,6 +78,9 @@ const commands = {
   import: defineImport,
   export: defineExport,
   forget: defineForget,
+  info: defineInfo,
+  create: defineCreate,
+  delete: defineDelete,
   sandbox: defineSandbox,
 };
 
