@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { kindList } from "../interface/endpoints.ts";
 import type { Act } from "./act.ts";
 import { examples } from "./act.ts";
-import { addContentsOptions } from "./card-options.ts";
+import { addContentsOptions } from "./contents-flags.ts";
 
 /** What stands in front of every description here: the specification shows none of these shapes. */
 const extended = "Extended operation, which the interface document names without showing its shape.";
