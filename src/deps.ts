@@ -217,6 +217,7 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
       admit: async (signal, deadline) => await (await deps.service()).admit(signal, deadline),
       start: async (call, signal) => await (await deps.service()).start(call, signal),
       end: async (call, signal) => await (await deps.service()).end(call, signal),
+      single: async (call, signal) => await (await deps.service()).single(call, signal),
     },
     clock: host,
     ids: createIds(host),

@@ -73,7 +73,7 @@ export interface Spent {
 /** Where an exchange stands, for an error that leaves one behind. */
 export interface ExchangeSummary {
   id: string;
-  operation: "get" | "update";
+  operation: "get" | "update" | "delete";
   state: string;
   generation?: number;
   tokenExpiry?: string;

@@ -4,6 +4,7 @@ import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
 import { defineAck } from "./commands/ack.ts";
 import { defineCompletion } from "./commands/completion.ts";
+import { defineCreate, defineDelete, defineInfo } from "./commands/extended.ts";
 import { defineGet } from "./commands/get.ts";
 import { defineGuard } from "./commands/guard.ts";
 import { defineHelp } from "./commands/help.ts";
@@ -105,6 +106,9 @@ const commands = {
   import: defineImport,
   export: defineExport,
   forget: defineForget,
+  info: defineInfo,
+  create: defineCreate,
+  delete: defineDelete,
   sandbox: defineSandbox,
   completion: defineCompletion,
 };

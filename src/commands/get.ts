@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { Act } from "./act.ts";
+import { kindList } from "../interface/endpoints.ts";
 import { examples } from "./act.ts";
 
 /** Flags of every exchange: `get`, later `update`. */
 export function addExchangeOptions(command: Command): Command {
   return command
-    .option("--kind <kind>", "credit-card/online, credit-card/offline or generic/offline: needed the first time, then remembered")
+    .option("--kind <kind>", `${kindList}: needed the first time, then remembered`)
     .option("--credentials <secret>", "the pair as JSON, or a recovery document: @FILE, -, env:NAME")
     .option("--encrypted-data <secret>", "the pair in two parts: @FILE, -, env:NAME")
     .option("--payload <secret>", "its other part: @FILE, -, env:NAME")

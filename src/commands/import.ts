@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Act } from "./act.ts";
+import { kindList } from "../interface/endpoints.ts";
 import { examples } from "./act.ts";
 
 export function defineImport(program: Command, act: Act): void {
@@ -8,7 +9,7 @@ export function defineImport(program: Command, act: Act): void {
     .argument("[uuid]", "the vault (or --file for many)")
     .summary("put credentials into the state")
     .description("Put credentials into the state. Never replaces: the former pair stays until a start with the new one succeeds.")
-    .option("--kind <kind>", "credit-card/online, credit-card/offline or generic/offline")
+    .option("--kind <kind>", kindList)
     .option("--credentials <secret>", "the pair as JSON, or a recovery document, which is settled: @FILE, -, env:NAME")
     .option("--label <text>", "a name for people")
     .option("--rebind", "the vault moves to this --base-url, with all that is known of it")

@@ -36,6 +36,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     label: record.label,
     generation: pair?.generation ?? null,
     fingerprint: pair?.fingerprint ?? null,
+    proven: pair?.proven ?? null,
     state: shown?.state ?? null,
     pending: record.open === null ? null : describeExchange(record.open, now),
     unackedStarts: record.unackedStarts,

@@ -3,7 +3,7 @@ import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
 import { HandoverFailure } from "./handover.ts";
-import type { ExchangeRecord, VaultRecord } from "./records.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { sendEnd } from "./send-end.ts";
@@ -23,24 +23,30 @@ export interface AckChoice {
  * and it was acknowledged before; null if there is nothing to acknowledge. Raises `pending` where a decision is owed,
  * `in-doubt`, `service` (the token expired: the old pair is current), and what an end call raises.
  */
-export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<ExchangeRecord | null> {
+export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
   return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
 }
 
-async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Promise<ExchangeRecord | null> {
+async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
   const record = await currentRecord(context);
   const { open } = record;
-  if (open === null) return record.last?.state === "acknowledged" ? record.last : null;
+  if (open === null) return lastAcknowledged(record);
   if (open.state === "in-doubt") throw inDoubt(context, open);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
   const outcome = await sendEnd(context, open.id, open.delivered);
   const after = await currentRecord(context);
   if (outcome === "in-doubt") throw inDoubt(context, after.open ?? open);
   if (outcome === "expired") throw expiredError(context, { ...open, state: "expired" });
-  return after.last?.id === open.id ? after.last : { ...open, state: "acknowledged" };
+  const last = lastAcknowledged(after);
+  return last?.id === open.id ? last : { ...open, state: "acknowledged" };
 }
 
-async function meetObligations(context: ExchangeContext, record: VaultRecord, open: ExchangeRecord, choice: AckChoice): Promise<void> {
+/** Only what was open can have been acknowledged. */
+function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
+  return last?.state === "acknowledged" ? (last as OpenExchange) : null;
+}
+
+async function meetObligations(context: ExchangeContext, record: VaultRecord, open: OpenExchange, choice: AckChoice): Promise<void> {
   const { uuid } = context.session;
   if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
     throw new VaultError("pending", "this read of a limited vault is not known to have been delivered, and acknowledging may use it up", {
@@ -55,7 +61,7 @@ async function meetObligations(context: ExchangeContext, record: VaultRecord, op
 
 async function saveNow(
   context: ExchangeContext,
-  open: ExchangeRecord,
+  open: OpenExchange,
   save: NonNullable<AckChoice["save"]>,
   document: RecoveryDocument,
 ): Promise<void> {
@@ -73,7 +79,7 @@ async function saveNow(
   }
 }
 
-export function inDoubt(context: ExchangeContext, exchange: ExchangeRecord): VaultError {
+export function inDoubt(context: { session: Pick<ExchangeContext["session"], "uuid"> }, exchange: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   const isUpdate = exchange.operation === "update";
   return new VaultError(

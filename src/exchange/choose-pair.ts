@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../interface/endpoints.ts";
-import { isOnline } from "../interface/endpoints.ts";
+import { isOnline, kindList } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations, sendableGenerations } from "./candidates.ts";
 import { combinationOf } from "./combination.ts";
@@ -35,7 +35,7 @@ export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind
     if (given !== undefined) return given;
     throw new VaultError("usage", `--kind is needed the first time vault ${uuid} is used here`, {
       vault: uuid,
-      hint: "--kind credit-card/online, credit-card/offline or generic/offline",
+      hint: `--kind ${kindList}`,
     });
   }
   if (given === undefined || given === known.kind) return known.kind;

@@ -25,6 +25,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
       return reply;
     },
     end: async (call, signal) => seen(await context.service.end(call, signal)),
+    single: async (call, signal) => seen(await context.service.single(call, signal)),
   };
   const tell: ExchangeContext["tell"] = (event) => {
     if (event.type === "settled") settled.push(event.settled);

@@ -1,3 +1,4 @@
+import type { SingleOperation } from "../interface/endpoints.ts";
 import type { Settled } from "./states.ts";
 
 /** What happens during an exchange, for whoever narrates it. Holds no secret. */
@@ -11,4 +12,4 @@ export type ExchangeEvent =
   | { type: "acknowledging"; attempt: number }
   | { type: "acknowledged"; generation: number }
   /** A call is repeated after a failure that allows it. */
-  | { type: "retrying"; step: "start" | "end"; cause: string; waitMs: number };
+  | { type: "retrying"; step: "start" | "end" | SingleOperation; cause: string; waitMs: number };

@@ -1,7 +1,20 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import type { Answer, Pair } from "../interface/answers.ts";
-import type { Device } from "../interface/fields.ts";
-import type { AdoptedExchange, Credentials, ErrorNote, ExchangeRecord, Intent, NewPair, Started, VaultRecord } from "./records.ts";
+import type { VaultDates } from "../interface/extended-answers.ts";
+import type { Device, Metadata } from "../interface/fields.ts";
+import type {
+  AdoptedExchange,
+  CreatedVault,
+  Creation,
+  Credentials,
+  ErrorNote,
+  LeftCreation,
+  ExchangeRecord,
+  Intent,
+  NewPair,
+  Started,
+  VaultRecord,
+} from "./records.ts";
 import type { HoldReason } from "./states.ts";
 
 /** What the exchange asks of the world. Everything here is implemented outside, and named only by the composition. */
@@ -37,6 +50,20 @@ export interface EndCall {
   token: string;
 }
 
+/** A call outside of an exchange (extended operations). */
+export type SingleCall =
+  | { operation: "info"; kind: Kind; uuid: string }
+  | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device }
+  | {
+      operation: "create";
+      kind: Kind;
+      externalRef: string;
+      /** Card or content, hashedPin, maxUsage, expiryDate: as the interface has it. */
+      vault: Record<string, unknown>;
+      device?: Device;
+      metadata?: Metadata;
+    };
+
 /** Every way a call can end. Nothing is thrown for a failure of the network or of the service. */
 export type Reply =
   /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
@@ -55,6 +82,7 @@ export interface Service {
   /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;
+  single(call: SingleCall, signal: AbortSignal): Promise<Reply>;
 }
 
 /**
@@ -120,6 +148,14 @@ export interface VaultSession {
    */
   adopt(document: AdoptedExchange): Promise<string>;
 
+  /**
+   * A delete that ① recorded has succeeded: the exchange ends, credentials, exchanges and label are removed as by
+   * `forget`, the counters are zero; fingerprints and journal stay.
+   */
+  deleted(exchangeId: string): Promise<void>;
+  /** What an info call says of a known vault; null leaves a date as it is. Not synced. Does nothing for an unknown vault. */
+  noteDates(dates: VaultDates): Promise<void>;
+
   /** Both counters zero. Refused combinations stay refused. */
   resetCounters(): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
@@ -153,6 +189,23 @@ export interface Store {
   find(uuid: string): Promise<VaultRecord[]>;
   /** Exchanges of a vault, newest first, at most `limit`. */
   exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
+  /**
+   * A vault is about to be created, by whoever holds the lock of the creation's id (in place of a uuid): its reference is durable, and the key that will seal its credentials is there and
+   * fits. Each call after it ends by one of the next two.
+   */
+  creating(creation: Creation): Promise<void>;
+  /**
+   * In one transaction: the vault is known, its pair the current and proven generation, with hashedPin, device, label and
+   * dates; counters zero. Of a vault that has credentials here already, the pair becomes an unproven generation instead:
+   * no lock is needed for either. Returns the generation and its fingerprint.
+   */
+  created(creation: Creation, vault: CreatedVault): Promise<{ generation: number; fingerprint: string }>;
+  /** The service refused it, or nothing was sent; or it is not known whether it was created. */
+  notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void>;
+  /** Creations of a service that have no outcome, oldest first; whoever is at one holds a lock of its id. */
+  leftCreations(service: string): Promise<LeftCreation[]>;
+  /** The user knows of it now: it is not left any more. */
+  toldOf(creation: LeftCreation): Promise<void>;
   /**
    * A place under the rate limit of an application (GCRA), shared by all processes: reserves the next slot
    * and returns the milliseconds until it. Not synced. `intervalMs` 0 is no limit.

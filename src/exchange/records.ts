@@ -1,5 +1,6 @@
 import type { Pair } from "../interface/answers.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
+import type { VaultDates } from "../interface/extended-answers.ts";
 import type { Device } from "../interface/fields.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
@@ -26,9 +27,12 @@ export interface Generation {
   createdAt: string;
 }
 
+/** What the journal keeps like a start: a delete is guarded and counted as one, and has nothing to acknowledge. */
+export type JournalledOperation = Operation | "delete";
+
 export interface ExchangeRecord {
   id: string;
-  operation: Operation;
+  operation: JournalledOperation;
   kind: Kind;
   state: ExchangeState;
   externalRef: string;
@@ -52,15 +56,14 @@ export interface ExchangeRecord {
   acknowledgedAt: string | null;
 }
 
+/** An exchange that can be acknowledged. */
+export type OpenExchange = ExchangeRecord & { operation: Operation };
+
 /** What a start response says of the vault, besides its contents. */
-export interface VaultFacts {
+export interface VaultFacts extends VaultDates {
   usesRemaining: number | null;
   /** The vault is known to be limited in its number of reads. */
   limited: boolean;
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
 }
 
 export interface VaultRecord extends VaultFacts {
@@ -75,7 +78,7 @@ export interface VaultRecord extends VaultFacts {
   failedAttempts: number;
   lastError: { at: string; code: string; message: string } | null;
   /** The exchange in one of the open states, if there is one: at most one at a time. */
-  open: ExchangeRecord | null;
+  open: OpenExchange | null;
   /** The newest exchange of all, whatever its state. */
   last: ExchangeRecord | null;
 }
@@ -83,7 +86,7 @@ export interface VaultRecord extends VaultFacts {
 /** ①. */
 export interface Intent {
   exchangeId: string;
-  operation: Operation;
+  operation: JournalledOperation;
   kind: Kind;
   externalRef: string;
   generation: number;
@@ -113,6 +116,27 @@ export interface NewPair {
   kind: Kind;
   device?: Device;
   label?: string;
+}
+
+/** A vault that is being created: until the service has answered, its reference is all there is to find it by. */
+export interface Creation {
+  id: string;
+  service: string;
+  kind: Kind;
+  externalRef: string;
+}
+
+/** What the service has handed out for it. */
+export interface CreatedVault extends VaultFacts {
+  uuid: string;
+  credentials: Credentials;
+  device?: Device;
+  label?: string;
+}
+
+/** A creation without an outcome: its process is at it, or died before it learnt it. */
+export interface LeftCreation extends Creation {
+  startedAt: string;
 }
 
 export interface AdoptedExchange {

@@ -1,14 +1,14 @@
 import { VaultError } from "../errors.ts";
 import { isOnline } from "../interface/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import type { Credentials, ExchangeRecord, VaultRecord } from "./records.ts";
+import type { Credentials, OpenExchange, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 
 /** The recovery document of an exchange that has its new pair, read from the state. */
 export async function recoveryDocument(
   context: Pick<ExchangeContext, "session">,
   record: VaultRecord,
-  exchange: ExchangeRecord,
+  exchange: OpenExchange,
 ): Promise<RecoveryDocument> {
   const { session } = context;
   if (exchange.newGeneration === null) throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);

@@ -12,7 +12,7 @@ import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { StartCall } from "./ports.ts";
-import type { ExchangeRecord, VaultRecord } from "./records.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Prepared } from "./prepare.ts";
 import { prepare } from "./prepare.ts";
 import { pairOnly, recoveryDocument } from "./recovery-of.ts";
@@ -221,7 +221,7 @@ async function confirm(context: ExchangeContext, handover: Handover, delivery: D
   }
 }
 
-function openOf(record: VaultRecord, id: string): ExchangeRecord {
+function openOf(record: VaultRecord, id: string): OpenExchange {
   if (record.open?.id !== id) throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
   return record.open;
 }

@@ -5,7 +5,7 @@ import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { admit, backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
 import type { EndCall, Reply } from "./ports.ts";
-import type { ExchangeRecord } from "./records.ts";
+import type { ExchangeRecord, OpenExchange } from "./records.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
 
 /** How an exchange ended: only the service's answer decides it. */
@@ -45,7 +45,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
   }
 }
 
-async function openExchange(context: ExchangeContext, exchangeId: string): Promise<ExchangeRecord> {
+async function openExchange(context: ExchangeContext, exchangeId: string): Promise<OpenExchange> {
   const { open } = await currentRecord(context);
   if (open?.id !== exchangeId) throw new VaultError("internal", `exchange ${exchangeId} is not the open one of this vault`);
   return open;

@@ -82,12 +82,13 @@ async function judgeReply(
   return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
 }
 
-async function notSent(
+/** What ① counted is taken back; raises `network` at the deadline, and `interrupted`. */
+export async function notSent(
   context: ExchangeContext,
   exchangeId: string,
   reply: Reply & { type: "not-sent" },
   attempt: number,
-): Promise<Attempt> {
+): Promise<Repeat> {
   await context.session.takeBack(exchangeId, note(context, "network", reply.cause));
   if (context.signal.aborted) throw interrupted(context);
   const waitMs = backoff(attempt);

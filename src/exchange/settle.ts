@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { summarise } from "./context.ts";
 import { allows, guardStart, judge } from "./guard.ts";
-import type { ExchangeRecord, VaultRecord } from "./records.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { EndOutcome } from "./send-end.ts";
 import { sendEnd } from "./send-end.ts";
 import type { Settled } from "./states.ts";
@@ -48,14 +48,14 @@ export async function settleLeft(context: ExchangeContext, record: VaultRecord, 
   return outcome === "in-doubt" ? [] : [settled];
 }
 
-export function settledAs(exchange: ExchangeRecord, outcome: EndOutcome): Settled {
+export function settledAs(exchange: Pick<OpenExchange, "id" | "operation">, outcome: EndOutcome): Settled {
   const acknowledged = exchange.operation === "update" ? "applied" : "acknowledged";
   const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
   return { exchange: exchange.id, operation: exchange.operation, outcome: words[outcome] };
 }
 
 /** What a start with `generation` says about an exchange in doubt: one of its two pairs has proven valid. */
-export function settledByStart(open: ExchangeRecord, generation: number): Settled {
+export function settledByStart(open: OpenExchange, generation: number): Settled {
   return settledAs(open, generation === open.newGeneration ? "acknowledged" : "expired");
 }
 

@@ -10,6 +10,8 @@ import { serviceDetails, wording } from "./service-errors.ts";
 export interface RefusedStart {
   generation: number;
   combination: string;
+  /** What it was, in words. */
+  what?: "start" | "delete";
 }
 
 /** A start that may be sent again, after a wait. */
@@ -30,6 +32,7 @@ export async function refusedBy(
   const { uuid } = session;
   const service = serviceDetails(answer);
   const said = wording(answer);
+  const what = planned.what ?? "start";
   if (isSuccess(answer)) {
     await session.unanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
     throw new VaultError("service", "the service answered SUCCESS without a credential pair, a token and the uuid of this vault", {
@@ -59,7 +62,7 @@ export async function refusedBy(
       throw new VaultError("unauthorised", `the service refused the application: ${said}`, {
         vault: uuid,
         service,
-        hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again: this start was not counted",
+        hint: `check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again: this ${what} was not counted`,
       });
     case "validation":
       await session.takeBack(exchangeId, note(context, "service", said));
@@ -67,7 +70,7 @@ export async function refusedBy(
         vault: uuid,
         service,
         retry: "after-fix" as const,
-        hint: "mend what it names and run it again: this start was not counted",
+        hint: `mend what it names and run it again: this ${what} was not counted`,
       });
     case "credentials":
       await session.reject(exchangeId, planned.combination, note(context, "rejected", said));

@@ -72,17 +72,18 @@ function deviations(endpoint: Endpoint, answer: Answer): string[] {
   return warnings;
 }
 
+/** The text of a field, or null where it is none or empty. */
+export const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+
 export function object(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 }
-
-const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
 /**
  * A date-time that `Date.parse` reads as it was meant, or null: an unreadable one must not be taken for a date. Forms
  * that it would not read, or read as local time, are written anew in UTC.
  */
-function date(value: unknown): string | null {
+export function date(value: unknown): string | null {
   const time = typeof value === "string" ? instant(value) : null;
   if (typeof value !== "string" || time === null) return null;
   return /(?:Z|[+-]\d{2}:\d{2})$/.test(value) && Date.parse(value) === time ? value : new Date(time).toISOString();

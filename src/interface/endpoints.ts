@@ -1,27 +1,52 @@
-/** The eight endpoints of the specification, section 4, as data. Paths are relative to base URL and prefix. */
-export const kinds = ["credit-card/online", "credit-card/offline", "generic/offline"] as const;
+/**
+ * The endpoints as data: the eight of the specification (section 4), and the extended ones, whose shapes it does not show
+ * (section 4.5; service-facts). Paths are relative to base URL and prefix.
+ */
+export const kinds = ["credit-card/online", "credit-card/offline", "generic/offline", "generic/online"] as const;
 export type Kind = (typeof kinds)[number];
 
+/** Two calls, a start and an end: what rotates credentials. */
 export const operations = ["get", "update"] as const;
 export type Operation = (typeof operations)[number];
 
+/** One call each; all of them are extended. */
+export const singleOperations = ["info", "create", "delete"] as const;
+export type SingleOperation = (typeof singleOperations)[number];
+
 export type Step = "start" | "end";
 
-export interface Endpoint {
+interface Described {
   kind: Kind;
-  operation: Operation;
-  step: Step;
-  method: "POST" | "PUT";
-  /** Path below the prefix, for one vault. */
+  method: "POST" | "PUT" | "GET" | "DELETE";
+  /** Its shapes are not in the specification: offered as documented elsewhere, and read leniently. */
+  extended: boolean;
+  /** Whether the application goes in the body (section 5.1), or in two headers (5.2). */
+  applicationIn: "body" | "headers";
+  /** Path below the prefix, for one vault; a create has none yet. */
   path(uuid: string): string;
 }
 
-function endpoint(kind: Kind, operation: Operation, step: Step): Endpoint {
+export interface Endpoint extends Described {
+  operation: Operation;
+  step: Step;
+}
+
+export interface SingleEndpoint extends Described {
+  operation: SingleOperation;
+  step: "single";
+}
+
+export type AnyEndpoint = Endpoint | SingleEndpoint;
+
+function endpoint(kind: Kind, operation: Operation, step: Step, extended = false): Endpoint {
+  const isStart = step === "start";
   return {
     kind,
     operation,
     step,
-    method: step === "start" ? "POST" : "PUT",
+    method: isStart ? "POST" : "PUT",
+    extended,
+    applicationIn: isStart ? "body" : "headers",
     path: (uuid) => `/vault/${kind}/${encodeURIComponent(uuid)}/${operation}-${step}`,
   };
 }
@@ -35,12 +60,44 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("generic/offline", "get", "end"),
   endpoint("credit-card/offline", "update", "start"),
   endpoint("credit-card/offline", "update", "end"),
+  // Service-facts: online-vault/generic/read, and offline-vault/generic/update.
+  endpoint("generic/online", "get", "start", true),
+  endpoint("generic/online", "get", "end", true),
+  endpoint("generic/offline", "update", "start", true),
+  endpoint("generic/offline", "update", "end", true),
 ];
 
-/** The endpoint of a step, or undefined where the specification has none (an update of an online vault). */
+/** Service-facts: online-vault/credit-card/info; …/create and …/delete, whose method and responses are unconfirmed. */
+const single = {
+  info: { method: "GET", applicationIn: "headers", path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}/info` },
+  create: { method: "POST", applicationIn: "body", path: (kind: Kind) => `/vault/${kind}` },
+  delete: { method: "DELETE", applicationIn: "body", path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}` },
+} as const;
+
+/** Every kind has each of them. */
+export function singleEndpoint(kind: Kind, operation: SingleOperation): SingleEndpoint {
+  const { method, applicationIn, path } = single[operation];
+  return { kind, operation, step: "single", method, extended: true, applicationIn, path: (uuid) => path(kind, uuid) };
+}
+
+export const singleEndpoints: readonly SingleEndpoint[] = kinds.flatMap((kind) =>
+  singleOperations.map((operation) => singleEndpoint(kind, operation)),
+);
+
+/** The endpoint of a step, or undefined where the interface has none (an update of an online vault). */
 export function findEndpoint(kind: Kind, operation: Operation, step: Step): Endpoint | undefined {
   return endpoints.find((e) => e.kind === kind && e.operation === operation && e.step === step);
 }
 
 export const isOnline = (kind: Kind): boolean => kind.endsWith("/online");
 export const isCreditCard = (kind: Kind): boolean => kind.startsWith("credit-card/");
+
+/** Kinds whose read is an extended operation. */
+export const extendedKinds: readonly Kind[] = kinds.filter((kind) => findEndpoint(kind, "get", "start")?.extended === true);
+
+/** The kinds as a help text lists them, marked where they are extended. */
+export const kindList: string = joined(kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)));
+
+function joined(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}

@@ -103,3 +103,18 @@ export const creditCard = z.object(
   { error: 'must be an object, like {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}' },
 );
 export type CreditCard = z.infer<typeof creditCard>;
+
+const { metadata: pairs } = limits;
+const metadataText = "letters, digits, dashes, underscores and spaces";
+export const metadataKey = text(`must have keys of ${pairs.key.min} to ${pairs.key.max} ${metadataText}, like cost-centre`, (value) =>
+  /^[A-Za-z0-9_ -]{1,32}$/.test(value),
+);
+export const metadataValue = text(`must have values of at most ${pairs.value.max} ${metadataText}, like EU-West 7`, (value) =>
+  /^[A-Za-z0-9_ -]{0,255}$/.test(value),
+);
+
+/** Key-value pairs on a vault. Extended (service-facts: metadata). */
+export const metadata = z
+  .record(metadataKey, metadataValue, { error: 'must be an object, like {"cost-centre":"EU-West 7"}' })
+  .check(z.refine((value) => Object.keys(value).length <= pairs.pairs, { error: `must be at most ${pairs.pairs} pairs` }));
+export type Metadata = z.infer<typeof metadata>;

@@ -7,6 +7,8 @@ export const limits = {
   cardNumber: { min: 8, max: 19 },
   usesRemainingMin: 1,
   uuidLength: 36,
+  /** Extended (service-facts: metadata): pairs, and characters of a key and of a value. */
+  metadata: { pairs: 50, key: { min: 1, max: 32 }, value: { min: 0, max: 255 } },
 } as const;
 
 /**

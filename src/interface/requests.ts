@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import type { Endpoint, Kind } from "./endpoints.ts";
-import { isOnline } from "./endpoints.ts";
-import { base64, creditCard, device, externalRef, opaque, uuid } from "./fields.ts";
+import type { AnyEndpoint, Kind } from "./endpoints.ts";
+import { isCreditCard, isOnline } from "./endpoints.ts";
+import { base64, creditCard, dateTime, device, externalRef, metadata, opaque, positiveLong, uuid } from "./fields.ts";
 
 /** Section 2.1. The key has the format of an identifier. */
 export const application = z.object({ apiKey: uuid, uuid });
@@ -29,21 +29,51 @@ const offlineGetStart = z.object({
   vault: z.object({ credentials: offlineCredentials }),
 });
 
-const updateStart = z.object({
-  application,
-  externalRef: z.optional(externalRef),
-  newVault: z.object({ creditCard }),
-  vault: z.object({ credentials: offlineCredentials }),
-});
+/** The text of a generic vault; its length has no documented limit (section 2.8). */
+const content = z.string({ error: "must be text" });
+
+/** What a vault of this kind holds: a card (section 2.7) or a text. */
+export const contentsSchema = (kind: Kind) => (isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content }));
+
+/** Section 4.3; of a generic vault extended, with `newVault.content` (service-facts: offline-vault/generic/update). */
+const updateStart = (kind: Kind) =>
+  z.object({
+    application,
+    externalRef: z.optional(externalRef),
+    newVault: contentsSchema(kind),
+    vault: z.object({ credentials: offlineCredentials }),
+  });
+
+/** Extended (service-facts: create). `hashedPin` is of online vaults, `maxUsage` and `expiryDate` of offline ones. */
+const create = (kind: Kind) => {
+  const { shape } = contentsSchema(kind);
+  const every = { application, externalRef: z.optional(externalRef), metadata: z.optional(metadata) };
+  return isOnline(kind)
+    ? z.object({ ...every, device, vault: z.object({ ...shape, hashedPin: z.optional(base64) }) })
+    : z.object({ ...every, vault: z.object({ ...shape, maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) }) });
+};
+
+/** Extended (service-facts: delete): as a start of this kind, and nothing comes back. */
+const deletion = (kind: Kind) => (isOnline(kind) ? onlineGetStart : offlineGetStart);
 
 /** Section 4.4: the body of every end call. */
 export const endRequest = z.object({ token: opaque });
 
-/** The schema of an endpoint's request body (sections 4.1 to 4.4). */
-export function requestSchema(endpoint: Endpoint) {
-  if (endpoint.step === "end") return endRequest;
-  if (endpoint.operation === "update") return updateStart;
-  return isOnline(endpoint.kind) ? onlineGetStart : offlineGetStart;
+/** The schema of an endpoint's request body (sections 4.1 to 4.4); of an info, which has none, anything. */
+export function requestSchema({ kind, operation, step }: AnyEndpoint) {
+  if (step === "end") return endRequest;
+  switch (operation) {
+    case "info":
+      return z.unknown();
+    case "create":
+      return create(kind);
+    case "delete":
+      return deletion(kind);
+    case "update":
+      return updateStart(kind);
+    case "get":
+      return isOnline(kind) ? onlineGetStart : offlineGetStart;
+  }
 }
 
 /** The credentials that a vault of this kind takes. */

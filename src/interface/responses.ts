@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Endpoint } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
-import { anyInteger, creditCard, dateTime, opaque, positiveLong, uuid } from "./fields.ts";
+import { anyInteger, creditCard, dateTime, metadata, opaque, positiveLong, uuid } from "./fields.ts";
 
 const code = z.string().check(z.regex(/^[A-Za-z0-9-]+$/, { error: "must be letters, digits and dashes" }));
 
@@ -43,3 +43,14 @@ export function responseSchema(endpoint: Endpoint) {
   if (endpoint.step === "end") return z.looseObject({ responseStatus });
   return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
 }
+
+/** Extended (service-facts: online-vault/credit-card/info): every field is optional, and at the top level. */
+export const infoSchema = z.looseObject({
+  responseStatus,
+  autoLockDate: z.optional(dateTime),
+  dateCreated: z.optional(dateTime),
+  lastModified: z.optional(dateTime),
+  metadata: z.optional(metadata),
+  usesRemaining: z.optional(positiveLong),
+  expiryDate: z.optional(dateTime),
+});

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../interface/endpoints.ts";
+import type { AnyEndpoint } from "../interface/endpoints.ts";
 import { newUuid } from "./random.ts";
 import type { AuditAction, AuditItem } from "./state.ts";
 import type { World } from "./world.ts";
@@ -18,8 +18,10 @@ export function record(world: World, item: Partial<AuditItem> & Pick<AuditItem, 
   });
 }
 
-/** The action of a step: what a start begins, what an end acknowledges. */
-export function actionOf(endpoint: Pick<Endpoint, "operation" | "step">): AuditAction {
-  const action = endpoint.operation === "get" ? "READ_VAULT" : "UPDATE_VAULT";
-  return endpoint.step === "start" ? action : `ACKNOWLEDGE_${action}`;
+const actions = { get: "READ_VAULT", update: "UPDATE_VAULT", create: "CREATE_VAULT", delete: "DELETE_VAULT", info: null } as const;
+
+/** The action of a call: what a start begins, what an end acknowledges, what a single call does. An info has none (section 6). */
+export function actionOf({ operation, step }: Pick<AnyEndpoint, "operation" | "step">): AuditAction | null {
+  if (step !== "end") return actions[operation];
+  return operation === "get" ? "ACKNOWLEDGE_READ_VAULT" : "ACKNOWLEDGE_UPDATE_VAULT";
 }

@@ -1,5 +1,5 @@
-import type { Endpoint, Operation } from "../interface/endpoints.ts";
-import type { CreditCard, Device } from "../interface/fields.ts";
+import type { AnyEndpoint, Operation } from "../interface/endpoints.ts";
+import type { CreditCard, Device, Metadata } from "../interface/fields.ts";
 import { uuid as uuidField } from "../interface/fields.ts";
 import type { Application, Credentials } from "../interface/requests.ts";
 import { requestSchema } from "../interface/requests.ts";
@@ -16,7 +16,8 @@ import type { World } from "./world.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {
-  endpoint: Endpoint;
+  endpoint: AnyEndpoint;
+  /** Empty for a create. */
   uuid: string;
   /** Names in lower case. */
   headers: Record<string, string | undefined>;
@@ -32,8 +33,17 @@ export interface StartBody {
   application: Application;
   device?: Device;
   externalRef?: string;
-  newVault?: { creditCard: CreditCard };
+  newVault?: { creditCard?: CreditCard; content?: string };
   vault: { credentials: Credentials };
+}
+
+/** The body of a create, after validation. */
+export interface CreateBody {
+  application: Application;
+  device?: Device;
+  externalRef?: string;
+  metadata?: Metadata;
+  vault: { creditCard?: CreditCard; content?: string; hashedPin?: string; maxUsage?: number; expiryDate?: string };
 }
 
 export type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
@@ -47,9 +57,10 @@ export function admit(world: World, window: RateWindow, call: Call): Admitted {
   const wait = wrong === undefined ? window.admit(world.now) : 0;
   if (wait > 0) return { ok: false, outcome: refuseRate(world, wait) };
   const path = validate(uuidField, call.uuid);
-  const violations: Violation[] = path.ok ? [] : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
+  const violations: Violation[] =
+    path.ok || call.endpoint.operation === "create" ? [] : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
   const checked = validate<unknown>(requestSchema(call.endpoint), call.body);
-  if (call.body === undefined) violations.push({ path: "", rule: "must be JSON" });
+  if (call.body === undefined && call.endpoint.method !== "GET") violations.push({ path: "", rule: "must be JSON" });
   else if (!checked.ok) violations.push(...checked.violations);
   if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
   if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
@@ -61,13 +72,14 @@ function checkApplication(world: World, call: Call): string | undefined {
   const { uuid, apiKey } = world.state.application;
   const given = claimedApplication(call);
   const [uuidName, keyName] =
-    call.endpoint.step === "start" ? ["application.uuid", "application.apiKey"] : ["x-application-uuid", "x-api-key"];
+    call.endpoint.applicationIn === "body" ? ["application.uuid", "application.apiKey"] : ["x-application-uuid", "x-api-key"];
   if (given.uuid?.toLowerCase() !== uuid.toLowerCase()) return uuidName;
   return given.apiKey !== undefined && sameSecret(given.apiKey, apiKey) ? undefined : keyName;
 }
 
 function claimedApplication(call: Call): Partial<Application> {
-  if (call.endpoint.step === "end") return textFields({ uuid: call.headers["x-application-uuid"], apiKey: call.headers["x-api-key"] });
+  if (call.endpoint.applicationIn === "headers")
+    return textFields({ uuid: call.headers["x-application-uuid"], apiKey: call.headers["x-api-key"] });
   const body = call.body as { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
   return textFields({ uuid: body?.application?.uuid, apiKey: body?.application?.apiKey });
 }
@@ -79,7 +91,7 @@ const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Applicat
 
 /** Section 5.3: the audit item is made where the key is in the body; it carries address and endpoint. */
 function refuseApplication(world: World, call: Call, property: string): Outcome {
-  if (call.endpoint.step === "start") {
+  if (call.endpoint.applicationIn === "body") {
     const claimed = claimedApplication(call).uuid ?? null;
     record(world, {
       action: "API_KEY_CHECK",
@@ -94,7 +106,7 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
 
 /** What every audit item of a call says about where it came from. */
 export function traces(call: Call) {
-  return { vaultUuid: call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
+  return { vaultUuid: call.uuid === "" ? null : call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
 }
 
 /** An audit item for the outcome of a call that reached its vault. */
@@ -105,20 +117,26 @@ export function recordCall(
   externalRef: string | null,
   description: string,
 ): void {
-  record(world, { action: actionOf(call.endpoint), outcome, ...traces(call), externalRef, description });
+  const action = actionOf(call.endpoint);
+  if (action !== null) record(world, { action, outcome, ...traces(call), externalRef, description });
 }
 
 /** The vault if it is one of this endpoint's kind and open, else the refusal: 404, 410 or 423. */
 export function openVault(world: World, call: Call): VaultState | Outcome {
+  const vault = presentVault(world, call);
+  if (isOutcome(vault) || vault.state !== "locked") return vault;
+  return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
+}
+
+/** The same, locked or not. */
+export function presentVault(world: World, call: Call): VaultState | Outcome {
   const vault = findVault(world, call.uuid);
   if (vault === undefined || vault.kind !== call.endpoint.kind) return refuse(world, "unknown", "vaultUuid", "no such vault");
-  if (vault.state === "deleted") return refuse(world, "deleted", "vaultUuid", "the vault was deleted");
-  if (vault.state === "locked") return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
-  return vault;
+  return vault.state === "deleted" ? refuse(world, "deleted", "vaultUuid", "the vault was deleted") : vault;
 }
 
 export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
 
 /** Whether an end call names the operation and token of an exchange. */
-export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: Operation, token: string): boolean =>
+export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: string, token: string): boolean =>
   exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);

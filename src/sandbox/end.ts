@@ -28,6 +28,7 @@ export function end(world: World, call: Call, token: string): Outcome {
 function acknowledge(world: World, call: Call, vault: VaultState, pending: PendingExchange): void {
   vault.pair = pending.offered;
   vault.creditCard = pending.creditCard ?? vault.creditCard;
+  vault.content = pending.content ?? vault.content;
   vault.pending = null;
   vault.acknowledged = { operation: pending.operation, token: pending.token };
   vault.failedAccesses = 0;

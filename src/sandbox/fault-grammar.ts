@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { Operation, Step } from "../interface/endpoints.ts";
+import { singleOperations } from "../interface/endpoints.ts";
 import { uuid as uuidField } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { FaultAction, FaultMatch, FaultRule } from "./faults.ts";
@@ -9,7 +10,8 @@ import { checkFaultRule, plainActions } from "./faults.ts";
  * The text form of a fault, one per argument:
  *
  *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
- *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end" | "update-start" | "update-end") ["/" UUID]
+ *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end" | "update-start" | "update-end"
+ *            | "info" | "create" | "delete") ["/" UUID]
  *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types" | "no-credentials"
  *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
  *     SKIP   = how many matching requests pass first (0)
@@ -40,13 +42,15 @@ type Fail = (rule: string) => never;
 
 function parseTarget(target: string, fail: Fail): FaultMatch {
   const [, name, uuid] = /^([^/]*)(?:\/(.*))?$/s.exec(target) ?? [];
-  const parts = /^(?:any|(get|update)?-?(start|end)?)$/.exec(name ?? "");
+  const single = singleOperations.find((operation) => operation === name);
+  const parts = single === undefined ? /^(?:any|(get|update)?-?(start|end)?)$/.exec(name ?? "") : [];
   if (parts === null || !name || name.startsWith("-") || name.endsWith("-") || /(get|update)(start|end)/.test(name)) {
-    return fail(`the target must be any, get, update, start, end or two of them joined, like get-start`);
+    return fail(`the target must be any, get, update, start, end or two of them joined, like get-start; or ${singleOperations.join(", ")}`);
   }
   if (uuid !== undefined && !validate(uuidField, uuid).ok) fail("behind the / must be a vault's uuid of 36 characters");
   return {
     ...(parts[1] === undefined ? {} : { operation: parts[1] as Operation }),
+    ...(single === undefined ? {} : { operation: single }),
     ...(parts[2] === undefined ? {} : { step: parts[2] as Step }),
     ...(uuid === undefined ? {} : { uuid }),
   };

@@ -1,10 +1,10 @@
 import { VaultError } from "../errors.ts";
-import type { Operation, Step } from "../interface/endpoints.ts";
-import { operations } from "../interface/endpoints.ts";
+import type { AnyEndpoint, Step } from "../interface/endpoints.ts";
+import { operations, singleOperations } from "../interface/endpoints.ts";
 
 /** Requests that a fault applies to; what is missing matches all. */
 export interface FaultMatch {
-  operation?: Operation;
+  operation?: AnyEndpoint["operation"];
   step?: Step;
   uuid?: string;
 }
@@ -66,7 +66,7 @@ export class Faults {
   }
 
   /** The fault of this request, if there is one; it is used up. */
-  take(request: { operation: Operation; step: Step; uuid: string }): FaultAction | undefined {
+  take(request: Pick<AnyEndpoint, "operation" | "step"> & { uuid: string }): FaultAction | undefined {
     for (const armed of this.#armed) {
       if (!matches(armed.rule.match, request)) continue;
       if (armed.skip > 0) {
@@ -81,7 +81,7 @@ export class Faults {
   }
 }
 
-function matches(match: FaultMatch, request: { operation: Operation; step: Step; uuid: string }): boolean {
+function matches(match: FaultMatch, request: Pick<AnyEndpoint, "operation" | "step"> & { uuid: string }): boolean {
   if (match.operation !== undefined && match.operation !== request.operation) return false;
   if (match.step !== undefined && match.step !== request.step) return false;
   return match.uuid === undefined || match.uuid.toLowerCase() === request.uuid.toLowerCase();
@@ -92,7 +92,8 @@ export function checkFaultRule(given: unknown): FaultRule {
   const rule = fields(given, "fault", ["match", "action", "skip", "times"]);
   const match = fields(rule["match"] ?? {}, "fault.match", ["operation", "step", "uuid"]);
   const oneOf = (value: unknown, values: readonly string[]) => value === undefined || values.includes(value as string);
-  if (!oneOf(match["operation"], operations)) fail("match.operation must be get or update");
+  const known = [...operations, ...singleOperations];
+  if (!oneOf(match["operation"], known)) fail(`match.operation must be one of ${known.join(", ")}`);
   if (!oneOf(match["step"], ["start", "end"])) fail("match.step must be start or end");
   if (match["uuid"] !== undefined && typeof match["uuid"] !== "string") fail("match.uuid must be a vault's uuid");
   if (rule["skip"] !== undefined && !isCount(rule["skip"], 0)) fail("skip must be a whole number, like 2");

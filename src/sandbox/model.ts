@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { Application } from "../interface/requests.ts";
-import type { Call, StartBody } from "./call.ts";
+import type { Call, CreateBody, StartBody } from "./call.ts";
 import { admit } from "./call.ts";
 import { end } from "./end.ts";
 import type { Inspection } from "./inspection.ts";
@@ -13,6 +13,7 @@ import { newUuid, seededRandom, systemRandom } from "./random.ts";
 import { RateWindow } from "./rate-window.ts";
 import type { LoggedRequest } from "./request-log.ts";
 import { RequestLog } from "./request-log.ts";
+import { createCall, deleteCall, infoCall } from "./single.ts";
 import { samePair, start } from "./start.ts";
 import type { AuditItem, Pair, State, VaultInput, VaultState } from "./state.ts";
 import type { KnownVault } from "./vaults.ts";
@@ -33,7 +34,7 @@ export interface SandboxOptions {
   save?(state: State): void;
 }
 
-/** The service without a socket: eight endpoints, an administrator's console, and a view for tests. */
+/** The service without a socket: its endpoints, an administrator's console, and a view for tests. */
 export class Sandbox {
   readonly #state: State;
   readonly #policy: Policy;
@@ -167,5 +168,17 @@ export class Sandbox {
 }
 
 function route(world: World, call: Call, body: unknown): Outcome {
-  return call.endpoint.step === "start" ? start(world, call, body as StartBody) : end(world, call, (body as { token: string }).token);
+  const { operation, step } = call.endpoint;
+  if (step === "end") return end(world, call, (body as { token: string }).token);
+  switch (operation) {
+    case "get":
+    case "update":
+      return start(world, call, operation, body as StartBody);
+    case "create":
+      return createCall(world, call, body as CreateBody);
+    case "delete":
+      return deleteCall(world, call, body as StartBody);
+    case "info":
+      return infoCall(world, call);
+  }
 }

@@ -1,17 +1,17 @@
-import type { Operation, Step } from "../interface/endpoints.ts";
+import type { AnyEndpoint } from "../interface/endpoints.ts";
 import type { Call, StartBody } from "./call.ts";
 import { samePair } from "./start.ts";
 import type { Pair, VaultState } from "./state.ts";
 
 /** A request as it arrived, for tests that ask what a client has sent. */
 export interface LoggedRequest {
-  /** Like `credit-card/online get-start`. */
+  /** Like `credit-card/online get-start`, or `generic/offline info`. */
   endpoint: string;
-  operation: Operation;
-  step: Step;
+  operation: AnyEndpoint["operation"];
+  step: AnyEndpoint["step"];
   uuid: string;
   time: number;
-  /** Which pair of the vault a start carried, at the moment of its arrival; null for end calls. */
+  /** Which pair of the vault a start or a delete carried, at the moment of its arrival; null for other calls. */
   credentials: "current" | "offered" | "neither" | null;
   /** False where a fault kept it from being processed. */
   processed: boolean;
@@ -28,12 +28,12 @@ export class RequestLog {
   add(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
     const { kind, operation, step } = call.endpoint;
     const entry: LoggedRequest = {
-      endpoint: `${kind} ${operation}-${step}`,
+      endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
       operation,
       step,
       uuid: call.uuid,
       time,
-      credentials: step === "start" ? whichPair(vault, call.body) : null,
+      credentials: step === "start" || operation === "delete" ? whichPair(vault, call.body) : null,
       processed: false,
       status: null,
     };

@@ -1,8 +1,8 @@
-import type { Endpoint } from "../interface/endpoints.ts";
-import { endpoints } from "../interface/endpoints.ts";
+import type { AnyEndpoint } from "../interface/endpoints.ts";
+import { endpoints, singleEndpoints } from "../interface/endpoints.ts";
 
 export type Route =
-  | { type: "vault"; endpoint: Endpoint; uuid: string }
+  | { type: "vault"; endpoint: AnyEndpoint; uuid: string }
   | { type: "control"; path: string }
   /** The path is one of the service's, with another method. */
   | { type: "method"; allow: string }
@@ -13,14 +13,16 @@ export function findRoute(prefix: string, method: string, target: string): Route
   const path = target.split("?", 1)[0] ?? "";
   if (path === "/sandbox" || path.startsWith("/sandbox/")) return { type: "control", path: path.slice("/sandbox".length) };
   if (!path.startsWith(`${prefix}/`)) return { type: "unknown" };
-  const segments = path.slice(prefix.length).split("/");
-  const [, vault, type, mode, uuid] = segments;
-  if (vault !== "vault" || uuid === undefined || segments.length !== 6) return { type: "unknown" };
-  const step = segments[5];
-  const endpoint = endpoints.find((e) => e.kind === `${type}/${mode}` && `${e.operation}-${e.step}` === step);
+  const [, vault, type, mode, uuid, ...rest] = path.slice(prefix.length).split("/");
+  const shape = ["", vault, type, mode, ...(uuid === undefined ? [] : [placeholder, ...rest])].join("/");
+  const all: readonly AnyEndpoint[] = [...endpoints, ...singleEndpoints];
+  const endpoint = all.find((e) => e.path(placeholder) === shape);
   if (endpoint === undefined) return { type: "unknown" };
-  return endpoint.method === method ? { type: "vault", endpoint, uuid: decode(uuid) } : { type: "method", allow: endpoint.method };
+  return endpoint.method === method ? { type: "vault", endpoint, uuid: decode(uuid ?? "") } : { type: "method", allow: endpoint.method };
 }
+
+/** In the place of any uuid. */
+const placeholder = "-";
 
 /** What cannot be decoded stays as it is, and is then refused as a uuid. */
 function decode(segment: string): string {

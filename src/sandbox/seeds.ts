@@ -6,7 +6,7 @@ import { checkVaultInput } from "./vault-input.ts";
 
 export const demoDevice: Device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial", "DejaVu Sans"] };
 
-/** A vault of each kind and one with a limited number of reads. The card numbers are the public ones for tests. */
+/** A vault of each kind, one of them for the extended operations, and one with a limited number of reads. The card numbers are the public ones for tests. */
 export const demoSeed: readonly VaultInput[] = [
   {
     kind: "credit-card/online",
@@ -22,6 +22,7 @@ export const demoSeed: readonly VaultInput[] = [
   },
   { kind: "generic/offline", label: "demo offline note", content: "The treasure is under the third palm tree. Höchst geheim ✓" },
   { kind: "generic/offline", label: "demo note with 3 reads", content: "This note can be read three times.", maxUsage: 3 },
+  { kind: "generic/online", label: "demo online note", content: "Only this browser reads this note.", device: demoDevice },
 ];
 
 /**

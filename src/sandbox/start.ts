@@ -1,3 +1,4 @@
+import type { Operation } from "../interface/endpoints.ts";
 import type { Call, StartBody } from "./call.ts";
 import { isOutcome, openVault, recordCall } from "./call.ts";
 import { deviceMatches } from "./device-match.ts";
@@ -12,7 +13,7 @@ import type { World } from "./world.ts";
  * get-start and update-start, after `admit`. Wrong credentials count one failed access; right ones one start without
  * acknowledgement, drop an exchange that was left, and offer a new pair, which nothing accepts before its end call.
  */
-export function start(world: World, call: Call, body: StartBody): Outcome {
+export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
   const vault = openVault(world, call);
   if (isOutcome(vault)) return vault;
   const externalRef = body.externalRef ?? null;
@@ -30,16 +31,16 @@ export function start(world: World, call: Call, body: StartBody): Outcome {
   }
   vault.counts.starts += 1;
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
-  vault.pending = open(world, call, body);
-  recordCall(world, call, "SUCCESS", externalRef, `${call.endpoint.operation === "get" ? "read" : "update"} started`);
+  vault.pending = open(world, operation, body);
+  recordCall(world, call, "SUCCESS", externalRef, `${operation === "get" ? "read" : "update"} started`);
   return success({
     transactionToken: transactionToken(vault.pending, world.now),
-    vault: responseVault(call, vault, vault.pending.offered),
+    vault: responseVault(call.endpoint.operation === "get", vault, vault.pending.offered),
   });
 }
 
 /** The request property that does not belong to this vault, or undefined if all do. */
-function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
+export function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
   const { hashedPin, ...given } = body.vault.credentials;
   if (!samePair(vault.pair, given)) return "vault.credentials";
   if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
@@ -51,7 +52,7 @@ export const samePair = (a: Pair, b: Pair): boolean =>
   [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
 
 /** The request that reaches the threshold is refused like the others before it, and locks. */
-function countFailure(world: World, call: Call, vault: VaultState, property: string, externalRef: string | null): Outcome {
+export function countFailure(world: World, call: Call, vault: VaultState, property: string, externalRef: string | null): Outcome {
   vault.counts.failed += 1;
   vault.failedAccesses += 1;
   vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
@@ -61,15 +62,16 @@ function countFailure(world: World, call: Call, vault: VaultState, property: str
   return refuse(world, "credentials", property, "the vault credentials are wrong");
 }
 
-function open(world: World, call: Call, body: StartBody): PendingExchange {
+function open(world: World, operation: Operation, body: StartBody): PendingExchange {
   return {
-    operation: call.endpoint.operation,
+    operation,
     token: newToken(world.random),
     offered: newPair(world.random),
     startedAt: world.now,
     expiresAt: world.now + world.policy.tokenTtlMs,
     externalRef: body.externalRef ?? null,
     creditCard: body.newVault?.creditCard ?? null,
+    content: body.newVault?.content ?? null,
   };
 }
 
@@ -83,13 +85,19 @@ const transactionToken = (pending: PendingExchange, now: number) => ({
 });
 
 /** Section 2.6. `usesRemaining` counts the read that this start begins: 1 is the last one. */
-function responseVault(call: Call, vault: VaultState, offered: Pair): Record<string, unknown> {
-  const reads = call.endpoint.operation === "get";
+export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
   return {
     uuid: vault.uuid,
-    credentials: offered,
+    credentials: pair,
     ...(reads && vault.creditCard !== null ? { creditCard: vault.creditCard } : {}),
     ...(reads && vault.content !== null ? { content: vault.content } : {}),
+    ...facts(vault),
+  };
+}
+
+/** What an answer says of a vault besides its contents. */
+export function facts(vault: VaultState): Record<string, unknown> {
+  return {
     ...(vault.usesRemaining === null ? {} : { usesRemaining: vault.usesRemaining }),
     ...(vault.expiryDate === null ? {} : { expiryDate: iso(vault.expiryDate) }),
     autoLockDate: iso(vault.autoLockDate),

@@ -1,5 +1,5 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { CreditCard, Device } from "../interface/fields.ts";
+import type { CreditCard, Device, Metadata } from "../interface/fields.ts";
 import type { Application } from "../interface/requests.ts";
 
 /**
@@ -38,6 +38,8 @@ export interface VaultInput {
   hashedPin?: string;
   /** Online vaults: the device that starts must match; any device does if it is missing. */
   device?: Device;
+  /** Key-value pairs, which an info call shows. */
+  metadata?: Metadata;
   uuid?: string;
   credentials?: Pair;
 }
@@ -50,8 +52,9 @@ export interface PendingExchange {
   /** The token is dead from this millisecond on. */
   expiresAt: number;
   externalRef: string | null;
-  /** Updates: the card that the end call puts in place. */
+  /** Updates: the card or the text that the end call puts in place. */
   creditCard: CreditCard | null;
+  content?: string | null;
 }
 
 export type LockReason = "failed" | "unacknowledged" | "auto-lock" | "console";
@@ -68,6 +71,7 @@ export interface VaultState {
   device: Device | null;
   creditCard: CreditCard | null;
   content: string | null;
+  metadata?: Metadata;
   /** LIMITED vaults: reads that remain. */
   usesRemaining: number | null;
   expiryDate: number | null;
@@ -90,13 +94,13 @@ export interface VaultCounts {
   /** End calls that reached the vault. */
   ends: number;
   acknowledged: number;
-  /** Starts refused for their credentials. */
+  /** Starts and deletes refused for their credentials. */
   failed: number;
 }
 
 /**
  * Section 6, current names, and one of our own for failed key checks (section 5.3 asks for an item and names none).
- * A failed access is READ_VAULT or UPDATE_VAULT with the outcome FAILURE.
+ * A failed access is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
  */
 export type AuditAction =
   "CREATE_VAULT" | "READ_VAULT" | "ACKNOWLEDGE_READ_VAULT" | "UPDATE_VAULT" | "ACKNOWLEDGE_UPDATE_VAULT" | "DELETE_VAULT" | "API_KEY_CHECK";

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { isCreditCard, isOnline, kinds } from "../interface/endpoints.ts";
-import { base64, creditCard, dateTime, device, positiveLong, uuid } from "../interface/fields.ts";
+import { base64, creditCard, dateTime, device, metadata, positiveLong, uuid } from "../interface/fields.ts";
 import { offlineCredentials } from "../interface/requests.ts";
 import { validate } from "../interface/validate.ts";
 import type { VaultInput } from "./state.ts";
@@ -13,6 +13,7 @@ const schemas: Partial<Record<keyof VaultInput, Parameters<typeof validate>[0]>>
   expiryDate: dateTime,
   hashedPin: base64,
   device,
+  metadata,
   credentials: offlineCredentials,
 };
 const known = ["kind", "label", "content", ...Object.keys(schemas)];

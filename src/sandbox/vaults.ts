@@ -4,7 +4,7 @@ import type { Device } from "../interface/fields.ts";
 import type { Credentials } from "../interface/requests.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "./random.ts";
-import type { LockReason, VaultInput, VaultState } from "./state.ts";
+import type { AuditItem, LockReason, VaultInput, VaultState } from "./state.ts";
 import { checkVaultInput } from "./vault-input.ts";
 import type { World } from "./world.ts";
 
@@ -17,8 +17,11 @@ export interface KnownVault {
   device?: Device;
 }
 
-/** Makes a vault and its CREATE_VAULT item. Raises `invalid-input` for a broken rule or a uuid that is taken. */
-export function createVault(world: World, given: VaultInput, where = "vault"): VaultState {
+/**
+ * Makes a vault and its CREATE_VAULT item, which says where a call came from. Raises `invalid-input` for a broken rule or a
+ * uuid that is taken.
+ */
+export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
   const input = structuredClone(checkVaultInput(given, where));
   const uuid = input.uuid ?? newUuid(world.random);
   if (findVault(world, uuid) !== undefined) throw new VaultError("invalid-input", `${where}: uuid ${uuid} is taken by another vault`);
@@ -33,6 +36,7 @@ export function createVault(world: World, given: VaultInput, where = "vault"): V
     device: input.device ?? null,
     creditCard: input.creditCard ?? null,
     content: input.content ?? null,
+    ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
     usesRemaining: input.maxUsage ?? null,
     expiryDate: input.expiryDate === undefined ? null : Date.parse(input.expiryDate),
     autoLockDate: world.now + world.policy.autoLockAfterMs,
@@ -47,7 +51,7 @@ export function createVault(world: World, given: VaultInput, where = "vault"): V
     counts: { starts: 0, ends: 0, acknowledged: 0, failed: 0 },
   };
   world.state.vaults[uuid.toLowerCase()] = vault;
-  record(world, { action: "CREATE_VAULT", vaultUuid: uuid, description: "vault created" });
+  record(world, { ...origin, action: "CREATE_VAULT", vaultUuid: uuid, description: "vault created" });
   return vault;
 }
 
@@ -69,10 +73,10 @@ function bringUpToDate(world: World, vault: VaultState): void {
   }
 }
 
-export function remove(world: World, vault: VaultState, description: string, time = world.now): void {
+export function remove(world: World, vault: VaultState, description: string, time = world.now, origin: Partial<AuditItem> = {}): void {
   vault.state = "deleted";
   vault.pending = null;
-  record(world, { action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
+  record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
 }
 
 /** A pending exchange stays: while the vault is locked its end call is refused, and after an unlock the token may still live. */

@@ -5,7 +5,7 @@ import type { Reply, Service } from "../exchange/ports.ts";
 import { Call } from "./call.ts";
 import { answerLimit, duration, named } from "./causes.ts";
 import type { HttpRequest, Target } from "./request.ts";
-import { endRequest, originOf, startRequest } from "./request.ts";
+import { endRequest, originOf, singleRequest, startRequest } from "./request.ts";
 
 export interface ClientOptions extends Target {
   /** Bounds each call, from the moment it is asked for to the last byte of its answer. */
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       signal.addEventListener("abort", onAbort, { once: true });
       waiting.add(call);
       const { method, path, headers, body } = request;
-      connection.client.dispatch({ method, path, headers, body: JSON.stringify(body) }, call);
+      connection.client.dispatch({ method, path, headers, body: body === undefined ? null : JSON.stringify(body) }, call);
     });
   }
 
@@ -69,6 +69,9 @@ export function createClient(options: ClientOptions): ServiceClient {
     },
     async end(call, signal) {
       return send(endRequest(options, call), signal);
+    },
+    async single(call, signal) {
+      return send(singleRequest(options, call), signal);
     },
     close() {
       connection.client.destroy(() => undefined);

@@ -69,6 +69,9 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     async end(call, signal) {
       return await inTime(signal, async () => await service.end(call, signal));
     },
+    async single(call, signal) {
+      return await inTime(signal, async () => await service.single(call, signal));
+    },
   };
 }
 

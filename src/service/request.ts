@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import type { EndCall, StartCall } from "../exchange/ports.ts";
-import type { Endpoint, Step } from "../interface/endpoints.ts";
-import { findEndpoint, isOnline } from "../interface/endpoints.ts";
+import type { EndCall, SingleCall, StartCall } from "../exchange/ports.ts";
+import type { AnyEndpoint, Endpoint, Step } from "../interface/endpoints.ts";
+import { findEndpoint, isOnline, singleEndpoint } from "../interface/endpoints.ts";
 import type { Application } from "../interface/requests.ts";
 
 /** Which service, and as whom. */
@@ -18,10 +18,10 @@ export interface Target {
 
 /** A request as it is sent (and, with its secrets masked, as it is traced). */
 export interface HttpRequest {
-  method: Endpoint["method"];
+  method: AnyEndpoint["method"];
   path: string;
   headers: Record<string, string>;
-  body: Record<string, unknown>;
+  body: Record<string, unknown> | undefined;
 }
 
 /** The origin of a base URL. Raises `usage` for what is not an http or https URL. */
@@ -36,33 +36,65 @@ export function originOf(baseUrl: string): URL {
 /** Start endpoints take the application in the body (specification, section 5.1). */
 export function startRequest(target: Target, call: StartCall): HttpRequest {
   const endpoint = endpointOf(call, "start");
-  const { encryptedData, payload, hashedPin } = call.credentials;
-  const online = isOnline(call.kind);
   return {
     ...address(target, endpoint, call.uuid),
     headers: commonHeaders(target),
     body: {
-      application: { apiKey: target.application.apiKey, uuid: target.application.uuid },
-      ...(online && call.device !== undefined ? { device: call.device } : {}),
-      externalRef: call.externalRef,
+      ...opening(target, call),
       ...(call.operation === "update" ? { newVault: call.newVault } : {}),
-      vault: { credentials: { encryptedData, payload, ...(online && hashedPin !== undefined ? { hashedPin } : {}) } },
+      vault: { credentials: credentialsOf(call) },
     },
   };
+}
+
+/** Application, device and reference: what every body begins with that is not an end call's. */
+function opening({ application }: Target, call: Pick<StartCall, "kind" | "device" | "externalRef">): Record<string, unknown> {
+  return {
+    application: { apiKey: application.apiKey, uuid: application.uuid },
+    ...(isOnline(call.kind) && call.device !== undefined ? { device: call.device } : {}),
+    externalRef: call.externalRef,
+  };
+}
+
+function credentialsOf({ kind, credentials }: Pick<StartCall, "kind" | "credentials">): Record<string, string> {
+  const { encryptedData, payload, hashedPin } = credentials;
+  return { encryptedData, payload, ...(isOnline(kind) && hashedPin !== undefined ? { hashedPin } : {}) };
+}
+
+/** Extended (service-facts: info, create, delete): an info as an end call, without a body; the others as a start. */
+export function singleRequest(target: Target, call: SingleCall): HttpRequest {
+  const where = address(target, singleEndpoint(call.kind, call.operation), call.operation === "create" ? "" : call.uuid);
+  switch (call.operation) {
+    case "info": {
+      const { "content-type": _none, ...headers } = commonHeaders(target);
+      return { ...where, headers: { ...headers, ...applicationHeaders(target) }, body: undefined };
+    }
+    case "delete":
+      return {
+        ...where,
+        headers: commonHeaders(target),
+        body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
+      };
+    case "create": {
+      const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
+      return { ...where, headers: commonHeaders(target), body: { ...opening(target, call), ...metadata, vault: call.vault } };
+    }
+  }
 }
 
 /** End endpoints take the application in two headers (section 5.2). */
 export function endRequest(target: Target, call: EndCall): HttpRequest {
   return {
     ...address(target, endpointOf(call, "end"), call.uuid),
-    headers: {
-      ...commonHeaders(target),
-      "x-application-uuid": target.application.uuid,
-      "x-api-key": target.application.apiKey,
-    },
+    headers: { ...commonHeaders(target), ...applicationHeaders(target) },
     body: { token: call.token },
   };
 }
+
+const applicationHeaders = ({ application }: Target): Record<string, string> => ({
+  "x-application-uuid": application.uuid,
+  "x-api-key": application.apiKey,
+});
 
 function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
   const endpoint = findEndpoint(call.kind, call.operation, step);
@@ -70,7 +102,7 @@ function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
   throw new VaultError("invalid-input", `the service has no ${call.operation} of a ${call.kind} vault: nothing was sent`);
 }
 
-function address(target: Target, endpoint: Endpoint, uuid: string): Pick<HttpRequest, "method" | "path"> {
+function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<HttpRequest, "method" | "path"> {
   const url = originOf(target.baseUrl);
   // Assigned rather than joined as text, so that what has no place in a path is percent-encoded.
   url.pathname = `${url.pathname}/${target.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");

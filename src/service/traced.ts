@@ -1,7 +1,7 @@
-import type { EndCall, Reply, Service, StartCall } from "../exchange/ports.ts";
+import type { EndCall, Reply, Service, SingleCall, StartCall } from "../exchange/ports.ts";
 import { maskSecrets } from "./mask.ts";
 import type { HttpRequest, Target } from "./request.ts";
-import { endRequest, startRequest } from "./request.ts";
+import { endRequest, singleRequest, startRequest } from "./request.ts";
 
 interface CallFacts {
   /** Counts the calls of this service from 1: joins a response with its request. */
@@ -53,6 +53,9 @@ export function traced<S extends Service>(service: S, tracing: Tracing): S {
     },
     async end(call: EndCall, signal: AbortSignal) {
       return report(endRequest(tracing.target, call), () => service.end(call, signal));
+    },
+    async single(call: SingleCall, signal: AbortSignal) {
+      return report(singleRequest(tracing.target, call), () => service.single(call, signal));
     },
   };
 }

@@ -1,8 +1,9 @@
 import { VaultError } from "../errors.ts";
 import type { AdoptedExchange, Credentials, NewPair } from "../exchange/records.ts";
 import type { Kind } from "../interface/endpoints.ts";
+import type { VaultDates } from "../interface/extended-answers.ts";
 import type { Device } from "../interface/fields.ts";
-import { findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
+import { exchangeIn, findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
 import {
   addGeneration,
@@ -74,17 +75,44 @@ export function resetCounters(tx: VaultTransaction): void {
   journal(tx, "counters-reset", null, { unackedStarts: vault.unacked_starts, failedAttempts: vault.failed_attempts });
 }
 
+export function deleted(tx: VaultTransaction, exchangeId: string): void {
+  const row = exchangeIn(tx, exchangeId, ["intent"]);
+  const { operation, external_ref: externalRef, base_generation: generation } = row;
+  journal(tx, "deleted", exchangeId, { operation, externalRef, generation });
+  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0 WHERE id = ?", row.vault);
+  removeKept(tx, row.vault);
+}
+
+export function noteDates(tx: VaultTransaction, dates: VaultDates): void {
+  const vault = findVault(tx.db, tx.service, tx.uuid);
+  if (vault === undefined || vault.forgotten === 1) return;
+  run(
+    tx.db,
+    "UPDATE vaults SET expiry_date = coalesce(?, expiry_date), auto_lock_date = coalesce(?, auto_lock_date), " +
+      "date_created = coalesce(?, date_created), last_modified = coalesce(?, last_modified) WHERE id = ?",
+    dates.expiryDate,
+    dates.autoLockDate,
+    dates.dateCreated,
+    dates.lastModified,
+    vault.id,
+  );
+  journal(tx, "info", null, { ...dates });
+}
+
 export function forget(tx: VaultTransaction): void {
-  const vault = vaultOf(tx);
-  run(tx.db, "DELETE FROM credentials WHERE vault = ?", vault.id);
-  run(tx.db, "DELETE FROM exchanges WHERE vault = ?", vault.id);
+  removeKept(tx, vaultOf(tx).id);
+  journal(tx, "forgotten", null);
+}
+
+function removeKept(tx: VaultTransaction, vault: number): void {
+  run(tx.db, "DELETE FROM credentials WHERE vault = ?", vault);
+  run(tx.db, "DELETE FROM exchanges WHERE vault = ?", vault);
   run(
     tx.db,
     "UPDATE vaults SET forgotten = 1, label = NULL, uses_remaining = NULL, limited = 0, expiry_date = NULL, auto_lock_date = NULL, " +
       "date_created = NULL, last_modified = NULL, last_error = NULL WHERE id = ?",
-    vault.id,
+    vault,
   );
-  journal(tx, "forgotten", null);
 }
 
 export function setLabel(tx: VaultTransaction, label: string): void {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ExchangeRecord, Generation, VaultRecord } from "../exchange/records.ts";
+import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "../exchange/records.ts";
 import { openStates } from "../exchange/states.ts";
 import type { Device } from "../interface/fields.ts";
 import { all, one } from "./query.ts";
@@ -57,7 +57,7 @@ export function vaultRecord(db: DatabaseSync, row: VaultRow): VaultRecord {
     dateCreated: row.date_created,
     lastModified: row.last_modified,
     lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as VaultRecord["lastError"]),
-    open: open === undefined ? null : exchangeRecord(open),
+    open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
     last: last === undefined ? null : exchangeRecord(last),
   };
 }

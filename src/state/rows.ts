@@ -1,5 +1,5 @@
-import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { Standing } from "../exchange/records.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import type { JournalledOperation, Standing } from "../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../exchange/states.ts";
 
 /** Rows as the schema has them: truth values are 0 and 1, objects are JSON text. */
@@ -37,7 +37,7 @@ export interface ExchangeRow {
   seq: number;
   vault: number;
   id: string;
-  operation: Operation;
+  operation: JournalledOperation;
   kind: Kind;
   state: ExchangeState;
   external_ref: string;

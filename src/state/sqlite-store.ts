@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Store, VaultSession, Waiting } from "../exchange/ports.ts";
-import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
+import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, LeftCreation, VaultRecord } from "../exchange/records.ts";
+import * as creations from "./creations.ts";
 import { prune } from "./journal.ts";
 import type { KeySource } from "./key-source.ts";
 import { Keyring } from "./keyring.ts";
@@ -70,10 +71,43 @@ class SqliteStore implements Store {
     return await this.#query((db) => listExchanges(db, service, uuid, limit));
   }
 
+  async creating(creation: Creation): Promise<void> {
+    const database = await this.#ensure();
+    await database.read((db) => this.#keyring.prepare(db));
+    await database.write((db) => creations.creating(db, creation, this.#now()));
+  }
+
+  async created(creation: Creation, vault: CreatedVault): Promise<creations.CreatedGeneration> {
+    const database = await this.#ensure();
+    const { service } = creation;
+    return await database.write((db) => {
+      const tx = { db, service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
+      return creations.created(tx, this.#keyring.fitting(db), creation, vault);
+    });
+  }
+
+  async notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
+    const database = await this.#ensure();
+    await database.write((db) => creations.notCreated(db, creation, outcome, error, this.#now()));
+  }
+
+  async leftCreations(service: string): Promise<LeftCreation[]> {
+    return await this.#query((db) => creations.leftCreations(db, service));
+  }
+
+  async toldOf(creation: LeftCreation): Promise<void> {
+    const database = await this.#ensure();
+    await database.write((db) => creations.toldOf(db, creation, this.#now()));
+  }
+
   async reserveSlot(application: string, now: number, intervalMs: number): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.#ensure();
     return await database.write((db) => reserveSlot(db, application, now, intervalMs), "unsynced");
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString();
   }
 
   /** A state that is not there knows nothing, and is not made by asking. */

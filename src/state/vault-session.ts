@@ -3,6 +3,7 @@ import type { Clock, VaultSession } from "../exchange/ports.ts";
 import type { AdoptedExchange, Credentials, ErrorNote, Intent, NewPair, Started, VaultRecord } from "../exchange/records.ts";
 import type { HoldReason } from "../exchange/states.ts";
 import type { Pair } from "../interface/answers.ts";
+import type { VaultDates } from "../interface/extended-answers.ts";
 import * as ends from "./end-steps.ts";
 import { findExchange, openToken } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
@@ -117,6 +118,14 @@ export class SqliteVaultSession implements VaultSession {
 
   async adopt(document: AdoptedExchange): Promise<string> {
     return await this.#seal((tx, key) => keeping.adopt(tx, key, document));
+  }
+
+  async deleted(exchangeId: string): Promise<void> {
+    await this.#write((tx) => keeping.deleted(tx, exchangeId));
+  }
+
+  async noteDates(dates: VaultDates): Promise<void> {
+    await this.#write((tx) => keeping.noteDates(tx, dates), "unsynced");
   }
 
   async resetCounters(): Promise<void> {

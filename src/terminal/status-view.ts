@@ -20,6 +20,8 @@ export interface ShownVault extends Counted {
   kind: string;
   generation: number | null;
   fingerprint: string | null;
+  /** The service has accepted the pair, or handed it out. */
+  proven: boolean | null;
   state: string | null;
   pending: { state: string; tokenExpiry: string | null } | null;
   locked: boolean;
@@ -105,12 +107,15 @@ function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
   if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
-    const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? "imported" : "start unanswered") : vault.state;
+    const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? unread(vault) : "start unanswered") : vault.state;
     return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
   }
   const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
   return { text: `${pending.state}${left}`, paint: palette.warn };
 }
+
+/** Without an exchange yet: what `vault create` or `vault import` made known. */
+const unread = ({ proven }: ShownVault): string => (proven === true ? "created" : "imported");
 
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";

@@ -2,10 +2,13 @@ import { expect, test } from "vitest";
 import type { RawInput } from "../../src/commands/act.ts";
 import { readAction } from "../../src/commands/act.ts";
 import { parseAck } from "../../src/commands/ack-options.ts";
+import { parseCreate } from "../../src/commands/create-options.ts";
+import { parseDelete } from "../../src/commands/delete-run.ts";
 import { parseExport } from "../../src/commands/export-run.ts";
 import { parseForget } from "../../src/commands/forget-run.ts";
 import { parseGet } from "../../src/commands/get-run.ts";
 import { parseGuard } from "../../src/commands/guard-run.ts";
+import { parseInfo } from "../../src/commands/info-run.ts";
 import { parseImport } from "../../src/commands/import-run.ts";
 import { parseSandboxStart } from "../../src/commands/sandbox-start.ts";
 import { parseUpdate } from "../../src/commands/update-run.ts";
@@ -24,6 +27,9 @@ const parsers: Record<string, (input: RawInput) => unknown> = {
   import: parseImport,
   export: parseExport,
   forget: parseForget,
+  info: parseInfo,
+  create: parseCreate,
+  delete: parseDelete,
   sandbox: parseSandboxStart,
 };
 
@@ -80,6 +86,28 @@ test.each<[string, unknown]>([
   ["import --file -", { file: "-" }],
   ["export --all", { all: true }],
   [`forget ${uuid} --discard-pending --yes`, { uuid, discardPending: true, yes: true }],
+  [`info ${uuid} --kind generic/online`, { uuid, kind: "generic/online" }],
+  ["info", {}],
+  [
+    `delete ${uuid} --yes --discard-pending --force --external-ref r`,
+    { uuid, yes: true, discardPending: true, force: true, externalRef: "r" },
+  ],
+  [
+    "create --kind generic/offline --content - --max-usage 3 --expiry-date 2029-01-01T00:00:00Z --metadata a=b c=d --metadata e= --external-ref r",
+    {
+      kind: "generic/offline",
+      content: "-",
+      maxUsage: 3,
+      expiryDate: "2029-01-01T00:00:00Z",
+      metadata: ["a=b", "c=d", "e="],
+      externalRef: "r",
+    },
+  ],
+  [
+    "create --kind credit-card/online --card @c --hashed-pin env:P --label l --credentials-out f",
+    { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l", credentialsOut: "f" },
+  ],
+  ["create --card-number @n --card-name Ada --expiry 4/2029", { cardNumber: "@n", cardName: "Ada", expiry: "4/2029" }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
     { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
@@ -95,6 +123,11 @@ test.each<[string, RegExp]>([
   [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   [`ack ${uuid} --operation read`, /^--operation: must be get or update/],
   ["status --fail-on pending,broken", /^--fail-on: must be of locked, pending, at-risk/],
+  ["info 123", /^<uuid>: must be 36 characters/],
+  [`delete ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
+  ["create --kind generic", /^--kind: must be one of .*generic\/online/],
+  ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
+  ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);

@@ -1,3 +1,4 @@
+import { describeCreations } from "./store-creations.ts";
 import { describeExchangeSteps } from "./store-exchanges.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import { describeKeeping } from "./store-keeping.ts";
@@ -9,5 +10,6 @@ export function describeStore(name: string, make: () => StoreFixture): void {
   describeExchangeSteps(name, make);
   describePairs(name, make);
   describeKeeping(name, make);
+  describeCreations(name, make);
   describeLocks(name, make);
 }

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { card, expectExit, offlineCard, onlineCard, openLab } from "../support/lab.ts";
+import { expectExit, offlineCard, onlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
+import { extendedInputs, secretNumber } from "./bad-inputs-extended.ts";
 import { badInputs, pair, uuid } from "./bad-inputs.ts";
 
 describe("bad input", () => {
@@ -15,27 +16,31 @@ describe("bad input", () => {
   /** A new one for each case: nothing may be written on it. */
   function prepared(): Machine {
     const machine = lab.machine({ env: { PAIR: pair, BAD_PIN: "p!n" } });
-    machine.file("not.json", `{"payload": "${card.number}`);
+    machine.file("not.json", `{"payload": "${secretNumber}`);
     machine.file("half.json", { encryptedData: "a" });
     machine.file("empty.json", "");
     return machine;
   }
 
-  it.concurrent.each(badInputs)("$what: exit $exit with flag, rule and example; nothing sent, nothing written", async (one) => {
-    const machine = prepared();
-    const result = await machine.vaultWith({ env: one.env ?? {}, ...(one.input === undefined ? {} : { input: one.input }) }, ...one.args);
-    expectExit(result, one.exit);
-    expect(result.stdout).toBe("");
-    expect(result.stderr).toMatch(one.says);
-    expect(result.stderr).toMatch(one.example);
-    // What was given is not repeated where it may be a secret.
-    expect(result.stderr).not.toContain(one.secret ?? card.number);
-    const json = await machine.inProcess({ ...one.env, VAULTSVC_OUTPUT: "json" }, ...one.args);
-    if (!one.args.includes("xml") && one.input === undefined) expect(errorOf(json).code).toBe(one.exit === 2 ? "usage" : "invalid-input");
-    expect(existsSync(machine.stateDir)).toBe(false);
-    expect(existsSync(machine.configDir)).toBe(false);
-    expect(lab.service.sandbox.requests()).toEqual([]);
-  });
+  it.concurrent.each([...badInputs, ...extendedInputs])(
+    "$what: exit $exit with flag, rule and example; nothing sent, nothing written",
+    async (one) => {
+      const machine = prepared();
+      const result = await machine.vaultWith({ env: one.env ?? {}, ...(one.input === undefined ? {} : { input: one.input }) }, ...one.args);
+      expectExit(result, one.exit);
+      expect(result.stdout).toBe("");
+      expect(result.stderr).toMatch(one.says);
+      expect(result.stderr).toMatch(one.example);
+      // What was given is not repeated where it may be a secret.
+      if (one.secret !== undefined) expect(result.stderr).not.toContain(one.secret);
+      expect(result.stderr).not.toMatch(/5105/);
+      const json = await machine.inProcess({ ...one.env, VAULTSVC_OUTPUT: "json" }, ...one.args);
+      if (!one.args.includes("xml") && one.input === undefined) expect(errorOf(json).code).toBe(one.exit === 2 ? "usage" : "invalid-input");
+      expect(existsSync(machine.stateDir)).toBe(false);
+      expect(existsSync(machine.configDir)).toBe(false);
+      expect(lab.service.sandbox.requests()).toEqual([]);
+    },
+  );
 });
 
 describe("input at the limit", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
+import { deleteVault } from "../../src/exchange/delete.ts";
 import type { Credentials } from "../../src/exchange/records.ts";
 import type { ExchangeRequest } from "../../src/exchange/run.ts";
 import { runExchange } from "../../src/exchange/run.ts";
@@ -13,6 +14,7 @@ type Happening =
   | { do: "get" | "update"; noAck: boolean; discard: boolean; fails: boolean; weather: Weather[]; crashAt: number | null }
   | { do: "ack"; weather: Weather[]; crashAt: number | null }
   | { do: "wrong-pair"; weather: Weather[] }
+  | { do: "delete"; discard: boolean; weather: Weather[]; crashAt: number | null }
   | { do: "two-at-once"; weather: Weather[] }
   | { do: "time-passes"; seconds: number }
   | { do: "new-process" };
@@ -85,6 +87,11 @@ async function happen(world: World, what: Happening): Promise<void> {
       await world.hold(async (context) => await runExchange(context, request(world, "get", { given: wrong, force: false })));
       return;
     }
+    case "delete": {
+      const { discard } = what;
+      await world.hold(async (context) => await deleteVault(context, { discardPending: discard, force: false, device: undefined }));
+      return;
+    }
     case "two-at-once": {
       const one = world.hold(async (context) => await runExchange(context, request(world, "get")));
       world.newProcess();
@@ -125,6 +132,8 @@ async function check(world: World): Promise<void> {
   expect(truth.maxFailedAccesses).toBeLessThan(3);
   expect(truth.maxUnackedStarts).toBeLessThan(5);
   const record = await world.record();
+  // Forgotten only once the service has said that the vault is deleted.
+  if (record === undefined) expect(truth.state).toBe("deleted");
   if (record === undefined || truth.state === "deleted") return;
   expect(record.unackedStarts).toBeGreaterThanOrEqual(truth.unackedStarts);
   expect(record.failedAttempts).toBeGreaterThanOrEqual(truth.failedAccesses);
@@ -164,6 +173,31 @@ async function recover(world: World): Promise<void> {
   }
   throw new Error("the vault could not be read again");
 }
+
+const deletion: fc.Arbitrary<Happening> = fc.record({ do: fc.constant("delete" as const), discard: fc.boolean(), weather, crashAt });
+
+test("whatever happens to a vault that is to be deleted, its pair is kept until it is, and it is never locked", async () => {
+  const mixed = fc.array(fc.oneof({ weight: 3, arbitrary: happening }, { weight: 1, arbitrary: deletion }), {
+    minLength: 2,
+    maxLength: 12,
+  });
+  let deleted = 0;
+  await fc.assert(
+    fc.asyncProperty(mixed, async (happenings) => {
+      const world = new World({ seed: "model" });
+      await world.hold(async ({ session }) => await session.record({ credentials: world.first, kind: "credit-card/offline" }));
+      for (const what of happenings) {
+        await survive(world, what);
+        await check(world);
+      }
+      deleted += Number(world.sandbox.inspect(world.uuid).state === "deleted");
+      await recover(world);
+    }),
+    { seed: 20261121, numRuns: 150, endOnFailure: false },
+  );
+  expect(deleted).toBeGreaterThan(20);
+  expect(deleted).toBeLessThan(140);
+});
 
 test.each([
   ["a vault without limit", undefined],

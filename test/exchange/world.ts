@@ -8,7 +8,7 @@ import { findEndpoint } from "../../src/interface/endpoints.ts";
 import { openSandbox } from "../../src/sandbox/start-sandbox.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
-import { endRequest, startRequest } from "../../src/service/request.ts";
+import { endRequest, singleRequest, startRequest } from "../../src/service/request.ts";
 import { openStore } from "../../src/state/sqlite-store.ts";
 
 /** What the network does with the next call. */
@@ -164,6 +164,15 @@ export class World {
           this.violation = "a limited read was acknowledged before it was delivered";
         return this.#exchangeBytes(endRequest(target, call));
       },
+      single: async (call) => {
+        this.step();
+        if (call.operation === "delete") {
+          if (await session.isSuperseded(call.credentials)) this.violation = "a superseded pair was sent";
+          const last = (await session.read())?.last;
+          if (last?.state !== "intent") this.violation = `a delete was sent with the journal at ${last?.state}`;
+        }
+        return this.#exchangeBytes(singleRequest(target, call));
+      },
     };
   }
 
@@ -173,7 +182,7 @@ export class World {
     if (weather === "request-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "server-error") return { type: "no-answer", cause: "HTTP 503", httpStatus: 503 };
     const { method, path, headers, body } = request;
-    const response: SandboxResponse = this.#handle({ method, path, headers, body: JSON.stringify(body), remoteAddress: "127.0.0.1" });
+    const response: SandboxResponse = this.#handle({ method, path, headers, body: JSON.stringify(body) ?? "", remoteAddress: "127.0.0.1" });
     this.step();
     if (weather === "response-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "garbled") return { type: "no-answer", cause: "not JSON" };

@@ -79,8 +79,8 @@ describe("the control routes", () => {
     await client.clearFaults();
     expect((await start(sandbox, vault)).status).toBe(403);
     await client.addFaults([parseFault("any:status=503*all")]);
-    expect(await client.reset()).toBe(4);
-    expect(await client.audit()).toHaveLength(4);
+    expect(await client.reset()).toBe(5);
+    expect(await client.audit()).toHaveLength(5);
     expect((await start(sandbox, vault)).body.vault).toMatchObject({ usesRemaining: 3 });
   });
 

@@ -26,7 +26,7 @@ describe("a data folder", () => {
     expect(second.sandbox.application).toEqual(first.sandbox.application);
     expect(second.sandbox.inspect(vault.uuid)).toEqual(before);
     expect(second.sandbox.audit()).toEqual(audit);
-    expect(second.sandbox.vaults()).toHaveLength(5);
+    expect(second.sandbox.vaults()).toHaveLength(6);
     expect(second.end(vault, transactionToken.token, "update").status).toBe(200);
     expect(second.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
     second.open.close();
@@ -35,7 +35,7 @@ describe("a data folder", () => {
     expect(third.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
     expect(third.offline().uuid).not.toBe(vault.uuid);
     third.sandbox.reset();
-    expect(third.sandbox.vaults()).toHaveLength(4);
+    expect(third.sandbox.vaults()).toHaveLength(5);
     third.open.close();
   });
 
@@ -99,7 +99,7 @@ describe("a data folder", () => {
   test("a bad seed leaves no file behind", () => {
     const dataFolder = temporaryFolder();
     const seed = [...demoSeed, { kind: "generic/offline" as const }];
-    expect(() => new Bench({ dataFolder, seed })).toThrow(/vault 5: content is missing/);
+    expect(() => new Bench({ dataFolder, seed })).toThrow(/vault 6: content is missing/);
     expect(fs.existsSync(path.join(dataFolder, "sandbox.json"))).toBe(false);
     new Bench({ dataFolder, seed: demoSeed }).open.close();
   });

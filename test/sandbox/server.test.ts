@@ -14,6 +14,7 @@ describe("over sockets", () => {
       "credit-card/offline",
       "generic/offline",
       "generic/offline",
+      "generic/online",
     ]);
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();

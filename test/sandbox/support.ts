@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Endpoint, Kind, Operation, Step } from "../../src/interface/endpoints.ts";
-import { findEndpoint } from "../../src/interface/endpoints.ts";
+import { findEndpoint, isCreditCard, isOnline } from "../../src/interface/endpoints.ts";
 import { responseSchema } from "../../src/interface/responses.ts";
 import { validate } from "../../src/interface/validate.ts";
 import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/messages.ts";
@@ -66,8 +66,8 @@ export class Bench {
   startBody(vault: KnownVault, operation: Operation = "get", more: Record<string, unknown> = {}): Record<string, unknown> {
     return {
       application: this.sandbox.application,
-      ...(vault.kind === "credit-card/online" ? { device: demoDevice } : {}),
-      ...(operation === "update" ? { newVault: { creditCard: otherCard } } : {}),
+      ...(isOnline(vault.kind) ? { device: demoDevice } : {}),
+      ...(operation === "update" ? { newVault: isCreditCard(vault.kind) ? { creditCard: otherCard } : { content: otherText } } : {}),
       vault: { credentials: vault.credentials },
       ...more,
     };
@@ -109,6 +109,8 @@ export class Bench {
 export const containing = (text: string): unknown => expect.stringContaining(text);
 export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 export const anyText: unknown = expect.any(String);
+
+export const otherText = "another text";
 
 export const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 

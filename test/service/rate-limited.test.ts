@@ -31,6 +31,7 @@ const fake: Service & { close: () => void } = {
   admit: (signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
   start: () => Promise.resolve(reply),
   end: () => Promise.resolve(reply),
+  single: () => Promise.resolve(reply),
   close: () => undefined,
 };
 

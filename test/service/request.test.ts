@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
+import type { EndCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
 import type { Kind, Operation } from "../../src/interface/endpoints.ts";
-import { endpoints } from "../../src/interface/endpoints.ts";
+import { endpoints, singleEndpoint } from "../../src/interface/endpoints.ts";
 import { requestSchema } from "../../src/interface/requests.ts";
 import { validate } from "../../src/interface/validate.ts";
 import { application, clientOf, endCall, httpServer, never, startCall, uuid } from "./servers.ts";
@@ -40,6 +40,22 @@ const starts: [Kind, Operation, string, Record<string, unknown>][] = [
   ],
 ];
 
+/** Extended (service-facts). */
+const extendedStarts: typeof starts = [
+  [
+    "generic/online",
+    "get",
+    `/vault/generic/online/${uuid}/get-start`,
+    { application, device, externalRef: "order-2291", vault: { credentials: { ...pair, hashedPin: "cGlu" } } },
+  ],
+  [
+    "generic/offline",
+    "update",
+    `/vault/generic/offline/${uuid}/update-start`,
+    { application, externalRef: "order-2291", newVault: { content: "new text" }, vault: { credentials: pair } },
+  ],
+];
+
 const headersOf = (host: string, body: string) => ({
   host,
   connection: "keep-alive",
@@ -50,9 +66,10 @@ const headersOf = (host: string, body: string) => ({
 });
 
 describe("start calls carry the application in the body", () => {
-  test.each(starts)("%s %s", async (kind, operation, path, body) => {
+  test.each([...starts, ...extendedStarts])("%s %s", async (kind, operation, path, body) => {
     const server = await httpServer();
-    await clientOf(server.url).start({ ...startCall, kind, operation, ...everything }, never);
+    const newVault = kind === "generic/offline" ? { content: "new text" } : everything.newVault;
+    await clientOf(server.url).start({ ...startCall, kind, operation, ...everything, newVault }, never);
     const [received] = server.requests;
     expect(server.requests).toHaveLength(1);
     expect({ ...received, body: JSON.parse(received?.body ?? "") as unknown }).toEqual({
@@ -77,7 +94,7 @@ describe("start calls carry the application in the body", () => {
 });
 
 describe("end calls carry the application in headers, and the token unchanged", () => {
-  test.each(starts)("%s %s", async (kind, operation, path) => {
+  test.each([...starts, ...extendedStarts])("%s %s", async (kind, operation, path) => {
     const server = await httpServer();
     await clientOf(server.url).end({ ...endCall, kind, operation }, never);
     const [received] = server.requests;
@@ -152,4 +169,68 @@ test("a header that cannot be written is not sent, and its value is not told", a
     hint: "check --api-key, --app-uuid and --jwt",
   });
   expect(server.requests).toHaveLength(0);
+});
+
+describe("single calls (extended)", () => {
+  const metadata = { team: "ops" };
+  const credentials = everything.credentials;
+
+  test.each<[string, SingleCall, string, Record<string, unknown>]>([
+    [
+      "DELETE",
+      { operation: "delete", kind: "generic/offline", uuid, externalRef: "r", credentials, device },
+      `/vault/generic/offline/${uuid}`,
+      { application, externalRef: "r", vault: { credentials: pair } },
+    ],
+    [
+      "DELETE",
+      { operation: "delete", kind: "generic/online", uuid, externalRef: "r", credentials, device },
+      `/vault/generic/online/${uuid}`,
+      { application, device, externalRef: "r", vault: { credentials } },
+    ],
+    [
+      "POST",
+      { operation: "create", kind: "generic/offline", externalRef: "r", vault: { content: "x", maxUsage: 3 }, device, metadata },
+      "/vault/generic/offline",
+      { application, externalRef: "r", metadata, vault: { content: "x", maxUsage: 3 } },
+    ],
+    [
+      "POST",
+      { operation: "create", kind: "credit-card/online", externalRef: "r", vault: { creditCard, hashedPin: "cGlu" }, device },
+      "/vault/credit-card/online",
+      { application, device, externalRef: "r", vault: { creditCard, hashedPin: "cGlu" } },
+    ],
+  ])("%s %j", async (method, call, path, body) => {
+    const server = await httpServer();
+    await clientOf(server.url).single(call, never);
+    const [received] = server.requests;
+    expect(server.requests).toHaveLength(1);
+    expect({ ...received, body: JSON.parse(received?.body ?? "") as unknown }).toEqual({
+      method,
+      url: `/vaultsvc/v1-2${path}`,
+      headers: headersOf(server.host, received?.body ?? ""),
+      body,
+    });
+    expect(validate<unknown>(requestSchema(singleEndpoint(call.kind, call.operation)), body)).toEqual({ ok: true, value: body });
+  });
+
+  test("an info has no body, and the application in its headers", async () => {
+    const server = await httpServer();
+    await clientOf(server.url).single({ operation: "info", kind: "generic/online", uuid }, never);
+    expect(server.requests).toEqual([
+      {
+        method: "GET",
+        url: `/vaultsvc/v1-2/vault/generic/online/${uuid}/info`,
+        headers: {
+          host: server.host,
+          connection: "keep-alive",
+          accept: "application/json",
+          "user-agent": "vault/1.2.3",
+          "x-application-uuid": application.uuid,
+          "x-api-key": application.apiKey,
+        },
+        body: "",
+      },
+    ]);
+  });
 });

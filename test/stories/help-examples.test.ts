@@ -56,6 +56,8 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   );
   writeFileSync(join(cwd, "number"), "4111111111111111\n");
   writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
+  writeFileSync(join(cwd, "note.txt"), "a note");
+  writeFileSync(join(cwd, "card.json"), '{"number":"5555555555554444","name":"Grace Hopper","expiryMonth":12,"expiryYear":2030}');
   const env = {
     VAULT: card.uuid,
     PATH: [commands, dirname(process.execPath), process.env["PATH"]].join(delimiter),

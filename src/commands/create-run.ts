@@ -1,0 +1,158 @@
+import type { Deps } from "../deps.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import type { CreateOutcome, CreateRequest } from "../exchange/create.ts";
+import { createVault, findIt } from "../exchange/create.ts";
+import { createIds } from "../exchange/ulid.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import { isCreditCard, isOnline, kindList } from "../interface/endpoints.ts";
+import type { Device } from "../interface/fields.ts";
+import { instant } from "../interface/fields.ts";
+import type { RawInput } from "./act.ts";
+import { askSettings } from "./ask.ts";
+import { completeContents, readContents } from "./card-options.ts";
+import type { CreateOptions } from "./create-options.ts";
+import { checkCreateOptions, parseCreate, readHashedPin, readMetadata } from "./create-options.ts";
+import { checkCredentialsFile, replaceFile } from "./credentials-file.ts";
+import { checkField, serialise, serialiseDone } from "./document.ts";
+import { singleContext } from "./single-context.ts";
+
+/** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
+export async function runCreate(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseCreate(input);
+  checkField(deps.output.field, ["vault", "kind", "created"]);
+  const metadata = readMetadata(options.metadata);
+  if (options.credentialsOut !== undefined) await checkCredentialsFile(options.credentialsOut);
+  const kind = await chooseKind(deps, options);
+  checkCreateOptions(options, kind, deps.host.now());
+  await askSettings(deps);
+  const vault = await readVault(deps, options, kind);
+  const device = isOnline(kind) ? await neededDevice(deps) : undefined;
+  await deps.service();
+  await tellOfLeft(deps);
+  const outcome = await create(deps, options, { kind, vault, device, metadata, label: options.label });
+  return await hand(deps, options, kind, outcome);
+}
+
+async function chooseKind(deps: Deps, options: CreateOptions): Promise<Kind> {
+  if (options.kind !== undefined) return options.kind;
+  if (deps.mayAsk) return await (await import("./ask.ts")).askKind(deps, "get");
+  throw new VaultError("usage", "--kind is missing: nothing was sent", { hint: `--kind ${kindList}` });
+}
+
+async function readVault(deps: Deps, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
+  const given = await readContents(deps, options);
+  const hashedPin = await readHashedPin(deps, options.hashedPin);
+  if (deps.mayAsk && isCreditCard(kind)) given.card = await (await import("./ask-card.ts")).askCard(deps, given.card);
+  const { maxUsage, expiryDate } = options;
+  return {
+    ...completeContents(kind, given),
+    ...(hashedPin === undefined ? {} : { hashedPin }),
+    ...(maxUsage === undefined ? {} : { maxUsage }),
+    // In a form that cannot be read as the local time of the service.
+    ...(expiryDate === undefined ? {} : { expiryDate: new Date(instant(expiryDate) ?? 0).toISOString() }),
+  };
+}
+
+async function neededDevice(deps: Deps): Promise<Device> {
+  const device = await deps.device();
+  if (device !== undefined) return device;
+  throw new VaultError("usage", "an online vault is created with a device, which every later read must match: nothing was sent", {
+    hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
+  });
+}
+
+/** Whoever creates holds the creation's id like a vault, so that no key changes meanwhile, and others see that it is under way. */
+async function create(
+  deps: Deps,
+  options: CreateOptions,
+  request: Omit<CreateRequest, "creation"> & { kind: Kind },
+): Promise<CreateOutcome> {
+  const store = await deps.store();
+  const service = deps.serviceName();
+  const id = createIds(deps.host).next();
+  const creation = { id, service, kind: request.kind, externalRef: options.externalRef ?? `vault-${id}` };
+  const held = await store.lock(service, id, { deadline: deps.deadline, signal: deps.host.interrupted });
+  try {
+    const { redactor } = deps;
+    const context = {
+      ...(await singleContext(deps)),
+      store,
+      redact: (text: string) => redactor.redact(text),
+      learnSecret: (secret: string) => redactor.add(secret),
+    };
+    return await createVault(context, { ...request, creation });
+  } finally {
+    await held.release();
+  }
+}
+
+/** Of creations whose process died: once, because there is nothing that this program could do about them. */
+async function tellOfLeft(deps: Deps): Promise<void> {
+  const store = await deps.store();
+  for (const left of await store.leftCreations(deps.serviceName())) {
+    try {
+      const held = await store.lock(left.service, left.id, { deadline: 0, signal: deps.host.interrupted });
+      deps.narrator.warn(`a create of ${left.startedAt} was cut off: a vault may exist whose credentials nobody has; ${findIt(left)}`);
+      await store.toldOf(left);
+      await held.release();
+    } catch (error) {
+      // Still under way, in another process.
+      if (asVaultError(error).code !== "busy") throw error;
+    }
+  }
+}
+
+/** Hands the outcome over, and never lets go of credentials that are nowhere else. */
+async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: CreateOutcome): Promise<number> {
+  if (outcome.type === "unreadable") {
+    // If it holds credentials after all, this is the only copy.
+    await deps.host.stdout.write(`${JSON.stringify({ answer: outcome.answer.body })}\n`);
+    throw outcome.error;
+  }
+  const { success, credentials } = outcome;
+  const vault = { ...success.vault, uuid: success.uuid };
+  const saved = await save(options.credentialsOut, credentials);
+  if (outcome.type === "unstored") {
+    if (saved !== true) await deps.host.stdout.write(`${JSON.stringify({ vault: { ...vault, credentials }, kind })}\n`);
+    const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and are nowhere else";
+    throw new VaultError(
+      "state",
+      `vault ${success.uuid} was created, and its credentials could not be stored: they ${where}: ${outcome.error.message}`,
+      {
+        vault: success.uuid,
+        retry: "never",
+        hint: `keep them, and once the state can be written: vault import ${success.uuid} --kind ${kind} --credentials @FILE`,
+      },
+    );
+  }
+  const { generation, fingerprint } = outcome;
+  const document = { vault, kind, created: { generation, fingerprint, label: options.label ?? null } };
+  const text = deps.output.field === undefined ? serialise(document, deps.output, deps.host.stdout.isTTY) : serialiseDone(document, deps);
+  await deps.host.stdout.write(text ?? (await table(deps, kind, outcome, options)));
+  deps.narrator.close(`The credentials are stored as generation ${generation}: vault get ${success.uuid} reads it.`);
+  if (saved !== false) return 0;
+  throw new VaultError(
+    "state",
+    `vault ${success.uuid} was created and its credentials are stored, but --credentials-out could not be written`,
+    {
+      vault: success.uuid,
+      retry: "never",
+      hint: `vault export ${success.uuid} > FILE`,
+    },
+  );
+}
+
+/** Whether it was written; undefined where it was not asked for. */
+async function save(file: string | undefined, credentials: unknown): Promise<boolean | undefined> {
+  if (file === undefined) return undefined;
+  return await replaceFile(file, `${JSON.stringify(credentials)}\n`).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function table(deps: Deps, kind: Kind, outcome: CreateOutcome & { type: "created" }, options: CreateOptions): Promise<string> {
+  const { createdTable } = await import("../terminal/info-view.ts");
+  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: deps.output.reveal };
+  return await createdTable({ kind, label: options.label ?? null, ...outcome }, view);
+}

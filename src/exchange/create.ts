@@ -1,0 +1,112 @@
+import { VaultError } from "../errors.ts";
+import type { Answer } from "../interface/answers.ts";
+import { isSuccess } from "../interface/answers.ts";
+import type { CreateSuccess } from "../interface/extended-answers.ts";
+import { readCreateSuccess } from "../interface/extended-answers.ts";
+import type { Device, Metadata } from "../interface/fields.ts";
+import type { Reply, Store } from "./ports.ts";
+import type { Creation, Credentials } from "./records.ts";
+import { serviceDetails } from "./service-errors.ts";
+import type { SingleContext } from "./single-call.ts";
+import { refusedSingle, sendSingle } from "./single-call.ts";
+
+export interface CreateContext extends SingleContext {
+  store: Pick<Store, "creating" | "created" | "notCreated">;
+  redact(text: string): string;
+  learnSecret(secret: string): void;
+}
+
+export interface CreateRequest {
+  /** Its id is locked by the caller, for the whole of it. */
+  creation: Creation;
+  /** `vault` of the request: card or content, hashedPin, maxUsage, expiryDate. */
+  vault: Record<string, unknown> & { hashedPin?: string; maxUsage?: number };
+  device?: Device | undefined;
+  metadata?: Metadata | undefined;
+  label?: string | undefined;
+}
+
+export type CreateOutcome =
+  | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number; fingerprint: string }
+  /** The vault exists, and its credentials could not be stored: they are here and nowhere else. */
+  | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
+  /** SUCCESS, and no credentials or uuid that can be recognised: if they are anywhere, they are in this answer. */
+  | { type: "unreadable"; answer: Answer; error: VaultError };
+
+/**
+ * Creates a vault (extended). Its reference is durable before the call, its credentials before this resolves. A call that
+ * may have arrived is never repeated: it could make a second vault. Raises `network` (with `after-status` if it may have
+ * arrived), `rate-limited`, `unauthorised`, `service`, `state`, `interrupted`.
+ */
+export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {
+  const { store } = context;
+  const { creation, vault, device, metadata } = request;
+  await store.creating(creation);
+  const { kind, externalRef } = creation;
+  const beside = { ...(device === undefined ? {} : { device }), ...(metadata === undefined ? {} : { metadata }) };
+  const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, ...beside }, 0).catch(async (error: unknown) => {
+    await store.notCreated(creation, "create-refused", { code: "interrupted", message: "nothing was sent" });
+    throw error;
+  });
+  const answer = reply.type === "not-sent" ? undefined : reply.answer;
+  const success = answer && readCreateSuccess(answer);
+  if (success !== undefined) return await keep(context, request, success);
+  if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
+  if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
+  const error = refusedSingle(context, reply);
+  await store.notCreated(creation, "create-refused", { code: error.code, message: context.redact(error.message) });
+  throw error;
+}
+
+async function keep(
+  context: CreateContext,
+  { creation, vault, device, label }: CreateRequest,
+  success: CreateSuccess,
+): Promise<CreateOutcome> {
+  const credentials = { ...success.pair, ...(vault.hashedPin === undefined ? {} : { hashedPin: vault.hashedPin }) };
+  for (const secret of Object.values(credentials)) context.learnSecret(secret);
+  const { uuid, expiryDate, autoLockDate, dateCreated, lastModified } = success;
+  const facts = { uuid, expiryDate, autoLockDate, dateCreated, lastModified };
+  try {
+    const stored = await context.store.created(creation, {
+      ...facts,
+      credentials,
+      ...(device === undefined ? {} : { device }),
+      ...(label === undefined ? {} : { label }),
+      usesRemaining: success.usesRemaining ?? vault.maxUsage ?? null,
+      limited: success.usesRemaining !== null || vault.maxUsage !== undefined,
+    });
+    return { type: "created", success, credentials, ...stored };
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    return { type: "unstored", success, credentials, error };
+  }
+}
+
+async function unreadable({ store }: CreateContext, creation: Creation, answer: Answer): Promise<CreateOutcome> {
+  const message = "the service answered SUCCESS without a credential pair and a uuid that can be recognised";
+  await store.notCreated(creation, "create-unanswered", { code: "service", message });
+  const error = new VaultError("service", `${message}: a vault was created`, {
+    hint: `the whole answer was printed, and the credentials may be in it; else ${findIt(creation)}`,
+    service: serviceDetails(answer),
+  });
+  return { type: "unreadable", answer, error };
+}
+
+async function unanswered(context: CreateContext, creation: Creation, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
+  await context.store.notCreated(creation, "create-unanswered", { code: "network", message: context.redact(reply.cause) });
+  const about = {
+    retry: "after-status" as const,
+    hint: findIt(creation),
+    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+  };
+  const what = "a vault may exist whose credentials nobody has";
+  return context.signal.aborted
+    ? new VaultError("interrupted", `interrupted while the create was under way: ${what}`, about)
+    : new VaultError("network", `the create was sent and no whole answer came back: ${what} (${reply.cause})`, about);
+}
+
+/** The one thing by which a vault can be found whose credentials nobody has. */
+export function findIt({ externalRef }: Pick<Creation, "externalRef">): string {
+  return `look for the external reference ${externalRef} among the audit items of the service's console, and delete the vault there; then run it again`;
+}

@@ -1,0 +1,135 @@
+import { VaultError } from "../errors.ts";
+import { isSuccess } from "../interface/answers.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import { classify } from "../interface/classify.ts";
+import { inDoubt } from "./acknowledge.ts";
+import type { ChosenPair, PairChoice } from "./choose-pair.ts";
+import { choosePairs } from "./choose-pair.ts";
+import type { ExchangeContext } from "./context.ts";
+import { admit, currentRecord, note, pause, summarise } from "./context.ts";
+import { withErrorFacts } from "./error-facts.ts";
+import { guardStart } from "./guard.ts";
+import type { Reply } from "./ports.ts";
+import { noCredentials } from "./prepare.ts";
+import type { OpenExchange, VaultRecord } from "./records.ts";
+import { notSent } from "./send-start.ts";
+import { serviceDetails, wording } from "./service-errors.ts";
+import { refusedBy } from "./start-refused.ts";
+
+export interface DeleteRequest extends Pick<PairChoice, "device" | "force"> {
+  externalRef?: string | undefined;
+  /** Delete it although an exchange is open or in doubt. */
+  discardPending: boolean;
+}
+
+export interface Deleted {
+  kind: Kind;
+  externalRef: string;
+  generation: number;
+}
+
+/**
+ * Deletes a vault that is held (extended). The service asks for its credentials, and counts wrong ones as failed accesses;
+ * so a delete is guarded, journalled and counted like a start: one start without acknowledgement and, where the pair is
+ * not proven, one failed access, until it is known that nothing arrived; a refusal is a failed access. It is never
+ * repeated where it may have arrived. After a SUCCESS the vault's credentials are removed. Raises `no-credentials`,
+ * `pending`, `in-doubt`, and every kind that a start raises.
+ */
+export async function deleteVault(context: ExchangeContext, request: DeleteRequest): Promise<Deleted> {
+  return await withErrorFacts(context, async (watched) => {
+    const record = checkDelete(context.session.uuid, await watched.session.read(), request.discardPending);
+    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, { device: request.device, force: request.force });
+    for (const [index, pair] of pairs.entries()) {
+      try {
+        return await sendDelete(watched, record.kind, pair, request);
+      } catch (error) {
+        const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
+        if (!another) throw error;
+      }
+    }
+    throw new VaultError("internal", "no pair was tried");
+  });
+}
+
+/** The part that can come before the vault is held. */
+export function checkDelete(uuid: string, record: VaultRecord | null, discardPending: boolean): VaultRecord {
+  if (record === null || record.generations.length === 0) throw noCredentials(uuid);
+  if (record.open === null || discardPending) return record;
+  const { open } = record;
+  const doubt = open.state === "in-doubt";
+  const found = doubt ? inDoubt({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}, its outcome is open`;
+  throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
+    vault: uuid,
+    exchange: summarise(open),
+    hint: `finish it first: vault ${doubt ? "get" : "ack"} ${uuid}; or delete the vault all the same: vault delete ${uuid} --discard-pending`,
+  });
+}
+
+/** Where an end call may have been sent, either pair can be the valid one: they are tried in the order of a start in doubt. */
+function inDoubtIfEnding(record: VaultRecord): VaultRecord {
+  if (record.open?.state !== "ending") return record;
+  const open: OpenExchange = { ...record.open, state: "in-doubt" };
+  return { ...record, open };
+}
+
+async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair, request: DeleteRequest): Promise<Deleted> {
+  const { session } = context;
+  const { uuid } = session;
+  const { generation, credentials, device, unproven } = pair;
+  for (let attempt = 0; ; attempt += 1) {
+    const record = await currentRecord(context);
+    if (!request.force) guardStart(record, context.policy);
+    await admit(context);
+    const exchangeId = context.ids.next(record.last?.id);
+    const externalRef = request.externalRef ?? `vault-${exchangeId}`;
+    await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation, countsAsFailed: unproven });
+    const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, ...(device === undefined ? {} : { device }) };
+    const reply = await context.service.single(call, context.signal);
+    if (reply.type === "answer" && isSuccess(reply.answer)) {
+      await session.deleted(exchangeId);
+      return { kind, externalRef, generation };
+    }
+    if (reply.type === "no-answer") throw await unanswered(context, exchangeId, reply);
+    if (reply.type === "answer") await throwIfDeletedBefore(context, record, exchangeId, reply);
+    const repeat =
+      reply.type === "not-sent"
+        ? await notSent(context, exchangeId, reply, attempt)
+        : await refusedBy(context, exchangeId, { ...pair, what: "delete" }, reply.answer, attempt);
+    context.tell({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
+    await pause(context, repeat.waitMs);
+  }
+}
+
+async function unanswered(context: ExchangeContext, exchangeId: string, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
+  const { uuid } = context.session;
+  await context.session.unanswered(exchangeId, note(context, "network", reply.cause));
+  const facts = {
+    vault: uuid,
+    retry: "after-status" as const,
+    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    hint: `vault info ${uuid} tells whether the vault is still there; if it is gone: vault forget ${uuid}; if not, run it again`,
+  };
+  const what = "the vault may be deleted, and its credentials are kept";
+  return context.signal.aborted
+    ? new VaultError("interrupted", `interrupted while the delete was under way: ${what}`, facts)
+    : new VaultError("network", `the delete was sent and no whole answer came back: ${what} (${reply.cause})`, facts);
+}
+
+/** What an earlier delete, unanswered, has done. Its credentials stay until a person says so: an answer can be misread. */
+async function throwIfDeletedBefore(
+  context: ExchangeContext,
+  { last }: VaultRecord,
+  exchangeId: string,
+  { answer }: Reply & { type: "answer" },
+): Promise<void> {
+  const earlier = last?.operation === "delete" && last.state === "intent";
+  if (!earlier || classify(answer, context.rules) !== "gone") return;
+  const { uuid } = context.session;
+  const said = wording(answer);
+  await context.session.reject(exchangeId, null, note(context, "gone", said));
+  throw new VaultError("locked", `the vault is gone: an earlier delete, which went unanswered, has been carried out (${said})`, {
+    vault: uuid,
+    service: serviceDetails(answer),
+    hint: `remove its credentials from this machine: vault forget ${uuid}`,
+  });
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import type { CreatedVault, Creation } from "../../src/exchange/records.ts";
+import type { StoreFixture } from "./store-fixture.ts";
+import {
+  device,
+  eachOn,
+  elsewhere,
+  held,
+  imported,
+  intent,
+  known,
+  lower,
+  pair,
+  problem,
+  service,
+  standings,
+  started,
+  uuid,
+} from "./store-fixture.ts";
+
+const creation: Creation = { id: "01CREATION", service, kind: "generic/online", externalRef: "order-1" };
+const dates = { expiryDate: null, autoLockDate: "2027-01-01T00:00:00Z", dateCreated: "2026-01-01T00:00:00Z", lastModified: null };
+const vault: CreatedVault = {
+  uuid,
+  credentials: { ...pair("new"), hashedPin: "cGlu" },
+  device,
+  label: "Ada",
+  usesRemaining: 3,
+  limited: true,
+  ...dates,
+};
+
+/** Vaults that are created and deleted at the service (extended operations), and what an info call tells. */
+export function describeCreations(name: string, make: () => StoreFixture): void {
+  describe(`${name}: creating vaults`, () => {
+    const on = eachOn(make, held);
+
+    it("makes a vault known by what the service handed out: current, proven, counters zero", async () => {
+      const { store } = on.fixture;
+      await store.creating(creation);
+      expect(await store.list()).toEqual([]);
+      const { generation, fingerprint } = await store.created(creation, vault);
+      expect(generation).toBe(1);
+      const record = await known(on.session);
+      expect(record).toMatchObject({ uuid: lower, kind: "generic/online", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
+      expect(record).toMatchObject({ usesRemaining: 3, limited: true, ...dates, open: null, last: null });
+      expect(record.generations).toMatchObject([{ generation: 1, standing: "current", proven: true, fingerprint, device }]);
+      expect(await on.session.credentials(1)).toEqual(vault.credentials);
+      expect(await store.leftCreations(service)).toEqual([]);
+    });
+
+    it("needs no lock: another process holds the vault's", async () => {
+      await on.fixture.another().creating(creation);
+      await on.fixture.another().created(creation, vault);
+      expect(await standings(on.session)).toEqual(["1 current"]);
+    });
+
+    it("beside credentials that are known already it adds an unproven generation, and changes nothing else", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "generic/offline", label: "mine" });
+      await on.fixture.store.creating(creation);
+      expect((await on.fixture.store.created(creation, vault)).generation).toBe(2);
+      expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
+      expect(await known(on.session)).toMatchObject({ label: "mine", kind: "generic/offline" });
+    });
+
+    it("after the vault was forgotten it is a new one, whose counters are zero", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "generic/offline" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.forget();
+      await on.fixture.store.creating(creation);
+      await on.fixture.store.created(creation, vault);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, label: "Ada" });
+      expect(await standings(on.session)).toEqual(["2 current"]);
+    });
+
+    it("one without an outcome is left, until somebody was told", async () => {
+      const { store } = on.fixture;
+      expect(await store.leftCreations(service)).toEqual([]);
+      for (const id of ["one", "two", "three", "four"]) await store.creating({ ...creation, id, externalRef: `ref-${id}` });
+      await store.creating({ ...creation, id: "far", service: elsewhere });
+      await store.notCreated({ ...creation, id: "one" }, "create-refused", problem);
+      await store.notCreated({ ...creation, id: "two" }, "create-unanswered", problem);
+      await store.created({ ...creation, id: "three" }, vault);
+      const left = await on.fixture.another().leftCreations(service);
+      const startedAt = new Date(on.fixture.clock.now()).toISOString();
+      expect(left).toEqual([{ id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt }]);
+      for (const one of left) await store.toldOf(one);
+      expect(await store.leftCreations(service)).toEqual([]);
+      expect(await store.leftCreations(elsewhere)).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: deleting vaults`, () => {
+    const on = eachOn(make, imported);
+
+    it("a delete is journalled and counted like a start, and ends with the credentials removed and the counters zero", async () => {
+      await on.session.intend(intent("d1", 1, { operation: "delete", countsAsFailed: true }));
+      expect(await known(on.session)).toMatchObject({
+        unackedStarts: 1,
+        failedAttempts: 1,
+        open: null,
+        last: { operation: "delete", state: "intent" },
+      });
+      await on.session.deleted("d1");
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, generations: [], last: null, label: null });
+      expect(await on.fixture.store.find(uuid)).toEqual([]);
+      expect(await on.fixture.store.list()).toEqual([]);
+    });
+
+    it("removes them with an exchange open, too, and fingerprints of superseded pairs stay", async () => {
+      await on.session.intend(intent("x1", 1));
+      await on.session.start("x1", started("second"));
+      await on.session.ending("x1", true);
+      await on.session.acknowledge("x1");
+      await on.session.intend(intent("x2", 2));
+      await on.session.start("x2", started("third"));
+      await on.session.intend(intent("d1", 2, { operation: "delete" }));
+      await on.session.deleted("d1");
+      expect((await known(on.session)).open).toBeNull();
+      expect(await on.session.isSuperseded(pair("first"))).toBe(true);
+    });
+
+    it("is conditional on its ①", async () => {
+      await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
+      await on.session.intend(intent("d1", 1, { operation: "delete" }));
+      await on.session.takeBack("d1", problem);
+      await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
+      expect(await standings(on.session)).toEqual(["1 imported"]);
+    });
+  });
+
+  describe(`${name}: the dates of an info call`, () => {
+    const on = eachOn(make, imported);
+
+    it("are noted, where there are any; nothing else changes", async () => {
+      const before = await known(on.session);
+      await on.session.noteDates(dates);
+      expect(await known(on.session)).toEqual({ ...before, ...dates });
+      await on.session.noteDates({ expiryDate: "2030-01-01T00:00:00Z", autoLockDate: null, dateCreated: null, lastModified: null });
+      expect(await known(on.session)).toEqual({ ...before, ...dates, expiryDate: "2030-01-01T00:00:00Z" });
+    });
+
+    it("of a vault that is forgotten or unknown are not kept", async () => {
+      await on.session.forget();
+      await on.session.noteDates(dates);
+      expect((await known(on.session)).autoLockDate).toBeNull();
+      const other = await held(on.fixture, "bbbbbbbb-bbbb-4ccc-8ddd-000000000002");
+      await other.noteDates(dates);
+      expect(await other.read()).toBeNull();
+      await other.release();
+    });
+  });
+}
