@@ -44,8 +44,8 @@ export interface Deps {
   sources: ValueSources;
   /** --rate was given on the command line: for the sandbox it is the rate to emulate. */
   rateGiven: boolean;
-  /** Whether a question may be asked: a terminal on both sides, no --no-input, no CI. */
-  mayAsk: boolean;
+  /** Whether a question may be asked: a terminal on both sides that no option has read, no --no-input, no CI. */
+  readonly mayAsk: boolean;
   /** When all waiting and retrying of this command ends, in milliseconds since the epoch. */
   deadline: number;
   version: string;
@@ -76,10 +76,11 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     verbose: flags["verbose"] === true,
     json: settings.output !== "table",
   });
+  const stdin = stdinForOne(host);
   const sources: ValueSources = {
     env: host.env,
     readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
-    readStdin: stdinForOne(host),
+    readStdin: stdin.read,
     warn: (message) => narrator.warn(message),
   };
   const deps: Deps = {
@@ -90,7 +91,10 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     redactor,
     sources,
     rateGiven: flags["rate"] !== undefined,
-    mayAsk: host.stdin.isTTY && host.stderr.isTTY && flags["input"] !== false && (host.env["CI"] ?? "") === "",
+    get mayAsk() {
+      const isTerminal = host.stdin.isTTY && host.stderr.isTTY;
+      return isTerminal && !stdin.isTaken() && flags["input"] !== false && (host.env["CI"] ?? "") === "";
+    },
     deadline: host.now() + settings.maxWaitMs,
     version,
     serviceName: () => serviceName(settings),
@@ -108,17 +112,24 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-function stdinForOne(host: Host): ValueSources["readStdin"] {
+/** Read to its end for one option; nothing can be typed there afterwards. */
+function stdinForOne(host: Host): { read: ValueSources["readStdin"]; isTaken(): boolean } {
   let reader: string | undefined;
-  return async (flag) => {
+  const read = async (flag: string): Promise<string> => {
     if (reader !== undefined) {
       throw new VaultError("usage", `${flag}: standard input was read for ${reader} already, and only one option can have it`, {
         hint: "give one of them by @FILE or env:NAME",
       });
     }
     reader = flag;
-    return Buffer.from(await host.stdin.readAll(inputLimit)).toString("utf8");
+    const bytes = await host.stdin.readAll(inputLimit);
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw new VaultError("invalid-input", `${flag}: standard input must be UTF-8`, { hint: "nothing was sent" });
+    }
   };
+  return { read, isTaken: () => reader !== undefined };
 }
 
 const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
@@ -170,8 +181,8 @@ async function openService(deps: Deps): Promise<Service> {
   const client = rateLimited(createClient({ ...target, timeoutMs: settings.timeoutMs }), {
     rate: settings.rate,
     clock: host,
-    reserveSlot: async (now, intervalMs) =>
-      await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs),
+    reserveSlot: async (now, intervalMs, longestMs) =>
+      await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
   });
   if (!settings.debug) return client;
   const { traced } = await import("./service/traced.ts");

@@ -31,22 +31,27 @@ export async function runAck(deps: Deps, input: RawInput): Promise<number> {
       await acknowledgeOne(deps, target, options, outcome);
     }
   }
-  await print(deps, outcome);
-  const [failure, ...others] = outcome.failed;
-  if (failure === undefined) return 0;
-  if (others.length === 0 && outcome.acknowledged.length === 0) throw failure.error;
-  throw new VaultError(
-    "partial",
-    `${outcome.failed.length} of ${outcome.failed.length + outcome.acknowledged.length} exchanges could not be acknowledged`,
-    {
-      hint: `vault status --pending; the first: ${failure.error.message}`,
-    },
-  );
+  const failure = failureOf(outcome);
+  await print(deps, outcome).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== undefined) throw failure;
+  return 0;
+}
+
+function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
+  const [failure, ...others] = failed;
+  if (failure === undefined) return undefined;
+  if (others.length === 0 && acknowledged.length === 0) return failure.error;
+  return new VaultError("partial", `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged`, {
+    hint: `vault status --pending; the first: ${failure.error.message}`,
+  });
 }
 
 /** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
 async function askWhich(deps: Deps, options: AckOptions): Promise<AckOptions> {
-  if (options.uuid !== undefined || options.all === true || options.token !== undefined || !deps.mayAsk) return options;
+  const { uuid, all, token, kind, operation } = options;
+  if (uuid !== undefined || all === true || !deps.mayAsk || [token, kind, operation].some((given) => given !== undefined)) return options;
   const pending = (record: VaultRecord): boolean => record.open !== null;
   const isAny = (await (await deps.store()).list()).some(pending);
   return isAny ? { ...options, uuid: await askVault(deps, undefined, "ack", pending) } : { ...options, all: true };

@@ -3,6 +3,7 @@ import { readSecret } from "../config/secret-value.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { backoff, summarise } from "../exchange/context.ts";
+import { withErrorFacts } from "../exchange/error-facts.ts";
 import type { EndCall } from "../exchange/ports.ts";
 import { serviceDetails, wording } from "../exchange/service-errors.ts";
 import { isSuccess } from "../interface/answers.ts";
@@ -21,7 +22,7 @@ export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise
   const context = await deps.hold(uuid);
   try {
     await refuseOwnToken(context, token);
-    await sendToken(context, { uuid, kind, operation, token });
+    await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
   } catch (error) {
     if (!context.signal.aborted) throw error;
     throw new VaultError("interrupted", "interrupted: the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });

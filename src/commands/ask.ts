@@ -58,7 +58,10 @@ export async function askVault(
     });
   }
   const { askText, choose } = await import("../terminal/prompts.ts");
-  const known = (await (await deps.store()).list()).filter((record) => record.generations.length > 0 && which(record));
+  const here = deps.settings.baseUrl === undefined ? undefined : deps.serviceName();
+  const known = (await (await deps.store()).list()).filter(
+    (record) => record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
+  );
   const choices = known.map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
   const another = { value: "", name: "another one, by its uuid", description: "a vault that is not known here yet" };
   const chosen = known.length === 0 ? "" : await choose(deps.host, "Which vault?", [...choices, another]);
@@ -77,13 +80,8 @@ export async function askKind(deps: Deps, operation: Operation): Promise<Kind> {
 }
 
 /** Kind, pair and device, as far as the first start of a vault here needs them. */
-export async function askForStart(
-  deps: Deps,
-  record: VaultRecord | null | undefined,
-  operation: Operation,
-  given: GivenPair,
-): Promise<GivenPair> {
-  if (!deps.mayAsk || given.recovery !== undefined || record === undefined) return given;
+export async function askForStart(deps: Deps, record: VaultRecord | null, operation: Operation, given: GivenPair): Promise<GivenPair> {
+  if (!deps.mayAsk || given.recovery !== undefined) return given;
   const known = record !== null && record.generations.length > 0;
   const kind = given.choice.kind ?? (known ? record.kind : await askKind(deps, operation));
   const pair = known || given.choice.given !== undefined ? given : await askPair(deps, given.choice, kind);
@@ -96,9 +94,10 @@ export async function askForStart(
 /** A pair, or a recovery document. */
 export async function askPair(deps: Deps, choice: PairChoice, kind: Kind): Promise<GivenPair> {
   const { askSecret } = await import("../terminal/prompts.ts");
-  const first = await askSecret(deps.host, { message: "Credentials (the pair as JSON, @FILE, or encryptedData alone)", rule: isThere });
+  const message = "Credentials (the pair as JSON in one line, @FILE, or encryptedData alone)";
+  const first = (await askSecret(deps.host, { message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
-    const payload = await askSecret(deps.host, { message: "Credentials, their other part (payload)", rule: isThere });
+    const payload = (await askSecret(deps.host, { message: "Credentials, their other part (payload)", rule: isThere })).trim();
     return { choice: { ...choice, given: await withPin(deps, { encryptedData: first, payload }, choice, kind) }, recovery: undefined };
   }
   const parsed = parseCredentials(first.startsWith("{") ? first : await readValue(first, "Credentials", deps.sources), "Credentials");
@@ -140,7 +139,7 @@ const ruleOf =
   };
 
 const isUuid = ruleOf(identifier);
-const isThere: Rule = (answer) => (answer === "" ? "must not be empty" : null);
+const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : null);
 
 /** What a check that raises says of an answer. */
 const broken =
@@ -153,3 +152,7 @@ const broken =
       return (error as Error).message;
     }
   };
+
+/** A file is read once the answer is taken. */
+const isPair: Rule = (answer) =>
+  answer.trim().startsWith("{") ? broken((json) => parseCredentials(json, "the pair"))(answer) : isThere(answer);

@@ -86,11 +86,11 @@ async function readParts(deps: Deps, options: ContentsOptions): Promise<Partial<
   if (cardNumber === undefined) return { ...name, ...date };
   const number = await readSecret(cardNumber, "--card-number", deps.sources);
   deps.redactor.add(number);
-  // As it stands on the card.
-  return { ...name, ...date, ...checkPart("number", number.replaceAll(/[ -]/g, ""), "--card-number") };
+  return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
-function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+/** Raises `invalid-input`. */
+export function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
   const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
   if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, like 04/2029");
   return {
@@ -116,8 +116,8 @@ function parseJson(json: string): unknown {
 
 const fine: CreditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
 
-/** One part of a card, by the rule of section 2.7. */
-function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
+/** One part of a card, by the rule of section 2.7. Raises `invalid-input` naming the flag and the rule. */
+export function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
   const checked = validate(creditCard, { ...fine, [part]: value });
   if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
   return { [part]: value } as Pick<CreditCard, K>;
@@ -125,11 +125,7 @@ function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], fl
 
 /** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
 async function readExactly(deps: Deps, spec: string): Promise<string> {
-  if (spec === "-") {
-    const given = await deps.sources.readStdin("--content");
-    if (given.includes("\uFFFD")) throw invalid("--content", "standard input must be UTF-8");
-    return given;
-  }
+  if (spec === "-") return await deps.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", deps.sources);
   const bytes = await deps.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
     throw invalid("--content", `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`);
@@ -140,6 +136,9 @@ async function readExactly(deps: Deps, spec: string): Promise<string> {
     throw invalid("--content", `the file ${spec.slice(1)} must be UTF-8`);
   }
 }
+
+/** A number as it stands on the card. */
+export const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
 function invalid(where: string, rule: string): VaultError {
   const ways =

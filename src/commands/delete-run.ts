@@ -29,7 +29,7 @@ export async function runDelete(deps: Deps, input: RawInput): Promise<number> {
   const discardPending = options.discardPending === true;
   // What is missing or open is said before anybody is asked.
   const record = await lookUp(deps, target);
-  if (record !== undefined) checkDelete(target, record, discardPending);
+  checkDelete(target, record, discardPending);
   await confirmByUuid(deps, options.yes === true, target, record?.label ?? null);
   const context = await deps.hold(target);
   try {

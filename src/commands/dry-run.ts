@@ -93,7 +93,7 @@ function withRecovery(request: ExchangeRequest): ExchangeRequest {
 
 function acknowledgesFirst(context: ExchangeContext, record: VaultRecord, request: ExchangeRequest): boolean {
   try {
-    return toSettle(context, record, request) === "acknowledge";
+    return toSettle(record, context.policy, request) === "acknowledge";
   } catch (error) {
     if (error instanceof VaultError && error.code === "guard") return false;
     throw error;

@@ -8,7 +8,7 @@ import { readSecret } from "../config/secret-value.ts";
 import { validate } from "../interface/validate.ts";
 import { base64, externalRef, flag, kind, text, wholeNumber } from "./options.ts";
 
-/** Options that every exchange has (`get`, later `update`). */
+/** Options that every exchange has. */
 export const exchangeOptions = {
   kind: z.optional(kind),
   credentials: z.optional(text),
@@ -36,13 +36,9 @@ export interface GivenPair {
 
 /** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
 export async function readPairChoice(deps: Deps, options: ExchangeOptions): Promise<GivenPair> {
+  checkPairOptions(options);
   const { credentials, recovery } = await readGiven(deps, options);
   const hashedPin = await readHashedPin(deps, options);
-  if (options.generation !== undefined && options.force !== true) {
-    throw new VaultError("usage", "--generation chooses a stored pair by hand: it needs --force", {
-      hint: `--generation ${options.generation} --force`,
-    });
-  }
   const given = credentials === undefined ? undefined : { ...credentials, ...(hashedPin === undefined ? {} : { hashedPin }) };
   return {
     choice: {
@@ -57,20 +53,27 @@ export async function readPairChoice(deps: Deps, options: ExchangeOptions): Prom
   };
 }
 
-async function readGiven(deps: Deps, options: ExchangeOptions) {
-  const { credentials, encryptedData, payload, generation } = options;
+/** Refuses options that do not belong to each other. Reads nothing. Raises `usage`. */
+export function checkPairOptions({ credentials, encryptedData, payload, generation, force }: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
+  const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
-    throw new VaultError("usage", "--credentials and --encrypted-data/--payload exclude each other", { hint: "give the pair in one form" });
+    throw usage("--credentials and --encrypted-data/--payload exclude each other", "give the pair in one form");
   }
   if (generation !== undefined && (credentials !== undefined || asParts)) {
-    throw new VaultError("usage", "--generation chooses a stored pair: give it without credentials", { hint: "leave one of them out" });
+    throw usage("--generation chooses a stored pair: give it without credentials", "leave one of them out");
   }
-  if (asParts) {
-    if (encryptedData === undefined || payload === undefined) {
-      const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
-      throw new VaultError("usage", `${missing} is missing: a pair has both parts`, { hint: "--encrypted-data @FILE --payload @FILE" });
-    }
+  if (generation !== undefined && force !== true) {
+    throw usage("--generation chooses a stored pair by hand: it needs --force", `--generation ${generation} --force`);
+  }
+  if (asParts && (encryptedData === undefined || payload === undefined)) {
+    const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
+    throw usage(`${missing} is missing: a pair has both parts`, "--encrypted-data @FILE --payload @FILE");
+  }
+}
+
+async function readGiven(deps: Deps, { credentials, encryptedData, payload }: ExchangeOptions) {
+  if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
       encryptedData: await secret(deps, encryptedData, "--encrypted-data"),
       payload: await secret(deps, payload, "--payload"),

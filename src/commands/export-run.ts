@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import { liveGenerations } from "../exchange/candidates.ts";
+import { currentGeneration, liveGenerations } from "../exchange/candidates.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
@@ -40,14 +40,15 @@ async function exportPair(deps: Deps, uuid: string): Promise<string> {
   return serialise(credentials, asJson, deps.host.stdout.isTTY) ?? "";
 }
 
-/** The form that `import --file` reads: a line a vault, or with --json one document. */
+/** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
 async function exportAll(deps: Deps): Promise<string> {
-  const service = deps.serviceName();
-  const records = await (await deps.store()).list();
+  const records = (await (await deps.store()).list()).filter((record) => record.generations.length > 0);
+  const services = [...new Set(records.map((record) => record.service))];
+  const here = deps.settings.baseUrl === undefined && services.length === 1 ? services[0] : deps.serviceName();
+  const others = services.filter((service) => service !== here);
+  if (others.length > 0) deps.narrator.warn(`vaults of other services are not in it (${others.join(", ")}): --base-url chooses one`);
   const exported: Exported[] = [];
-  for (const record of records.filter((r) => r.service === service && r.generations.length > 0)) {
-    exported.push(await exportOne(deps, record.uuid));
-  }
+  for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(deps, record.uuid));
   const { field, format } = deps.output;
   if (field !== undefined || format === "json") return serialise(exported, deps.output, deps.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${JSON.stringify(one)}\n`).join("");
@@ -64,7 +65,7 @@ async function exportOne(deps: Deps, target: string) {
     return {
       uuid: record.uuid,
       kind: record.kind,
-      credentials: await credentialsOf(context, record),
+      credentials: await credentialsOf(deps, context, record),
       ...(device === null || device === undefined ? {} : { device }),
       ...(record.label === null ? {} : { label: record.label }),
     };
@@ -73,10 +74,18 @@ async function exportOne(deps: Deps, target: string) {
   }
 }
 
-async function credentialsOf(context: ExchangeContext, record: VaultRecord) {
+/** The current pair cannot be had from anywhere else; an imported one came from somewhere. */
+async function credentialsOf(deps: Deps, context: ExchangeContext, record: VaultRecord) {
   if (record.open !== null) return await recoveryDocument(context, record, record.open);
-  const [newest] = liveGenerations(record);
-  if (newest === undefined) throw noCredentials(record.uuid);
-  const current = liveGenerations(record).find((g) => g.standing === "current") ?? newest;
-  return pairOnly(await context.session.credentials(current.generation));
+  const live = liveGenerations(record);
+  const chosen = currentGeneration(record) ?? live[0];
+  if (chosen === undefined) throw noCredentials(record.uuid);
+  const others = live.filter((g) => g !== chosen).map((g) => g.generation);
+  if (others.length > 0) {
+    deps.narrator.warn(
+      `vault ${record.uuid}: generation ${chosen.generation} is exported, not ${others.join(", ")}, which was imported and is not proven: ` +
+        `vault get ${record.uuid} finds out which one is valid`,
+    );
+  }
+  return pairOnly(await context.session.credentials(chosen.generation));
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import { summarise } from "../exchange/context.ts";
-import type { ExchangeRecord } from "../exchange/records.ts";
+import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import type { RawInput } from "./act.ts";
 import { askVault } from "./ask.ts";
@@ -20,16 +20,21 @@ export async function runForget(deps: Deps, input: RawInput): Promise<number> {
   const options = parseForget(input);
   checkField(deps.output.field, ["forgotten"]);
   const target = await askVault(deps, options.uuid, "forget");
+  const check = (record: VaultRecord | null | undefined): void => {
+    if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(target);
+    if (record.open !== null && options.discardPending !== true) throw stillOpen(target, record.open);
+  };
+  // The vault is not held while a person thinks; so it is looked at again afterwards.
+  const found = await (await deps.store()).find(target);
+  if (found.length < 2) check(found[0]);
+  await confirmOrFail(
+    deps,
+    options.yes === true,
+    `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
+  );
   const context = await deps.hold(target, { local: true });
   try {
-    const record = await context.session.read();
-    if (record === null || record.generations.length === 0) throw noCredentials(target);
-    if (record.open !== null && options.discardPending !== true) throw stillOpen(target, record.open);
-    await confirmOrFail(
-      deps,
-      options.yes === true,
-      `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
-    );
+    check(await context.session.read());
     await context.session.forget();
   } finally {
     await context.session.release();

@@ -4,7 +4,7 @@ import type { RawInput } from "./act.ts";
 import { checkField } from "./document.ts";
 import { exchangeOptions } from "./exchange-options.ts";
 import { parseInput, uuid } from "./options.ts";
-import { closeExchange, planExchange, runPlanned } from "./plan-exchange.ts";
+import { closeExchange, fieldRoots, planExchange, runPlanned } from "./plan-exchange.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions });
 export type GetOptions = z.infer<typeof schema>;
@@ -14,7 +14,7 @@ export const parseGet = (input: RawInput): GetOptions => parseInput(schema, inpu
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export async function runGet(deps: Deps, input: RawInput): Promise<number> {
   const options = parseGet(input);
-  checkField(deps.output.field, ["vault", "kind", "exchange", "settled"]);
+  checkField(deps.output.field, fieldRoots(options.dryRun === true));
   const planned = await planExchange(deps, options, "get");
   const result = await runPlanned(deps, planned, options.dryRun === true);
   if (result !== undefined) closeExchange(deps, planned.uuid, result);

@@ -3,7 +3,7 @@ import type { Act } from "./act.ts";
 import { kindList } from "../interface/endpoints.ts";
 import { examples } from "./act.ts";
 
-/** Flags of every exchange: `get`, later `update`. */
+/** Flags of every exchange. */
 export function addExchangeOptions(command: Command): Command {
   return command
     .option("--kind <kind>", `${kindList}: needed the first time, then remembered`)

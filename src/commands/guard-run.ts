@@ -54,10 +54,13 @@ function describe(record: VaultRecord, deps: Deps) {
 
 async function reset(deps: Deps, options: GuardOptions): Promise<void> {
   const uuid = await askVault(deps, options.uuid, "guard --reset");
+  // The vault is not held while a person thinks.
+  const isKnown = (await (await deps.store()).list()).some((record) => record.uuid.toLowerCase() === uuid.toLowerCase());
+  if (!isKnown) throw noCredentials(uuid);
+  await confirmOrFail(deps, options.yes === true, `Zero the counters of vault ${uuid}? Only if an administrator has unlocked it since.`);
   const context = await deps.hold(uuid, { local: true });
   try {
     if ((await context.session.read()) === null) throw noCredentials(uuid);
-    await confirmOrFail(deps, options.yes === true, `Zero the counters of vault ${uuid}? Only if an administrator has unlocked it since.`);
     await context.session.resetCounters();
   } finally {
     await context.session.release();

@@ -17,9 +17,13 @@ export interface HandoverOptions {
 export function createHandover(deps: Deps, options: HandoverOptions): Handover {
   return {
     async deliver(delivery) {
-      if (delivery.exchange.operation === "get") await deliverContents(deps, delivery, options);
-      if (options.credentialsOut !== undefined) await writeRecovery(options.credentialsOut, delivery.recovery);
-      if (options.saveCmd !== undefined) await saveRecovery(deps, options.saveCmd, delivery.recovery);
+      const owed = options.credentialsOut !== undefined || options.saveCmd !== undefined;
+      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: owed }));
+      const { unread, ...recovery } = delivery.recovery;
+      const document = isShown ? recovery : { ...recovery, ...(unread === undefined ? {} : { unread }) };
+      if (options.credentialsOut !== undefined) await writeRecovery(options.credentialsOut, document);
+      if (options.saveCmd !== undefined) await saveRecovery(deps, options.saveCmd, document);
+      if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
       if (options.credentialsOut === undefined) return;
@@ -36,25 +40,29 @@ export function createHandover(deps: Deps, options: HandoverOptions): Handover {
   };
 }
 
-async function deliverContents(deps: Deps, delivery: Delivery, options: HandoverOptions): Promise<void> {
+/**
+ * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
+ * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it raises.
+ */
+async function deliverContents(
+  deps: Deps,
+  delivery: Delivery,
+  { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean },
+): Promise<boolean> {
   let reveal = deps.output.reveal;
-  const complete = showsContents(deps, reveal);
-  if (delivery.lastRead && !complete) reveal = await askToReveal(deps);
-  const shown = showsContents(deps, reveal);
-  const saveOwed = options.credentialsOut !== undefined || options.saveCmd !== undefined;
-  const masked = new HandoverFailure(
-    "masked",
-    "this is the last read of a limited vault, and the chosen output would not show its contents",
-    {
-      delivered: false,
-      saveOwed,
-      hint: `read it whole with the old pair: vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
-    },
-  );
-  if (delivery.lastRead && !shown && !options.noAck) throw masked;
+  if (delivery.lastRead && !showsContents(deps, reveal)) reveal = await askToReveal(deps);
+  const isWhole = !delivery.lastRead || showsContents(deps, reveal);
+  if (!isWhole && !noAck) throw masked(delivery, saveOwed);
   await print(deps, delivery, reveal, saveOwed);
-  if (delivery.lastRead && !shown) throw masked;
+  return isWhole;
 }
+
+const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
+  new HandoverFailure("masked", "this is the last read of a limited vault, and the chosen output would not show its contents", {
+    delivered: false,
+    saveOwed,
+    hint: `read it whole with the old pair: vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+  });
 
 /** Whether the chosen output holds the contents whole. */
 function showsContents(deps: Deps, reveal: boolean): boolean {

@@ -63,12 +63,23 @@ export async function runImport(deps: Deps, input: RawInput): Promise<number> {
   const options = parseImport(input);
   checkField(deps.output.field, ["imported"]);
   const entries = options.file === undefined ? [await readOne(deps, options)] : await readFile(deps, options.file, options);
+  for (const entry of entries) await checkEntry(deps, entry);
   const imported: Imported[] = [];
-  for (const entry of entries) imported.push(await importOne(deps, entry));
+  try {
+    for (const entry of entries) imported.push(await importOne(deps, entry));
+  } catch (error) {
+    // What went before is recorded, and is said.
+    if (imported.length > 0) await print(deps, imported);
+    throw error;
+  }
+  await print(deps, imported);
+  return 0;
+}
+
+async function print(deps: Deps, imported: Imported[]): Promise<void> {
   const document = serialiseDone({ imported }, deps);
   const lines = imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})\n`);
   await deps.host.stdout.write(document ?? lines.join(""));
-  return 0;
 }
 
 async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
@@ -143,12 +154,14 @@ function readEntry(value: unknown, where: string, options: ImportOptions): Entry
   return { uuid, kind, given, device, label, rebind: options.rebind === true };
 }
 
-async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
-  // What is missing or does not fit is said before anything is written.
-  const here = await lookUp(deps, entry.uuid);
-  const known = here === undefined && entry.rebind ? (await (await deps.store()).find(entry.uuid))[0] : here;
-  if (entry.given?.type === "pair" && known !== undefined) chooseKind(entry.uuid, known, entry.kind);
+/** What is missing or does not fit, before anything is written. */
+async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
+  const known = await lookUp(deps, entry.uuid, entry.rebind);
+  if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   if (entry.given?.type === "recovery") checkRecovery(entry.uuid, entry.given.document);
+}
+
+async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
   const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;
@@ -174,7 +187,7 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
 async function settleRecovery(context: ExchangeContext): Promise<void> {
   const { open } = await currentRecord(context);
   if (open === null) return;
-  if (open.state === "held") throw heldError(context, open);
+  if (open.state === "held") throw heldError(context.session.uuid, open);
   const settled = await acknowledgeLeft(context, { unread: false, saved: false });
   if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
 }

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { otherService } from "../exchange/prepare.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { serviceDetails } from "../exchange/service-errors.ts";
 import { refusedSingle, sendSingle } from "../exchange/single-call.ts";
@@ -28,7 +27,7 @@ export async function runInfo(deps: Deps, input: RawInput): Promise<number> {
   await askSettings(deps);
   const target = await askVault(deps, options.uuid, "info");
   await deps.service();
-  const record = await known(deps, target);
+  const record = await lookUp(deps, target);
   const asked = kindOf(target, record, options.kind);
   const info = await fetchInfo(deps, target, asked);
   for (const message of info.warnings) deps.narrator.warn(message);
@@ -41,13 +40,6 @@ export async function runInfo(deps: Deps, input: RawInput): Promise<number> {
     await deps.host.stdout.write(await infoTable({ uuid: target, kind: asked, label: record?.label ?? null }, info, view));
   }
   return 0;
-}
-
-async function known(deps: Deps, target: string): Promise<VaultRecord | null> {
-  const record = await lookUp(deps, target);
-  if (record !== undefined) return record;
-  const [elsewhere] = await (await deps.store()).find(target);
-  throw otherService(target, deps.serviceName(), elsewhere?.service ?? "another service");
 }
 
 function kindOf(target: string, record: VaultRecord | null, given: Kind | undefined): Kind {

@@ -1,24 +1,25 @@
 import type { Deps } from "../deps.ts";
 import { checkRecovery } from "../exchange/adopt.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
+import { guardStart } from "../exchange/guard.ts";
 import { checkStart } from "../exchange/prepare.ts";
 import type { ExchangeRequest, ExchangeResult } from "../exchange/run.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { VaultRecord } from "../exchange/records.ts";
+import { toSettle } from "../exchange/settle.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 import type { ExchangeOptions } from "./exchange-options.ts";
-import { readPairChoice } from "./exchange-options.ts";
+import { checkPairOptions, readPairChoice } from "./exchange-options.ts";
 import { createHandover } from "./handover.ts";
 import { lookUp } from "./look-up.ts";
 
 /** An exchange as the command line, and the answers of a person, have it: all that can be checked before it is held is. */
 export interface PlannedExchange {
   uuid: string;
-  /** Undefined where only the hold can tell: the vault is known under another base URL. */
-  kind: Kind | undefined;
-  /** What the state knows, at another base URL nothing. */
+  kind: Kind;
+  /** What the state knows. */
   record: VaultRecord | null;
   request: ExchangeRequest;
 }
@@ -29,6 +30,7 @@ export async function planExchange(
   options: ExchangeOptions & { uuid?: string | undefined },
   operation: Operation,
 ): Promise<PlannedExchange> {
+  checkPairOptions(options);
   if (options.credentialsOut !== undefined) await checkCredentialsFile(options.credentialsOut);
   await askSettings(deps);
   const uuid = await askVault(deps, options.uuid, operation);
@@ -36,10 +38,11 @@ export async function planExchange(
   // What is missing is said before anything is written.
   await deps.service();
   const record = await lookUp(deps, uuid);
+  // What is certain to be refused is refused before a person is asked for more.
+  if (record !== null && given.recovery === undefined && options.dryRun !== true) checkLeft(deps, record, options, operation);
   const { choice, recovery } = await askForStart(deps, record, operation, given);
-  let kind = choice.kind ?? recovery?.kind ?? record?.kind;
   if (recovery !== undefined) checkRecovery(uuid, recovery);
-  else if (record !== undefined) ({ kind } = checkStart(uuid, record, operation, choice));
+  const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   const noAck = !options.ack;
   const request: ExchangeRequest = {
     ...choice,
@@ -50,7 +53,13 @@ export async function planExchange(
     discardPending: options.discardPending === true,
     handover: createHandover(deps, { credentialsOut: options.credentialsOut, saveCmd: options.saveCmd, noAck }),
   };
-  return { uuid, kind, record: record ?? null, request };
+  return { uuid, kind, record, request };
+}
+
+function checkLeft(deps: Deps, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+  const { policy } = deps.settings;
+  const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
+  if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
 }
 
 /** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Raises what `runExchange` raises. */
@@ -68,6 +77,10 @@ export async function runPlanned(
     await context.session.release();
   }
 }
+
+/** What `--field` may begin with: of the document, or of the one that --dry-run prints. */
+export const fieldRoots = (dryRun: boolean): string[] =>
+  dryRun ? ["dryRun", "uuid", "kind", "operation", "settlesFirst", "request", "counts", "guard"] : ["vault", "kind", "exchange", "settled"];
 
 /** The closing line of a success. */
 export function closeExchange(deps: Deps, uuid: string, { exchange }: ExchangeResult): void {

@@ -35,11 +35,15 @@ export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
     const vault = describeVault(record, exchanges, deps.settings.policy, deps.host.now());
     if (options.pending !== true || vault.pending !== null) vaults.push(vault);
   }
-  await print(deps, vaults, options);
-  if (options.uuid === undefined && vaults.some((vault) => vault.pending !== null)) deps.narrator.close("next: vault ack --all");
   const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
-  if (found.length === 0) return 0;
-  throw new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
+  const finding =
+    found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
+  await print(deps, vaults, options).catch((error: unknown) => {
+    throw finding ?? error;
+  });
+  if (options.uuid === undefined && vaults.some((vault) => vault.pending !== null)) deps.narrator.close("next: vault ack --all");
+  if (finding !== undefined) throw finding;
+  return 0;
 }
 
 async function chosen(deps: Deps, options: StatusOptions): Promise<VaultRecord[]> {

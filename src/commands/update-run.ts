@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
+import { summarise } from "../exchange/context.ts";
 import type { ExchangeResult } from "../exchange/run.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { isCreditCard } from "../interface/endpoints.ts";
@@ -12,7 +13,7 @@ import { checkField, serialiseDone } from "./document.ts";
 import { exchangeOptions } from "./exchange-options.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 import type { PlannedExchange } from "./plan-exchange.ts";
-import { closeExchange, planExchange, runPlanned } from "./plan-exchange.ts";
+import { closeExchange, fieldRoots, planExchange, runPlanned } from "./plan-exchange.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions, ...contentsOptions, yes: flag });
 export type UpdateOptions = z.infer<typeof schema>;
@@ -22,17 +23,18 @@ export const parseUpdate = (input: RawInput): UpdateOptions => parseInput(schema
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export async function runUpdate(deps: Deps, input: RawInput): Promise<number> {
   const options = parseUpdate(input);
-  checkField(deps.output.field, ["vault", "kind", "exchange", "settled"]);
-  checkContentsOptions(options);
+  checkField(deps.output.field, fieldRoots(options.dryRun === true));
   const given = await readContents(deps, options);
   const planned = await planExchange(deps, options, "update");
-  if (planned.kind !== undefined) checkContentsOptions(options, planned.kind);
-  const contents = await allContents(deps, planned.kind ?? "credit-card/offline", given);
+  checkContentsOptions(options, planned.kind);
+  const contents = await allContents(deps, planned.kind, given);
   const dryRun = options.dryRun === true;
   if (deps.mayAsk && options.yes !== true && !dryRun) await confirmUpdate(deps, planned, contents);
   const result = await runPlanned(deps, { uuid: planned.uuid, request: { ...planned.request, newVault: contents } }, dryRun);
   if (result === undefined) return 0;
-  await printReceipt(deps, result, contents);
+  await printReceipt(deps, result, contents).catch((error: unknown) => {
+    throw notPrinted(planned.uuid, result, error);
+  });
   closeExchange(deps, planned.uuid, result);
   return 0;
 }
@@ -60,4 +62,18 @@ async function printReceipt(deps: Deps, { delivery, exchange }: ExchangeResult, 
   const { receiptTable } = await import("../terminal/vault-view.ts");
   const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: deps.output.reveal };
   await deps.host.stdout.write(await receiptTable(delivery, contents, exchange, view));
+}
+
+/** The exchange is what it is: what could not be printed is said with it. A reader that has gone is not worth a word. */
+function notPrinted(uuid: string, { exchange }: ExchangeResult, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof VaultError || code === undefined || code === "EPIPE") return error;
+  const isHeld = exchange.state === "held";
+  return new VaultError("state", `the update is ${exchange.state}, but its receipt could not be written (${code})`, {
+    vault: uuid,
+    exchange: summarise(exchange),
+    retry: "after-status",
+    hint: isHeld ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`,
+    cause: error,
+  });
 }

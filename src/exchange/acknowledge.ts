@@ -56,7 +56,7 @@ async function meetObligations(context: ExchangeContext, record: VaultRecord, op
     });
   }
   if (choice.save !== undefined) await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
-  else if (open.saveOwed && !choice.saved) throw heldError(context, open);
+  else if (open.saveOwed && !choice.saved) throw heldError(context.session.uuid, open);
 }
 
 async function saveNow(

@@ -13,13 +13,14 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
   const { session } = context;
   checkRecovery(session.uuid, document);
   const record = await session.read();
+  // A pair that was only imported says nothing about its exchange: the document does.
+  const known = record === null ? [] : liveGenerations(record).filter((g) => g.proven || g.standing !== "imported");
   if (
-    record !== null &&
-    (await isRecorded(
+    await isRecorded(
       context,
       document,
-      liveGenerations(record).map((g) => g.generation),
-    ))
+      known.map((g) => g.generation),
+    )
   )
     return;
   if (await session.isSuperseded(document.new)) await checkGiven(context, record, document.new, force);
@@ -33,6 +34,7 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
     token: document.token,
     tokenExpiry: document.tokenExpiry,
     ...(document.device === undefined ? {} : { device: document.device }),
+    unread: document.unread === true,
   });
 }
 

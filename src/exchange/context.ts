@@ -91,9 +91,10 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
       },
     );
   }
+  const isUnread = exchange.operation === "get" && exchange.limited && !exchange.delivered;
   return new VaultError("interrupted", `interrupted: the new credentials are stored, the acknowledgement is outstanding`, {
     ...facts,
-    hint: `vault ack ${uuid}`,
+    hint: isUnread ? `vault get ${uuid} reads it again with the old pair` : `vault ack ${uuid}`,
   });
 }
 
@@ -107,15 +108,12 @@ export async function pause(context: ExchangeContext, milliseconds: number, exch
   }
 }
 
-/**
- * A place under the rate limit; an interruption becomes 130. A start waits no longer than the deadline; an end call gets
- * its place, because what is stored is not to be left unacknowledged for a queue.
- */
-export async function admit(context: ExchangeContext, exchange?: ExchangeRecord): Promise<void> {
+/** A place under the rate limit for a start, no later than the deadline; an interruption becomes 130. */
+export async function admit(context: ExchangeContext): Promise<void> {
   try {
-    await context.service.admit(context.signal, exchange === undefined ? context.deadline : undefined);
+    await context.service.admit(context.signal, context.deadline);
   } catch (error) {
-    if (context.signal.aborted) throw interrupted(context, exchange);
+    if (context.signal.aborted) throw interrupted(context);
     throw error instanceof VaultError ? error.with({ vault: context.session.uuid }) : error;
   }
 }

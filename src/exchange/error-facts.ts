@@ -1,5 +1,7 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import { isSuccess } from "../interface/answers.ts";
+import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentSpent } from "./context.ts";
 import type { Reply, Service } from "./ports.ts";
@@ -7,12 +9,12 @@ import type { Settled } from "./states.ts";
 
 /**
  * Runs an exchange, or a part of one. What it raises says what had been settled before, and what is counted towards a
- * lock where a call was sent; it is not called safe to repeat where a start of this command went unanswered.
+ * lock where a call was sent; it is not called safe to repeat where an earlier start of this command counts.
  */
 export async function withErrorFacts<T>(context: ExchangeContext, work: (context: ExchangeContext) => Promise<T>): Promise<T> {
-  const settled: Settled[] = [];
+  const settled = new Map<string, Settled>();
   let sent = false;
-  let startUnanswered = false;
+  let startCounts = false;
   const seen = (reply: Reply): Reply => {
     sent ||= reply.type !== "not-sent";
     return reply;
@@ -21,14 +23,14 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     admit: async (signal, deadline) => await context.service.admit(signal, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
-      startUnanswered ||= reply.type === "no-answer";
+      startCounts ||= counts(context, reply);
       return reply;
     },
     end: async (call, signal) => seen(await context.service.end(call, signal)),
     single: async (call, signal) => seen(await context.service.single(call, signal)),
   };
   const tell: ExchangeContext["tell"] = (event) => {
-    if (event.type === "settled") settled.push(event.settled);
+    if (event.type === "settled") settled.set(event.settled.exchange, event.settled);
     context.tell(event);
   };
   try {
@@ -38,16 +40,22 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     const { uuid } = context.session;
     const facts: ErrorFacts = {
       ...(sent ? await spentIfKnown(context) : {}),
-      ...(settled.length > 0 ? { settled } : {}),
+      ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
     };
-    if (!startUnanswered || error.retry !== "safe") throw error.with(facts);
+    if (!startCounts || error.retry !== "safe") throw error.with(facts);
     throw new VaultError(error.code, error.message, {
       ...error.facts,
       ...facts,
       retry: "after-status",
-      hint: `an earlier start of this command was sent and not answered, and counts: vault status ${uuid}, then run it again`,
+      hint: `an earlier start of this command was sent, and counts: vault status ${uuid}, then run it again`,
     });
   }
+}
+
+/** Whether a start has left something counted: no answer, or a refusal that is not about application, rate or request. */
+function counts({ rules }: ExchangeContext, reply: Reply): boolean {
+  if (reply.type !== "answer") return reply.type === "no-answer";
+  return !isSuccess(reply.answer) && !["rate", "application", "validation"].includes(classify(reply.answer, rules));
 }
 
 /** Where the state itself has failed, the error is about that. */

@@ -143,7 +143,8 @@ export interface VaultSession {
   doubt(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * Takes over an exchange that another machine left in a recovery document: old pair, new pair and token become an
-   * exchange in state ending with one unanswered end call. One that this state knows already is left as it is.
+   * exchange in state ending with one unanswered end call; an unread one is held. One that this state knows already is
+   * left as it is.
    * Returns its exchange id. Raises `pending` beside an open exchange, `no-credentials` for a superseded pair.
    */
   adopt(document: AdoptedExchange): Promise<string>;
@@ -208,7 +209,8 @@ export interface Store {
   toldOf(creation: LeftCreation): Promise<void>;
   /**
    * A place under the rate limit of an application (GCRA), shared by all processes: reserves the next slot
-   * and returns the milliseconds until it. Not synced. `intervalMs` 0 is no limit.
+   * and returns the milliseconds until it; one that is further away than `longestMs` is not reserved. Not synced.
+   * `intervalMs` 0 is no limit.
    */
-  reserveSlot(application: string, now: number, intervalMs: number): Promise<number>;
+  reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
 }

@@ -148,4 +148,6 @@ export interface AdoptedExchange {
   token: string;
   tokenExpiry: string | null;
   device?: Device;
+  /** It waits for a decision, as a read of a limited vault that was not delivered. */
+  unread: boolean;
 }

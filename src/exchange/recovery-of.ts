@@ -24,6 +24,7 @@ export async function recoveryDocument(
     token: await session.token(exchange.id),
     tokenExpiry: exchange.tokenExpiry,
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
+    ...(exchange.operation === "get" && exchange.limited && !exchange.delivered ? { unread: true as const } : {}),
   };
 }
 

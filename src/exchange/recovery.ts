@@ -17,6 +17,8 @@ const pending = z.object({
   token: opaque,
   tokenExpiry: z.nullable(z.string()),
   device: z.optional(device),
+  /** A read of a limited vault whose contents nobody is known to have seen: to be acknowledged by a decision only. */
+  unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
 });
 
 /**

@@ -3,7 +3,7 @@ import { isSuccess, object } from "../interface/answers.ts";
 import type { Answer } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
-import { admit, backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
+import { backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
 import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange } from "./records.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
@@ -11,8 +11,8 @@ import { serviceDetails, wording } from "./service-errors.ts";
 /** How an exchange ended: only the service's answer decides it. */
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
-/** How long the first interruption after ③ waits for the answer to a call that is under way, in milliseconds. */
-const interruptGrace = 5000;
+/** How long an end call may take beyond the deadline, or beyond the first interruption, in milliseconds. */
+const graceMs = 5000;
 
 /**
  * Acknowledges an exchange (③ PUT end ④) with repetitions until the service answers, its token expires or the deadline
@@ -25,7 +25,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
   for (let attempt = 0; ; attempt += 1) {
     const before = await openExchange(context, exchangeId);
     throwIfInterrupted(context, before);
-    await admit(context, before);
+    await admitEnd(context, before);
     await session.ending(exchangeId, delivered);
     context.tell({ type: "acknowledging", attempt });
     const call: EndCall = { uuid: session.uuid, kind: before.kind, operation: before.operation, token };
@@ -42,6 +42,25 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
     if (waitMs === undefined) throw outstanding(context, exchange, reply);
     context.tell({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await pause(context, waitMs, exchange);
+  }
+}
+
+/**
+ * A place under the rate limit, for which an end call may wait a little longer than the deadline: it finishes what is
+ * stored. Where none is free by then the acknowledgement stays outstanding.
+ */
+async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
+  const { service, clock, signal, deadline, session } = context;
+  try {
+    await service.admit(signal, Math.max(deadline, clock.now() + graceMs));
+  } catch (error) {
+    if (signal.aborted) throw interrupted(context, exchange);
+    if (!(error instanceof VaultError) || error.code !== "rate-limited") throw error;
+    throw new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${error.message}`, {
+      vault: session.uuid,
+      exchange: summarise(exchange),
+      hint: `vault ack ${session.uuid}`,
+    });
   }
 }
 
@@ -142,7 +161,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   const givenUp = new AbortController();
   const answered = new AbortController();
   const onInterrupt = (): void => {
-    context.clock.sleep(interruptGrace, answered.signal).then(
+    context.clock.sleep(graceMs, answered.signal).then(
       () => givenUp.abort(context.signal.reason),
       () => undefined,
     );

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { ExchangeContext } from "./context.ts";
+import type { ExchangeContext, Policy } from "./context.ts";
 import { summarise } from "./context.ts";
 import { allows, guardStart, judge } from "./guard.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
@@ -19,28 +19,24 @@ export interface SettleChoice {
  * drops it, or settles one in doubt. Raises `pending` for a held exchange, and `guard` where only a choice by a person
  * is left.
  */
-export function toSettle(
-  context: Pick<ExchangeContext, "session" | "policy">,
-  record: VaultRecord,
-  choice: SettleChoice,
-): "acknowledge" | "by the start" {
+export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): "acknowledge" | "by the start" {
   const { open } = record;
   if (open === null) return "by the start";
   if (open.state === "ending") return "acknowledge";
   if (open.state === "in-doubt" || choice.discardPending) return "by the start";
-  if (open.state === "held") throw heldError(context, open);
+  if (open.state === "held") throw heldError(record.uuid, open);
   if (choice.operation === "update") return "by the start";
   if (open.operation === "update") return "acknowledge";
-  if (choice.force || allows(judge(record, context.policy))) return "by the start";
+  if (choice.force || allows(judge(record, policy))) return "by the start";
   // Acknowledging an undelivered read of a limited vault would use it up unseen: that is for a person to decide.
-  if (open.limited) guardStart(record, context.policy);
+  if (open.limited) guardStart(record, policy);
   return "acknowledge";
 }
 
 /** Does it, and returns what it settled; a start may follow. Raises as `toSettle`, and what an end call raises. */
 export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
   const { open } = record;
-  if (toSettle(context, record, choice) !== "acknowledge" || open === null) return [];
+  if (toSettle(record, context.policy, choice) !== "acknowledge" || open === null) return [];
   const outcome = await sendEnd(context, open.id, false);
   const settled = settledAs(open, outcome);
   context.tell({ type: "settled", settled });
@@ -60,8 +56,7 @@ export function settledByStart(open: OpenExchange, generation: number): Settled 
 }
 
 /** Exit 11 for a held exchange, naming both ways out. */
-export function heldError(context: Pick<ExchangeContext, "session">, held: ExchangeRecord): VaultError {
-  const { uuid } = context.session;
+export function heldError(uuid: string, held: ExchangeRecord): VaultError {
   const ways = held.saveOwed
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
     : held.operation === "get" && held.limited && !held.delivered

@@ -5,7 +5,7 @@ export interface RateLimit {
   /** Requests per second; 0 is no limit. */
   rate: number;
   /** Reserves the next place under the application's limit: milliseconds from `now` until it. `Store.reserveSlot`. */
-  reserveSlot(now: number, intervalMs: number): Promise<number>;
+  reserveSlot(now: number, intervalMs: number, longestMs: number): Promise<number>;
   clock: Clock;
 }
 
@@ -38,13 +38,14 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const now = limit.clock.now();
-    const waitMs = (await limit.reserveSlot(now, intervalMs)) - earlyMs;
+    const longestMs = Math.max(0, deadline - now) + earlyMs;
+    const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs);
+    const waitMs = untilPlace - earlyMs;
+    if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);
     place = now + Math.max(0, waitMs);
     // Timers drop fractions, and early is the wrong side; a thousandth is what the arithmetic leaves.
     const wholeMs = Math.ceil(waitMs - 0.001);
-    if (wholeMs <= 0) return;
-    if (now + wholeMs > deadline) throw tooLate(limit.rate, wholeMs);
-    await limit.clock.sleep(wholeMs, signal);
+    if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
   async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {

@@ -52,16 +52,20 @@ export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedEx
   run(
     tx.db,
     "INSERT INTO exchanges (vault, id, operation, kind, state, external_ref, base_generation, new_generation, started_at, token, " +
-      "token_expiry, ends_unanswered, counted_start, counted_failed) VALUES (?, ?, ?, ?, 'ending', '', ?, ?, ?, ?, ?, 1, 1, 0)",
+      "token_expiry, ends_unanswered, limited, hold_reason, counted_start, counted_failed) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)",
     vault,
     document.exchangeId,
     document.operation,
     document.kind,
+    document.unread ? "held" : "ending",
     base,
     generation,
     tx.at,
     sealToken(key, tx, document.exchangeId, document.token),
     document.tokenExpiry,
+    document.unread ? 0 : 1,
+    Number(document.unread),
+    document.unread ? "delivery" : null,
   );
   run(tx.db, "UPDATE vaults SET unacked_starts = unacked_starts + 1 WHERE id = ?", vault);
   journal(tx, "adopted", document.exchangeId, { operation: document.operation, base, generation });

@@ -100,10 +100,10 @@ class SqliteStore implements Store {
     await database.write((db) => creations.toldOf(db, creation, this.#now()));
   }
 
-  async reserveSlot(application: string, now: number, intervalMs: number): Promise<number> {
+  async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.#ensure();
-    return await database.write((db) => reserveSlot(db, application, now, intervalMs), "unsynced");
+    return await database.write((db) => reserveSlot(db, application, now, intervalMs, longestMs), "unsynced");
   }
 
   #now(): string {

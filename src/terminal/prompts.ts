@@ -14,8 +14,8 @@ export interface Question {
   rule?: Rule;
   /** Taken where only Enter is pressed. */
   initial?: string;
-  /** How the answer is shown while it is typed. */
-  shown?: (typed: string) => string;
+  /** How the answer is shown while it is typed, and once it is taken (`isFinal`). */
+  shown?: (typed: string, state: { isFinal: boolean }) => string;
 }
 
 export interface Choice<T> {
@@ -41,7 +41,7 @@ export async function askText(place: PromptPlace, { message, rule, initial, show
 /** A line that is not shown. */
 export async function askSecret(place: PromptPlace, { message, rule }: Pick<Question, "message" | "rule">): Promise<string> {
   const { password } = await import("@inquirer/prompts");
-  return await answered(place, (context) => password({ message, validate: validator(rule) }, context));
+  return await answered(place, (context) => password({ message, toggleMask: false, validate: validator(rule) }, context));
 }
 
 /** One of a list. */
@@ -58,6 +58,9 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
   try {
     return await ask({ ...place.terminal(), signal: place.interrupted, clearPromptOnDone: false });
   } catch (error) {
+    // Ctrl-C, or the signal; what else may go wrong is not the user's doing.
+    const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
+    if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name))) throw error;
     throw new VaultError("interrupted", "interrupted at a question: nothing was changed", { retry: "safe", cause: error });
   }
 }

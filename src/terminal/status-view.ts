@@ -107,7 +107,8 @@ function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
   if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
-    const idle = vault.state === null || vault.state === "intent" ? (vault.state === null ? unread(vault) : "start unanswered") : vault.state;
+    const idle =
+      vault.state === null || vault.state === "intent" ? (vault.state === null ? unread(vault) : "start unanswered") : vault.state;
     return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
   }
   const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;

@@ -26,6 +26,7 @@ const document: AdoptedExchange = {
   old: { ...pair("old"), hashedPin: "cGlu" },
   new: pair("new"),
   token: "token-of-new",
+  unread: false,
   tokenExpiry: "2026-11-21T10:05:00Z",
   device,
 };

@@ -98,6 +98,13 @@ describe.concurrent("--dry-run", () => {
     });
   });
 
+  it("prints one value of it with --field", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const guard = await machine.inProcess({}, "get", lab.vault.uuid, "--dry-run", "--field", "guard");
+    expect(guard).toMatchObject({ code: 0, stdout: "allows it" });
+  });
+
   it("takes the kind from a recovery document", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();

@@ -49,6 +49,18 @@ describe.concurrent("--max-wait", () => {
   });
 });
 
+describe.concurrent("a start that is refused for want of a place", () => {
+  it("takes no place: acknowledgements of others do not queue behind it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "100ms" };
+    expectExit(await machine.inProcess(slow, "get", uuid, "--no-ack"), 0);
+    for (let n = 0; n < 20; n += 1) expectExit(await machine.inProcess(slow, "get", uuid, "--discard-pending"), 9);
+    expectExit(await machine.inProcess(slow, "ack", uuid), 0);
+  });
+});
+
 describe.concurrent("a lock", () => {
   it("is not forgotten for a later error that says nothing about it", async () => {
     const lab = await openLab(offlineNote);

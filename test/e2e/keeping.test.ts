@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  card,
   device,
   expectError,
   expectExit,
@@ -11,7 +12,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("ack --token", () => {
   it("refuses the token of this machine's own exchange: that acknowledgement must be recorded", async () => {
@@ -62,10 +63,46 @@ describe.concurrent("import", () => {
     expectError(again, 11, "pending", /held/);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { delivered: false } });
-    // Another machine has nothing but the document: there it is settled.
+    // Another machine has nothing but the document, and must not use the last read up either: it can read it.
+    for (const command of ["import", "get"]) {
+      const other = lab.machine();
+      const run = await other.inProcess({ DOCUMENT: document }, command, uuid, "--credentials", "env:DOCUMENT", "--json");
+      expectError(run, 11, "pending", /held/);
+      expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
+    }
+    const third = lab.machine();
+    expectExit(await third.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT"), 11);
+    const read = await third.inProcess({}, "get", uuid, "--discard-pending", "--json");
+    expectExit(read, 0);
+    expect(documentOf(read).vault).toMatchObject({ creditCard: { number: card.number } });
+  });
+
+  it("of a recovery document settles it also where its new pair was imported alone before", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    const document = (await machine.exported(uuid)) as Recovery;
+    const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
     const other = lab.machine();
-    expectExit(await other.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
-    expect(await other.status(uuid)).toMatchObject({ state: "acknowledged", pending: null });
+    expectExit(await other.inProcess(more, "import", uuid, "--kind", kind, "--credentials", "env:NEW"), 0);
+    expectExit(await other.inProcess(more, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
+    expect(await other.status(uuid)).toMatchObject({ state: "acknowledged" });
+    await expectInStep(lab, other, uuid);
+  });
+
+  it("--file checks every line before the first is recorded", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind, credentials } = lab.vault;
+    const machine = lab.machine();
+    const other = uuid.replace(/^./, uuid.startsWith("a") ? "b" : "a");
+    const lines = [
+      { uuid, kind, credentials },
+      { uuid: other, credentials },
+    ].map((line) => JSON.stringify(line));
+    const refused = await machine.vault("import", "--file", machine.file("lines", lines.join("\n")), "--json");
+    expectError(refused, 2, "usage", /--kind/);
+    expect(await machine.exported(uuid)).toBeNull();
   });
 
   it("of a recorded pair never changes what the service has accepted beside it", async () => {
@@ -127,6 +164,31 @@ describe.concurrent("import", () => {
       expectExit(await other.vault("import", "--file", machine.file("all", exported.stdout)), 0);
       for (const { uuid } of lab.service.vaults) expect(await other.exported(uuid)).toEqual(await machine.exported(uuid));
     }
+  });
+});
+
+describe.concurrent("export", () => {
+  it("prints the current pair, and says so where an imported one is live too", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const other = JSON.stringify({ encryptedData: "other", payload: "other" });
+    expectExit(await machine.inProcess({ PAIR: other }, "import", uuid, "--credentials", "env:PAIR"), 0);
+    const exported = await machine.inProcess({}, "export", uuid);
+    expectExit(exported, 0);
+    expect(JSON.parse(exported.stdout)).not.toMatchObject({ payload: "other" });
+    expect(exported.stderr).toMatch(/generation 2 is exported, not 3/);
+  });
+
+  it("--all says which services are left out, and needs no base URL where there is one only", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
+    const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
+    expect((await local.inProcess({}, "export", "--all")).stdout).toContain(lab.vault.uuid);
+    const elsewhere = await machine.inProcess({ VAULTSVC_BASE_URL: "https://other.example.com" }, "export", "--all");
+    expectExit(elsewhere, 0);
+    expect(elsewhere.stderr).toMatch(/other services are not in it/);
   });
 });
 

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { errorOf } from "../support/machine.ts";
+import { expectError, expectExit, offlineCard, offlineNote, openLab } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -46,6 +47,31 @@ describe.concurrent("an output that cannot be written", () => {
     const host = fakeHost({ env: machine.env, home: machine.home, stdoutFails: { code: "ENOSPC", syscall: "write" } });
     const code = await main([command, lab.vault.uuid, "--json"], host);
     expectError({ code, signal: null, stdout: "", stderr: host.err }, 14, "state", /output could not be written: the disk is full/);
+  });
+
+  it("a failure is told also where its document has no reader", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    lab.faults("end:drop-before*all");
+    const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
+    const run = async (...args: string[]): Promise<number> =>
+      await main(args, fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "EPIPE", syscall: "write" } }));
+    expect(await run("ack", uuid, "--json")).toBe(11);
+    expect(await run("status", "--fail-on", "pending")).toBe(17);
+  });
+
+  it("an update that cannot be receipted is still one", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const env = { ...machine.env, CARD: JSON.stringify({ number: "4111111111111111", name: "Ada", expiryMonth: 4, expiryYear: 2031 }) };
+    const host = fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "ENOSPC", syscall: "write" } });
+    const code = await main(["update", uuid, "--card", "env:CARD", "--json"], host);
+    const result = { code, signal: null, stdout: "", stderr: host.err };
+    expectError(result, 14, "state", /the update is acknowledged, but its receipt/);
+    expect(errorOf(result)).toMatchObject({ retry: "after-status", exchange: { state: "acknowledged" } });
   });
 
   it("export to a reader that has gone is a failure; a report to one is not", async () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { device, expectExit, expectInStep, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import { device, expectExit, expectInStep, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -95,6 +95,34 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(code, text).toBe(0);
     expect(text).toContain("vault init keeps");
     expect(text).not.toContain(lab.service.application.apiKey);
+  });
+});
+
+describe.concurrent("standard input that an option has read", () => {
+  it("is not asked at: the update is sent without a question", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const run = inPty(machine, ["update", uuid, "--card", "-"]);
+    run.type(`{"number":"5555555555554444","name":"Grace","expiryMonth":12,"expiryYear":2030}${enter}\x04`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("a card number that was typed", () => {
+  it("is grouped while it is typed, and masked once it is taken", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const run = inPty(machine, ["update", lab.vault.uuid]);
+    await run.waitFor(/Card number/);
+    run.type("5555555555554444");
+    await run.waitFor(/5555 5555 5555 4444/);
+    run.type(enter);
+    await run.waitFor(/Card number •••• •••• •••• 4444/);
+    run.type(ctrlC);
+    expect((await run.exit).code).toBe(130);
   });
 });
 

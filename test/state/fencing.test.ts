@@ -48,6 +48,7 @@ describe("a process that has lost its vault", () => {
     new: pair("new"),
     token: "token",
     tokenExpiry: null,
+    unread: false,
   } as const;
 
   it.each<[string, () => Promise<void>, () => Promise<unknown>]>([
