@@ -78,8 +78,8 @@ describe("a topic", () => {
 
   // What is put together from definitions has tests of its own.
   test.each(["lockout", "recovery", "security"])("%s, as it was when it was looked at", async (topic) => {
-    expect(await shown(`help ${topic}`)).toMatchSnapshot();
-    expect(await shown(`help ${topic}`, 120)).toMatchSnapshot();
+    expect(await shown(`help ${topic}`)).toMatchSnapshot("80 columns");
+    expect(await shown(`help ${topic}`, 120)).toMatchSnapshot("120 columns");
   });
 
   test("environment holds every setting with all its ways", async () => {
