@@ -64,10 +64,10 @@ the profile. --force lets one request through.`,
 Every step of an exchange is on disk before the next one is taken. Whatever dies, at any moment, the state holds a pair that
 the service accepts. Look first: vault status shows the state of each vault. Then:
 
-- started: nobody has acknowledged, the old pair is valid. vault get starts again with it; vault ack finishes the exchange (a
-  limited vault needs --unread: nobody knows that its contents were delivered)
-- held: by --no-ack, or because the contents or --save-cmd failed. vault ack finishes it; vault get --discard-pending starts
-  again with the old pair
+- started: nobody has acknowledged, the old pair is valid. vault ack finishes the exchange (a limited vault needs --unread:
+  nobody knows that its contents were delivered); vault get starts again with the old pair, but finishes an update first
+- held: by --no-ack, or because the contents or --save-cmd failed. vault ack finishes it (after a failed --save-cmd with
+  --save-cmd again, or --saved); vault get --discard-pending starts again with the old pair
 - ending: an acknowledgement may have been sent. vault ack sends it again until it is answered
 - in-doubt: it went unanswered and its token is dead. Both pairs are kept, and the next vault get finds out which one is valid
 - expired: the token died before the acknowledgement, the old pair is valid. Run vault get again

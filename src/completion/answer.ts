@@ -17,13 +17,13 @@ export async function answer(words: readonly string[], treeFor: (words?: readonl
 }
 
 function format({ candidates, directive, prefix = "" }: Offer): string {
-  const shown = candidates.filter(({ value }) => value !== "" && !value.startsWith(":") && !unprintable.test(value));
+  const shown = candidates.filter(({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value);
   const lines = shown.map(({ value, description = "" }) => {
-    const words = description.replaceAll(new RegExp(unprintable, "gu"), " ").replaceAll(/ {2,}/g, " ").trim();
+    const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
     return words === "" ? value : `${value}\t${words}`;
   });
   return `${[...new Set(lines), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
 }
 
-/** Control characters, marks that reorder text, separators of lines, halves of a character. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+/** Without control characters, marks that reorder text, separators of lines, halves of a character. */
+const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ");

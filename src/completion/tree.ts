@@ -35,6 +35,7 @@ export interface OptionNode {
 /** Reads commander's tree; commands and flags that are hidden there are left out. */
 export function describeCommand(command: Command, { examples = false } = {}): CommandNode {
   const helper = command.createHelp();
+  const visible = helper.visibleCommands(command);
   return {
     name: command.name(),
     summary: command.summary(),
@@ -61,12 +62,10 @@ export function describeCommand(command: Command, { examples = false } = {}): Co
             }
           : null,
     })),
-    commands: command.commands.filter((each) => isVisible(each, command)).map((each) => describeCommand(each, { examples })),
+    commands: command.commands.filter((each) => visible.includes(each)).map((each) => describeCommand(each, { examples })),
     ...(examples ? { examples: examplesOf(command) } : {}),
   };
 }
-
-const isVisible = (command: Command, parent: Command): boolean => parent.createHelp().visibleCommands(parent).includes(command);
 
 /** How a command is called: `vault get [options] <uuid>`; `parents` are the names above it. */
 export function usageOf(node: CommandNode, parents: readonly string[]): string {

@@ -76,6 +76,12 @@ describe("a topic", () => {
     expect(JSON.parse(await shown(`help ${topic} --json`))).toMatchObject({ topic, text: await shown(`help ${topic}`) });
   });
 
+  // What is put together from definitions has tests of its own.
+  test.each(["lockout", "recovery", "security"])("%s, as it was when it was looked at", async (topic) => {
+    expect(await shown(`help ${topic}`)).toMatchSnapshot("80 columns");
+    expect(await shown(`help ${topic}`, 120)).toMatchSnapshot("120 columns");
+  });
+
   test("environment holds every setting with all its ways", async () => {
     const text = await shown("help environment");
     for (const { flag, env, key, help } of Object.values<SettingDefinition>(settingDefinitions)) {

@@ -18,7 +18,7 @@ export function reference(root: CommandNode): string {
 }
 
 function entries(node: CommandNode, parents: readonly string[]): string[] {
-  const text = `### \`${usageOf({ ...node, options: withoutHelp(node) }, parents)}\`\n\n${node.description}\n`;
+  const text = `### \`${usageOf({ ...node, options: withoutHelp(node) }, parents)}\`\n\n${wrap(node.description)}\n`;
   const rows = table(node);
   return [rows === "" ? text : `${text}\n${rows}`, ...node.commands.flatMap((each) => entries(each, [...parents, node.name]))];
 }
@@ -35,3 +35,6 @@ function table(node: CommandNode): string {
 const withoutHelp = ({ options }: CommandNode) => options.filter(({ long }) => long !== "--help");
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
+
+/** As the README is written: at most 120 columns. */
+const wrap = (text: string): string => text.replaceAll(/(.{1,120})(?: |$)/g, "$1\n").trimEnd();
