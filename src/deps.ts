@@ -10,7 +10,11 @@ import type { Service, Store } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./interface/fields.ts";
 import type { Narrator } from "./terminal/narrator.ts";
+import type { Probe } from "./service/probe.ts";
+import type { StateFacts } from "./state/inspect.ts";
 import { configDirectory, stateDirectory } from "./state/paths.ts";
+import type { StoreOptions } from "./state/sqlite-store.ts";
+import type { WholeStateWork } from "./state/whole-state.ts";
 import { createNarrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 import { createRedactor } from "./terminal/redactor.ts";
@@ -60,14 +64,26 @@ export interface Deps {
   hold(uuid: string, options?: HoldOptions): Promise<ExchangeContext>;
   /** Paths of this user. */
   stateDirectory(): string;
+  /** Where the settings come from. `profile` is the one that was asked for. */
+  configuration: { file: string; profile: string | undefined; problem: VaultError | undefined };
+  /** Backup and restore of the whole state. Raises `invalid-input` for a state key that cannot be read. */
+  wholeState(): Promise<WholeStateWork>;
+  /** What can be said of the state without changing it. Raises as `wholeState`. */
+  inspectState(): Promise<StateFacts>;
+  /** Whether the service can be reached, without a word about a vault. Raises as `serviceName`. */
+  probe(): Promise<Probe>;
 }
 
-export async function createDeps(host: Host, flags: GlobalFlags, version: string): Promise<Deps> {
+/**
+ * With `lenient`, a configuration that cannot be used is not raised but told (`configuration.problem`); there are the
+ * defaults then, with the given output.
+ */
+export async function createDeps(host: Host, flags: GlobalFlags, version: string, lenient = false): Promise<Deps> {
   const place = { platform: host.platform, env: host.env, home: host.home };
   const configDir = configDirectory(place);
-  const profile = await readProfile(configDir, (flags["profile"] as string | undefined) ?? host.env["VAULTSVC_PROFILE"]);
+  const chosen = (flags["profile"] as string | undefined) ?? host.env["VAULTSVC_PROFILE"];
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
-  const settings = resolveSettings(given, host.env, profile);
+  const { settings, problem } = await readSettings();
   const redactor = createRedactor();
   host.stderr.redactWith((text) => redactor.redact(text));
   const narrator = createNarrator({
@@ -99,12 +115,28 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     version,
     serviceName: () => serviceName(settings),
     stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
-    store: once(async () => await openState(deps, settings.stateKeyFile ?? `${configDir}/state.key`)),
+    configuration: { file: `${configDir}/config.json`, profile: chosen, problem },
+    store: once(async () => (await import("./state/sqlite-store.ts")).openStore(await stateOptions())),
+    wholeState: once(async () => (await import("./state/whole-state.ts")).openWholeState(await stateOptions())),
+    inspectState: async () => (await deps.wholeState()).inspect(),
+    probe: async () => await probeService(deps),
     service: once(async () => await openService(deps)),
     device: once(async () => await readDevice(deps)),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
+  const stateOptions = once(async () => await storeOptions(deps, settings.stateKeyFile ?? `${configDir}/state.key`));
   return deps;
+
+  async function readSettings(): Promise<{ settings: Settings; problem: VaultError | undefined }> {
+    try {
+      return { settings: resolveSettings(given, host.env, await readProfile(configDir, chosen)), problem: undefined };
+    } catch (error) {
+      if (!lenient || !(error instanceof VaultError)) throw error;
+      const output = { output: given["output"] as string } satisfies Record<string, string>;
+      const settings = resolveSettings(given["output"] === undefined ? {} : output, { VAULTSVC_OUTPUT: host.env["VAULTSVC_OUTPUT"] }, {});
+      return { settings, problem: error };
+    }
+  }
 }
 
 function once<T>(make: () => T): () => T {
@@ -137,7 +169,7 @@ const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path
 /** Bytes that an option may take from standard input. */
 const inputLimit = 64 * 1024 * 1024;
 
-async function openState(deps: Deps, keyFile: string): Promise<Store> {
+async function storeOptions(deps: Deps, keyFile: string): Promise<StoreOptions> {
   const { settings, host, narrator } = deps;
   if (settings.state !== undefined && /^[a-z]+:\/\//i.test(settings.state)) {
     throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", {
@@ -146,14 +178,13 @@ async function openState(deps: Deps, keyFile: string): Promise<Store> {
   }
   const given = settings.stateKeySpec;
   const key = given === undefined ? undefined : await read(deps, given.text, given.source, given.fromFlag);
-  const { openStore } = await import("./state/sqlite-store.ts");
-  return openStore({
+  return {
     directory: deps.stateDirectory(),
     keySource: key === undefined ? { type: "file", path: absolute(keyFile, host.cwd) } : { type: "given", key },
     clock: host,
     platform: host.platform,
     warn: (message) => narrator.warn(message),
-  });
+  };
 }
 
 /** A secret from a flag (all forms), or from the environment (`@FILE` or the value itself). */
@@ -191,6 +222,13 @@ async function openService(deps: Deps): Promise<Service> {
     now: () => host.now(),
     trace: (event) => void host.stderr.write(`${JSON.stringify(deps.redactor.redactValue(event))}\n`),
   });
+}
+
+async function probeService(deps: Deps): Promise<Probe> {
+  deps.serviceName();
+  const { baseUrl = "", apiPrefix, timeoutMs } = deps.settings;
+  const { probe } = await import("./service/probe.ts");
+  return await probe({ baseUrl, apiPrefix, timeoutMs, version: deps.version }, deps.host.interrupted);
 }
 
 async function readDevice(deps: Deps): Promise<Device | undefined> {

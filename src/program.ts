@@ -3,7 +3,9 @@ import { Command, CommanderError, Option } from "commander";
 import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
 import { defineAck } from "./commands/ack.ts";
+import { defineBackup } from "./commands/backup.ts";
 import { defineCompletion } from "./commands/completion.ts";
+import { defineDoctor } from "./commands/doctor.ts";
 import { defineCreate, defineDelete, defineInfo } from "./commands/extended.ts";
 import { defineGet } from "./commands/get.ts";
 import { defineGuard } from "./commands/guard.ts";
@@ -34,12 +36,12 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
   if (argv[0] === completeCommand) return { exitCode: 0, text: await completions(argv.slice(1), host) };
   const result: ProgramResult = { exitCode: 0, text: "" };
   const act: Act =
-    (load) =>
+    (load, mode) =>
     async (...parameters) => {
       const { input, globals } = readAction(parameters);
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const { createDeps } = await import("./deps.ts");
-      const deps = await createDeps(host, globals, version);
+      const deps = await createDeps(host, globals, version, mode === "lenient");
       edge.json = deps.output.format !== "table";
       const run = await load();
       result.exitCode = await run(deps, input);
@@ -109,6 +111,8 @@ const commands = {
   info: defineInfo,
   create: defineCreate,
   delete: defineDelete,
+  backup: defineBackup,
+  doctor: defineDoctor,
   sandbox: defineSandbox,
   completion: defineCompletion,
 };

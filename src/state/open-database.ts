@@ -106,7 +106,7 @@ function closeUnchanged(connection: DatabaseSync, path: string): void {
 }
 
 /** As a URL, so that a file that has just gone is not made anew, empty. */
-function withMode(path: string, mode: "rw" | "ro"): URL {
+export function withMode(path: string, mode: "rw" | "ro"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;

@@ -9,12 +9,14 @@ import type { KeySource } from "./key-source.ts";
 import { Keyring } from "./keyring.ts";
 import { reserveSlot } from "./limiter.ts";
 import type { Opening } from "./open-database.ts";
-import { checkNotNewer, createDatabase, migrate, openDatabase, schemaVersion } from "./open-database.ts";
-import { checkPrivateDirectory, ensurePrivateDirectory } from "./private-directory.ts";
+import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
+import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
 import { one } from "./query.ts";
 import { findVaults, listExchanges, listVaults } from "./read-vault.ts";
+import { openFinished } from "./restore-install.ts";
 import { migrations } from "./schema.ts";
-import { patiently, StateDatabase } from "./state-database.ts";
+import { StateDatabase } from "./state-database.ts";
+import { onState } from "./state-error.ts";
 import { VaultLocks } from "./vault-lock.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
 
@@ -43,6 +45,8 @@ class SqliteStore implements Store {
   readonly #keyring: Keyring;
   readonly #locks: VaultLocks;
   #database: Promise<StateDatabase | null> | null = null;
+  /** The file that the connection is to: a restore puts another one in its place. */
+  #file: number | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
     this.#options = options;
@@ -52,11 +56,19 @@ class SqliteStore implements Store {
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
-    const database = await this.#ensure();
-    await database.read((db) => this.#keyring.check(db));
+    const before = await this.#ensure();
+    await before.read((db) => this.#keyring.check(db));
     const lock = await this.#locks.take(uuid, waiting);
-    const { clock } = this.#options;
-    return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
+    try {
+      // While this one waited the state may have been restored; from here on that is out of the question.
+      const database = await this.#ensure();
+      if (database !== before) await database.read((db) => this.#keyring.check(db));
+      const { clock } = this.#options;
+      return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   async list(): Promise<VaultRecord[]> {
@@ -128,8 +140,12 @@ class SqliteStore implements Store {
     });
   }
 
-  /** One connection for all calls; what could not be opened is tried again by the next one. */
+  /** One connection for all calls, as long as its file is the state; what could not be opened is tried again by the next one. */
   async #open(): Promise<StateDatabase | null> {
+    if (this.#file !== null && this.#fileNow() !== this.#file) {
+      this.#database = null;
+      this.#file = null;
+    }
     this.#database ??= this.#connect().then(
       (database) => {
         if (database === null) this.#database = null;
@@ -147,11 +163,18 @@ class SqliteStore implements Store {
     if (!checkPrivateDirectory(this.#options.directory)) return null;
     const { clock } = this.#options;
     const { path } = this.#opening;
-    const connection = await patiently(clock, path, () => openDatabase(this.#opening));
-    if (connection === null) return null;
+    const opened = await openFinished(this.#opening, this.#locks, clock);
+    if (opened === null) return null;
+    const { connection } = opened;
+    this.#file = opened.file;
     const database = new StateDatabase(connection, path, clock);
     if (schemaVersion(connection) < this.#opening.migrations.length) await this.#migrate(database);
     return database;
+  }
+
+  #fileNow(): number | undefined {
+    const { path } = this.#opening;
+    return onState(path, () => statIfThere(path))?.ino;
   }
 
   /** With every vault held: no process may be between ① and ④ while the tables change. */

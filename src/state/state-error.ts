@@ -50,11 +50,17 @@ export function isBusy(error: unknown): boolean {
   return code === 5 || code === 6;
 }
 
+/** Whether SQLite found that the file is no database, or no longer a whole one. */
+export function isDamaged(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === 11 || code === 26;
+}
+
 /**
  * An error of the database or the file system as `state`, naming the path, the cause and the way out. Everything else
  * is handed back as it is: it is a bug, or a VaultError already.
  */
-export function asStateError(path: string, error: unknown): unknown {
+export function asStateError(path: string, error: unknown, what = "the state cannot be used"): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
   const sqlite = sqliteCode(error);
   const system = "code" in error && "syscall" in error && typeof error.code === "string" ? error.code : undefined;
@@ -62,15 +68,15 @@ export function asStateError(path: string, error: unknown): unknown {
   const known = sqlite === undefined ? systemCauses[system ?? ""] : sqliteCauses[sqlite];
   const { cause, hint } = known ?? { cause: "it failed", hint: "check the file and its folder, then run it again" };
   const detail = sqlite === undefined ? (system ?? "") : error.message;
-  return new VaultError("state", `the state cannot be used: ${path}: ${cause} (${detail})`, { hint, cause: error });
+  return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, { hint, cause: error });
 }
 
 /** Runs file system or database work on `path`; what it throws is told as `state`. */
-export function onState<T>(path: string, work: () => T): T {
+export function onState<T>(path: string, work: () => T, what?: string): T {
   try {
     return work();
   } catch (error) {
-    throw asStateError(path, error);
+    throw asStateError(path, error, what);
   }
 }
 
