@@ -92,7 +92,8 @@ export async function checkGiven(
 
 /**
  * The stored pairs to start with, in order, each complete and checked for its device; at least one. Raises `guard` where
- * all of them were refused before, `no-credentials` for a generation that cannot be chosen.
+ * all of them were refused before, `no-credentials` for a generation that cannot be chosen, and where all pairs were
+ * superseded.
  */
 export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
   const prepared = new Map<number, { pair: ChosenPair; refused: boolean }>();
@@ -104,12 +105,21 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
     choice.generation === undefined
       ? candidates(record, (g) => prepared.get(g.generation)?.refused === true)
       : [chosenGeneration(record, choice.generation)];
+  if (wanted.length === 0) throw allSuperseded(record.uuid);
   const chosen = wanted.flatMap((g) => prepared.get(g.generation) ?? []);
   if (!choice.force) for (const { pair } of chosen) guardDevice(record.uuid, acceptedDevice(record), pair.device);
   // In doubt, what was refused before is passed over; where nothing else is left the guard speaks.
   const fresh = choice.force ? chosen : chosen.filter(({ refused }) => !refused);
   if (fresh.length === 0) throw refusedBefore(record.uuid, wanted[0]?.generation ?? 0);
   return fresh.map(({ pair }) => pair);
+}
+
+/** A state that was restored from a backup, beside one that knew more. */
+function allSuperseded(uuid: string): VaultError {
+  return new VaultError("no-credentials", `all pairs of vault ${uuid} that this state holds were superseded: they are never sent`, {
+    vault: uuid,
+    hint: `import the pair that came after them: vault import ${uuid} --credentials @FILE`,
+  });
 }
 
 async function complete(

@@ -85,6 +85,8 @@ export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe
           const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
           settle({ reached: true, httpStatus, date: Number.isNaN(date) ? null : date, sentAt, receivedAt: Date.now(), tls });
         },
+        onResponseData: () => undefined,
+        onResponseEnd: () => undefined,
         onResponseError: (_, error) => {
           if (sentAt > 0) return failed(exchangeCause(error, origin, false));
           const { cause, hint } = connectCause(error, origin);

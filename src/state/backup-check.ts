@@ -71,8 +71,8 @@ export function problemsOf(db: DatabaseSync): string[] {
 function checkHeader(file: string): void {
   const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
   if (stats?.isFile() !== true) {
-    throw new VaultError("invalid-input", `FILE: ${stats === null ? "there is no file" : "not a file:"} ${file}`, {
-      hint: "name a file that vault backup has written; nothing was changed",
+    throw new VaultError("invalid-input", `FILE: ${stats === null ? "there is no file" : "not a file:"} ${file}: nothing was changed`, {
+      hint: "name a file that vault backup has written",
     });
   }
   const header = onState(file, () => headerOf(file), "the backup cannot be used");

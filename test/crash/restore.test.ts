@@ -1,0 +1,95 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { restoredOf } from "../support/backups.ts";
+import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+
+/** The vaults that a machine knows: with `extra` it is the state of before, without it the one of the backup. */
+async function known(machine: Machine, ...more: string[]): Promise<string[]> {
+  const result = await machine.inProcess({}, "status", "--json", ...more);
+  expectExit(result, 0);
+  return (JSON.parse(result.stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).sort();
+}
+
+describe("backup and restore, killed with SIGKILL before, between and after their steps", () => {
+  let lab: Lab;
+  let machine: Machine;
+  let file: string;
+  let before: string[];
+  beforeAll(async () => {
+    lab = await openLab(offlineNote);
+    machine = await lab.warmMachine();
+    file = join(tempDir("backups"), "backup.db");
+    expectExit(await machine.vault("backup", file), 0);
+    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+    // By a process of its own: what it wrote last is in the WAL.
+    expectExit(await machine.vaultWith({ env }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
+    before = [extra, lab.vault.uuid].sort();
+  });
+
+  it("a restore leaves the state of before or the restored one whole, and both where it has replaced it", async () => {
+    const { uuid } = lab.vault;
+    const found = { before: 0, restored: 0, cutOff: 0 };
+    const run = async (n: number) => {
+      const one = machine.copy();
+      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+      const check = async (): Promise<void> => {
+        if (!existsSync(join(one.stateDir, "vault.db"))) found.cutOff += 1;
+        const now = await known(one);
+        const isRestored = now.length === 1;
+        found[isRestored ? "restored" : "before"] += 1;
+        expect(now).toEqual(isRestored ? [uuid] : before);
+        expect(existsSync(join(one.stateDir, "vault.db"))).toBe(true);
+        const kept = readdirSync(one.stateDir).filter((name) => name.startsWith("replaced-"));
+        expect(kept.length).toBeLessThan(2);
+        if (isRestored) expect(await known(one, "--state", join(one.stateDir, kept[0] ?? ""))).toEqual(before);
+        if (!killed.killed) expectExit(killed.result, 0);
+        // It can be run again, and goes through; what the first one left behind is no folder too many.
+        const again = await one.vault("backup", file, "--restore", "--yes", "--json");
+        expectExit(again, 0);
+        expect(await known(one)).toEqual([uuid]);
+        const folders = readdirSync(one.stateDir).filter((name) => name.startsWith("replaced-"));
+        expect(folders).toHaveLength(isRestored ? 2 : 1);
+        expect(join(one.stateDir, folders.at(-1) ?? "")).toBe(restoredOf(again).replaced);
+      };
+      return { ...killed, check };
+    };
+    const whole = await run(0);
+    const locks = whole.steps.filter((name) => name === "lock").length;
+    expect(locks).toBeGreaterThanOrEqual(64);
+    const steps = await atEveryStep(run, 63);
+    expectSteps(steps, ["commit locks+journal", "renameSync", "fsyncSync"]);
+    expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
+    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
+    const one = machine.copy();
+    expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+    expectExit(await one.vault("get", uuid), 0);
+    await expectInStep(lab, one, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("a backup leaves nothing under its name, or all; one that it replaces stays whole until then", async () => {
+    const folder = tempDir("backups");
+    const target = join(folder, "b.db");
+    const found = { nothing: 0, whole: 0 };
+    const steps = await atEveryStep(async (n) => {
+      const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
+      const check = async (): Promise<void> => {
+        found[existsSync(target) ? "whole" : "nothing"] += 1;
+        if (!existsSync(target)) return;
+        const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
+        expectExit(await other.vault("backup", target, "--restore"), 0);
+        expect(await known(other)).toEqual(before);
+      };
+      return { ...run, check };
+    });
+    expectSteps(steps, ["fsyncSync", "renameSync", "commit journal"]);
+    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,106 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { backupOf, warm } from "../support/backups.ts";
+import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import { errorOf } from "../support/machine.ts";
+import { Secrets } from "../support/secret-search.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+describe.concurrent("vault backup", () => {
+  it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
+    const { machine, uuid, file } = await warm();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    const result = await machine.vault("backup", file);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(result.stdout.trimEnd().split("\n").slice(-2).join(" ").replaceAll(/\s+/g, " ")).toBe(
+      ` Not in it key file ${machine.configDir}/state.key: without it nothing opens the backup; keep a copy of it elsewhere`,
+    );
+    expect(result.stdout).toMatch(/Vaults +1\n.*Pending +1 exchange\n.*Key +[0-9a-f]{16}\n/);
+    expect(readdirSync(join(file, ".."))).toEqual(["backup.db"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const [, , key] = readFileSync(join(machine.configDir, "state.key"), "utf8").trim().split(" ");
+    const secrets = new Secrets();
+    secrets.add("key", key);
+    const exported = (await machine.exported(uuid)) as { old: Pair; new: Pair; token: string };
+    for (const [name, pair] of Object.entries({ old: exported.old, new: exported.new })) {
+      secrets.add(`${name} encryptedData`, pair.encryptedData);
+      secrets.add(`${name} payload`, pair.payload);
+    }
+    secrets.add("token", exported.token);
+    expect(secrets.count).toBe(6);
+    expect(secrets.in(readFileSync(file))).toEqual([]);
+  });
+
+  it("holds what is in the WAL, and is consistent while other processes go on", async () => {
+    const lab = await openLab([offlineNote, offlineNote, offlineNote]);
+    const machine = lab.machine();
+    const list = machine.file("all.ndjson", lab.service.vaults.map((vault) => JSON.stringify(vault)).join("\n"));
+    expectExit(await machine.vault("import", "--file", list), 0);
+    const folder = tempDir("backups");
+    let running = true;
+    const readers = lab.service.vaults.map(async ({ uuid }) => {
+      while (running) expectExit(await machine.vault("get", uuid), 0);
+    });
+    const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
+    for (const file of files) expect(backupOf(await machine.vault("backup", file, "--json"))).toMatchObject({ file, vaults: 3 });
+    running = false;
+    await Promise.all(readers);
+    for (const file of files) {
+      const db = new DatabaseSync(file, { readOnly: true });
+      expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+      // Of each vault either no exchange, or whole steps of one: the pair that it names is there.
+      const torn =
+        "SELECT * FROM exchanges e WHERE new_generation IS NOT NULL AND NOT EXISTS (SELECT 1 FROM credentials c WHERE c.vault = e.vault AND c.generation = e.new_generation)";
+      expect(db.prepare(torn).all()).toEqual([]);
+      db.close();
+    }
+    for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
+  });
+
+  it("replaces a file only with --force, and never the key file or anything in the folder of the state", async () => {
+    const { machine, file } = await warm();
+    writeFileSync(file, "precious");
+    const refused = await machine.vault("backup", file, "--json");
+    expectError(refused, 3, "invalid-input", /exists already/);
+    expect(errorOf(refused).hint).toContain("--force");
+    expect(readFileSync(file, "utf8")).toBe("precious");
+    chmodSync(file, 0o644);
+    expectExit(await machine.vault("backup", file, "--force"), 0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const key = join(machine.configDir, "state.key");
+    const before = readFileSync(key);
+    expectError(await machine.vault("backup", key, "--force", "--json"), 3, "invalid-input", /key file/);
+    for (const name of ["vault.db", "vault.db-wal", "other.db", "locks/x"]) {
+      expectError(
+        await machine.vault("backup", join(machine.stateDir, name), "--force", "--json"),
+        3,
+        "invalid-input",
+        /folder of the state/,
+      );
+    }
+    expect(readFileSync(key)).toEqual(before);
+    expectError(await machine.vault("backup", join(file, "..", "none", "b"), "--json"), 3, "invalid-input", /does not exist/);
+    expectError(await machine.vault("backup", join(file, ".."), "--json"), 3, "invalid-input", /not a file/);
+  });
+
+  it("needs a state, and makes none", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    expectError(await machine.vault("backup", join(tempDir("b"), "b"), "--json"), 14, "state", /no state/);
+    expect(existsSync(machine.stateDir)).toBe(false);
+  });
+
+  it("is entered in the journal, and needs no key", async () => {
+    const { lab, machine, file } = await warm();
+    const env = { VAULTSVC_CONFIG_DIR: tempDir("no-key") };
+    expectExit(await machine.vaultWith({ env }, "backup", file), 0);
+    const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
+    const [entry] = db.prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1").all();
+    db.close();
+    expect(entry).toEqual({ event: "backup", file });
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+  });
+});

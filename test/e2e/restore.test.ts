@@ -1,0 +1,227 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/backups.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import { vaultInPty } from "../support/pty.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+describe.concurrent("vault backup --restore", () => {
+  it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    const other = anew(lab, machine);
+    const result = await other.vault("backup", file, "--restore", "--json");
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(restoredOf(result)).toMatchObject({ file, directory: other.stateDir, replaced: null, inDoubt: 0, outdated: 0, leftBehind: 0 });
+    expect(readdirSync(other.stateDir).sort()).toEqual(["locks", "vault.db"]);
+    expect(statSync(join(other.stateDir, "vault.db")).mode & 0o777).toBe(0o600);
+    const history = await other.vault("status", uuid, "--history", "--json");
+    const [vault] = (JSON.parse(history.stdout) as { vaults: { generations: { proven: boolean }[] }[] }).vaults;
+    expect(vault?.generations.map(({ proven }) => proven)).toEqual([false, false]);
+    expectExit(await other.vault("get", uuid), 0);
+    await expectInStep(lab, other, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+
+  it("asks where there is a state, keeps that beside it, and both are whole", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+    const pair = JSON.stringify(lab.vault.credentials);
+    expectExit(await machine.inProcess({ PAIR: pair }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
+    const refused = await machine.vault("backup", file, "--restore", "--json");
+    expectError(refused, 2, "usage", /Replace the state/);
+    expect(errorOf(refused).hint).toContain("--yes");
+    const result = await machine.vault("backup", file, "--restore", "--yes", "--json");
+    expectExit(result, 0);
+    const { replaced, merged, leftBehind } = restoredOf(result);
+    expect({ merged, leftBehind }).toEqual({ merged: true, leftBehind: 1 });
+    expect(result.stderr).toMatch(
+      /^vault: warning: 1 vault of the replaced state is not in the backup; .*vault status --state .*replaced-/,
+    );
+    const list = async (...more: string[]): Promise<string[]> =>
+      (JSON.parse((await machine.vault("status", "--json", ...more)).stdout) as { vaults: { uuid: string }[] }).vaults.map((v) => v.uuid);
+    expect(await list()).toEqual([uuid]);
+    expect((await list("--state", replaced ?? "")).sort()).toEqual([uuid, extra].sort());
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("on a terminal it asks: no leaves all as it was", async () => {
+    const { machine, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    const run = vaultInPty(["backup", file, "--restore"], { env: machine.env, cwd: machine.home });
+    await run.waitFor(/Replace the state in/);
+    run.type("n\r");
+    expect(await run.exit).toMatchObject({ code: 130 });
+    expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
+    const yes = vaultInPty(["backup", file, "--restore"], { env: machine.env, cwd: machine.home });
+    await yes.waitFor(/Replace the state in/);
+    yes.type("y\r");
+    expect(await yes.exit).toMatchObject({ code: 0 });
+  });
+
+  it("a key that does not open it is exit 14 and named; nothing is touched", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    const { keyId } = backupOf(await machine.vault("backup", file, "--json"));
+    const other = anew(lab, machine);
+    for (const env of [{ VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") }, { VAULTSVC_CONFIG_DIR: tempDir("none") }]) {
+      const result = await other.vaultWith({ env }, "backup", file, "--restore", "--json");
+      expectError(result, 14, "state", new RegExp(keyId));
+    }
+    expect(existsSync(other.stateDir)).toBe(false);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it.each<[string, (file: string, machine: Machine) => void, RegExp, number]>([
+    ["is not there", (file) => rmSync(file), /there is no file/, 3],
+    ["is a folder", (file) => (rmSync(file), mkdirSync(file)), /not a file/, 3],
+    ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), /not made by vault backup/, 14],
+    ["is empty", (file) => writeFileSync(file, ""), /not made by vault backup/, 14],
+    ["is cut", (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096), /damaged|cannot be used/, 14],
+    ["has a damaged page", (file) => damage(file), /damaged/, 14],
+    ["is a database of another program", (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")), /not made by vault backup/, 14],
+    ["is of a newer version", (file) => sql(file, "PRAGMA user_version = 99"), /newer version/, 14],
+    [
+      "is a copied database without its WAL",
+      (file, { stateDir }) => copyFileSync(join(stateDir, "vault.db"), file),
+      /not whole without its WAL/,
+      14,
+    ],
+    [
+      "has a value that was moved",
+      (file) => sql(file, "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 2)"),
+      /moved here/,
+      14,
+    ],
+  ])("a file that %s is refused, and the state stays", async (_, spoil, message, exit) => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    spoil(file, machine);
+    const code = exit === 3 ? "invalid-input" : "state";
+    expectError(await machine.vault("backup", file, "--restore", "--yes", "--json"), exit, code, message);
+    expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("takes the place of a damaged state, which it keeps", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    const other = anew(lab, machine);
+    expectExit(await other.vault("backup", file, "--restore"), 0);
+    const path = join(other.stateDir, "vault.db");
+    writeFileSync(path, "garbage");
+    writeFileSync(`${path}-wal`, "of old");
+    const result = await other.vault("backup", file, "--restore", "--yes", "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/damaged: .* cannot be carried over/);
+    const { replaced } = restoredOf(result);
+    expect(readFileSync(join(replaced ?? "", "vault.db"), "utf8")).toBe("garbage");
+    expect(readFileSync(join(replaced ?? "", "vault.db-wal"), "utf8")).toBe("of old");
+    expectExit(await other.vault("get", uuid), 0);
+    await expectInStep(lab, other, uuid);
+  });
+
+  it("waits for an exchange that is under way, and gives up with exit 15", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    lab.faults("get-start:delay=1m");
+    const get = machine.start({}, "get", uuid);
+    await expect.poll(() => lab.service.sandbox.requests().length).toBeGreaterThan(2);
+    const busy = await machine.vault("backup", file, "--restore", "--yes", "--json", "--max-wait", "300ms");
+    expectError(busy, 15, "busy");
+    get.kill("SIGKILL");
+    await get.exit;
+    lab.service.faults.clear();
+    expectExit(await machine.vault("backup", file, "--restore", "--yes"), 0);
+    // The start that was killed is remembered, although the backup does not know of it.
+    expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 1 });
+    expectFarFromLock(lab, uuid);
+  });
+});
+
+describe.concurrent("a backup that is older than what has happened since", () => {
+  it("its pair is superseded by what the replaced state knows, and is never sent", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    const result = await machine.vault("backup", file, "--restore", "--yes", "--json");
+    expectExit(result, 0);
+    expect(restoredOf(result)).toMatchObject({ outdated: 1 });
+    expect(result.stderr).toMatch(/superseded pairs only: nothing is sent for them/);
+    const sent = lab.service.sandbox.requests().length;
+    for (const args of [
+      ["get", uuid],
+      ["get", uuid, "--force"],
+      ["get", uuid, "--generation", "2", "--force"],
+    ]) {
+      expectError(await machine.vault(...args, "--json"), 4, "no-credentials", /superseded/);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    // The way out that it names.
+    const pair = await machine.vault("export", uuid, "--state", restoredOf(result).replaced ?? "");
+    expectExit(await machine.vaultWith({ input: pair.stdout }, "import", uuid, "--credentials", "-"), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("with --service-restored its pairs are sent again: the service went back as well", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const { uuid, kind, credentials } = lab.vault;
+    const file = join(tempDir("b"), "b");
+    expectExit(
+      await machine.inProcess({ PAIR: JSON.stringify(credentials) }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
+      0,
+    );
+    expectExit(await machine.vault("backup", file), 0);
+    for (const _ of [1, 2]) expectExit(await machine.inProcess({}, "get", uuid), 0);
+    lab.service.sandbox.reset();
+    expectExit(await machine.vault("backup", file, "--restore", "--service-restored", "--yes"), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it.each<[string, string[], string]>([
+    ["was acknowledged since", ["ack"], "acknowledged"],
+    ["was never acknowledged", [], "expired"],
+  ])("a held exchange that %s is in doubt, and the next get settles it", async (_, more, state) => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("backup", file), 0);
+    for (const command of more) expectExit(await machine.inProcess({}, command, uuid), 0);
+    const other = anew(lab, machine);
+    const result = await other.vault("backup", file, "--restore", "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/1 exchange may have been acknowledged since the backup was made/);
+    const { pending } = await other.status(uuid);
+    expect(pending).toMatchObject({ state: "in-doubt" });
+    const requests = lab.service.sandbox.requests().length;
+    expectError(await other.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expect(lab.service.sandbox.requests()).toHaveLength(requests);
+    expectExit(await other.vault("get", uuid), 0);
+    await expectInStep(lab, other, uuid);
+    expectFarFromLock(lab, uuid);
+    const history = await other.vault("status", uuid, "--history", "--json");
+    const [vault] = (JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }).vaults;
+    expect(vault?.exchanges.find(({ id }) => id === pending?.id)?.state).toBe(state);
+  });
+
+  it("an end call that went unanswered is sent again, and settles it or leaves it in doubt", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    lab.faults("get-end:drop-after*9");
+    expectExit(await machine.inProcess({}, "get", uuid, "--max-wait", "1s"), 11);
+    expectExit(await machine.vault("backup", file), 0);
+    lab.service.faults.clear();
+    const other = anew(lab, machine);
+    expectExit(await other.vault("backup", file, "--restore"), 0);
+    expect((await other.status(uuid)).pending).toMatchObject({ state: "ending" });
+    expectExit(await other.vault("get", uuid), 0);
+    await expectInStep(lab, other, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+});

@@ -1,0 +1,57 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Lab } from "./lab.ts";
+import { offlineNote, openLab } from "./lab.ts";
+import type { Machine } from "./machine.ts";
+import type { RunResult } from "./run-vault.ts";
+import { tempDir } from "./temp-dir.ts";
+
+export interface Backup {
+  file: string;
+  vaults: number;
+  pending: number;
+  keyId: string;
+  key: { inBackup: boolean; source: string; file: string | null };
+}
+
+export interface Restored {
+  file: string;
+  directory: string;
+  replaced: string | null;
+  merged: boolean;
+  inDoubt: number;
+  outdated: number;
+  leftBehind: number;
+}
+
+export const backupOf = (result: RunResult): Backup => (JSON.parse(result.stdout) as { backup: Backup }).backup;
+export const restoredOf = (result: RunResult): Restored => (JSON.parse(result.stdout) as { restored: Restored }).restored;
+
+/** A machine that has read its vault once, and where to put a backup. */
+export async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string; file: string }> {
+  const lab = await openLab(offlineNote);
+  const machine = await lab.warmMachine();
+  return { lab, machine, uuid: lab.vault.uuid, file: join(tempDir("backups"), "backup.db") };
+}
+
+/** The same user with an empty state: a disk that was lost. */
+export const anew = (lab: Lab, { home, configDir }: Machine): Machine =>
+  lab.machine({ home, configDir, stateDir: join(tempDir("anew"), "state") });
+
+/** Changes a database that nobody has open. */
+export function sql(path: string, text: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(text);
+  db.close();
+}
+
+/** Spoils the table of vaults. */
+export function damage(file: string): void {
+  const db = new DatabaseSync(file);
+  const [page] = db.prepare("SELECT rootpage AS n FROM sqlite_schema WHERE name = 'vaults'").all();
+  db.close();
+  const bytes = readFileSync(file);
+  bytes.fill(0xab, (Number(page?.["n"]) - 1) * 4096, Number(page?.["n"]) * 4096);
+  writeFileSync(file, bytes);
+}
