@@ -1,6 +1,6 @@
 import Client from "undici/lib/dispatcher/client.js";
 import buildConnector from "undici/lib/core/connect.js";
-import type { TLSSocket } from "node:tls";
+import { TLSSocket } from "node:tls";
 import { connectCause, duration, exchangeCause, named } from "./causes.ts";
 import { originOf } from "./request.ts";
 
@@ -47,10 +47,10 @@ export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe
   let tls: Extract<Probe, { reached: true }>["tls"] = null;
   const client = new Client(origin.origin, {
     connect: (given, callback) =>
-      void connector(given, (error, socket) => {
-        if (socket !== null && "getPeerCertificate" in socket) tls = describeTls(socket);
-        if (error === null) callback(error, socket);
-        else callback(error, null);
+      void connector(given, (...result) => {
+        const [, socket] = result;
+        if (socket instanceof TLSSocket) tls = describeTls(socket);
+        callback(...result);
       }),
     allowH2: false,
     useMilo: false,

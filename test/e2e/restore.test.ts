@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/backups.ts";
 import { expectError, expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -131,7 +131,7 @@ describe.concurrent("vault backup --restore", () => {
     expectExit(await machine.vault("backup", file), 0);
     lab.faults("get-start:delay=1m");
     const get = machine.start({}, "get", uuid);
-    await expect.poll(() => lab.service.sandbox.requests().length).toBeGreaterThan(2);
+    await vi.waitFor(() => expect(lab.service.sandbox.requests().length).toBeGreaterThan(2), 10_000);
     const busy = await machine.vault("backup", file, "--restore", "--yes", "--json", "--max-wait", "300ms");
     expectError(busy, 15, "busy");
     get.kill("SIGKILL");

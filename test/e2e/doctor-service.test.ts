@@ -1,0 +1,154 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Certificate } from "../service/certificate.ts";
+import { selfSigned } from "../service/certificate.ts";
+import { runVault } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const closing: (() => void)[] = [];
+afterAll(() => closing.forEach((close) => close()));
+
+interface Received {
+  method: string | undefined;
+  url: string | undefined;
+  headers: NodeJS.Dict<string | string[]>;
+}
+
+/** A service that answers anything with `status` and a clock that is ahead by so many seconds. */
+async function service(options: { status?: number; ahead?: number | null; certificate?: Certificate; answers?: boolean } = {}) {
+  const { status = 404, ahead = 0, certificate, answers = true } = options;
+  const requests: Received[] = [];
+  const answer = ({ method, url, headers }: IncomingMessage, response: ServerResponse): void => {
+    requests.push({ method, url, headers });
+    response.sendDate = false;
+    if (ahead !== null) response.setHeader("date", new Date(Date.now() + ahead * 1000).toUTCString());
+    if (answers) response.writeHead(status).end();
+  };
+  const server = certificate === undefined ? createServer(answer) : createTlsServer(certificate, answer);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => (server.closeAllConnections(), server.close()));
+  const { port } = server.address() as AddressInfo;
+  return { url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`, port, requests };
+}
+
+interface Finding {
+  check: string;
+  level: string;
+  message: string;
+  hint: string | null;
+}
+
+async function findings(url: string, more: Record<string, string> = {}, ...args: string[]): Promise<Record<string, Finding>> {
+  const home = tempDir("home");
+  const result = await runVault(["doctor", "--json", ...args], {
+    env: {
+      HOME: home,
+      VAULTSVC_BASE_URL: url,
+      VAULTSVC_APP_UUID: "11111111-2222-4333-8444-555555555555",
+      VAULTSVC_API_KEY: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+      ...more,
+    },
+  });
+  expect(result).toMatchObject({ code: 0, stderr: "" });
+  const { checks } = JSON.parse(result.stdout) as { checks: Finding[] };
+  return Object.fromEntries(checks.map((check) => [check.check, check]));
+}
+
+describe.concurrent("vault doctor: the service", () => {
+  it("is asked once, without credentials, and any answer is one", async () => {
+    const { url, port, requests } = await service();
+    const found = await findings(`${url}/behind`);
+    expect(requests).toEqual([
+      {
+        method: "HEAD",
+        url: "/behind/vaultsvc/v1-2",
+        headers: { host: `127.0.0.1:${port}`, connection: "close", "user-agent": expect.stringMatching(/^vault\//) as string },
+      },
+    ]);
+    expect(found["service"]).toMatchObject({ level: "ok", message: expect.stringMatching(/answers \(in \d+ ms\)/) as string });
+    expect(found["tls"]).toMatchObject({ level: "ok" });
+    expect(found["clock"]).toMatchObject({ level: "ok", message: "in step with the service's" });
+    expect(await findings(url, {}, "--offline")).not.toHaveProperty("service");
+    expect(requests).toHaveLength(1);
+  });
+
+  it("that is down, does not answer, or fails", async () => {
+    expect((await findings("http://127.0.0.1:1"))["service"]).toEqual({
+      check: "service",
+      level: "error",
+      message: "connection refused by 127.0.0.1:1",
+      hint: "check --base-url and that the service is running",
+    });
+    const silent = await service({ answers: false });
+    expect((await findings(silent.url, {}, "--timeout", "300ms"))["service"]).toMatchObject({
+      level: "error",
+      message: expect.stringMatching(/no answer from .* within 300ms/) as string,
+    });
+    const failing = await service({ status: 503 });
+    expect((await findings(failing.url))["service"]).toMatchObject({ level: "warn", message: expect.stringMatching(/HTTP 503/) as string });
+  });
+
+  it.each<[string, number | null, string, RegExp]>([
+    ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
+    ["100 seconds ahead", 100, "warn", /is (99|100) seconds behind/],
+    ["100 seconds behind", -100, "warn", /is (98|99|100) seconds ahead/],
+    ["an hour behind", -3600, "error", /59 minutes ahead of the service's, more than a token lives/],
+    ["unknown", null, "warn", /no Date/],
+  ])("whose clock is %s", async (_, ahead, level, message) => {
+    const { url } = await service({ ahead });
+    expect((await findings(url))["clock"]).toMatchObject({ level, message: expect.stringMatching(message) as string });
+  });
+
+  it("with a certificate of an unknown issuer, and with one that is trusted", async () => {
+    const certificate = selfSigned();
+    const { url, requests } = await service({ certificate });
+    const found = await findings(url);
+    expect(found["tls"]).toMatchObject({
+      level: "error",
+      message: expect.stringMatching(/not trusted: self-signed/) as string,
+      hint: expect.stringMatching(/NODE_EXTRA_CA_CERTS/) as string,
+    });
+    expect([found["service"], found["clock"], requests]).toEqual([undefined, undefined, []]);
+    const ca = join(tempDir("ca"), "ca.pem");
+    writeFileSync(ca, certificate.cert);
+    const trusted = await findings(url, { NODE_EXTRA_CA_CERTS: ca });
+    expect(trusted["tls"]).toMatchObject({ level: "ok", message: "TLSv1.3, certificate of vault test until 2120-01-01" });
+    expect(trusted["service"]).toMatchObject({ level: "ok" });
+  });
+
+  it("with a certificate that ends soon, has ended, or is for another host", async () => {
+    const at = (days: number): string => `${new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "")}`;
+    const folder = tempDir("ca");
+    const tls = async (name: string, certificate: Certificate): Promise<Finding | undefined> => {
+      const { url } = await service({ certificate });
+      writeFileSync(join(folder, name), certificate.cert);
+      return (await findings(url, { NODE_EXTRA_CA_CERTS: join(folder, name) }))["tls"];
+    };
+    expect(await tls("soon", selfSigned({ to: at(10) }))).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/ends soon/) as string,
+    });
+    expect(await tls("ended", selfSigned({ to: at(-1) }))).toMatchObject({
+      level: "error",
+      message: expect.stringMatching(/expired/) as string,
+    });
+    expect(await tls("other", selfSigned({ ip: "127.0.0.9" }))).toMatchObject({
+      level: "error",
+      message: expect.stringMatching(/another name/) as string,
+    });
+  });
+
+  it("that speaks no TLS where https is configured, and http to another machine", async () => {
+    const { port } = await service();
+    expect((await findings(`https://127.0.0.1:${port}`))["tls"]).toMatchObject({ level: "error" });
+    const found = await findings("http://vault.invalid", {}, "--insecure-http");
+    expect(found["service"]).toMatchObject({ level: "error" });
+  });
+});

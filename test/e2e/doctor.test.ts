@@ -1,0 +1,245 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { damage } from "../support/backups.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { vaultInPty } from "../support/pty.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { runVault } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+interface Finding {
+  check: string;
+  level: string;
+  message: string;
+  hint: string | null;
+}
+
+const checksOf = (result: RunResult): Finding[] => (JSON.parse(result.stdout) as { checks: Finding[] }).checks;
+
+/** Those findings that are not ok, of a run that ended well. */
+async function problems(machine: Pick<Machine, "vault">, ...args: string[]): Promise<Finding[]> {
+  const result = await machine.vault("doctor", "--json", ...args);
+  expect(result).toMatchObject({ code: 0, stderr: "" });
+  return checksOf(result).filter(({ level }) => level !== "ok");
+}
+
+const finding = (check: string, level: string, message: RegExp, hint: RegExp) => ({
+  check,
+  level,
+  message: expect.stringMatching(message) as string,
+  hint: expect.stringMatching(hint) as string,
+});
+
+/** A machine with a rate limit of its own that has read its vault once, by a process that has ended. */
+async function healthy(): Promise<{ lab: Lab; machine: Machine; uuid: string; database: string }> {
+  const lab = await openLab(offlineNote);
+  const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
+  expectExit(await firstGet(machine, lab.vault), 0);
+  return { lab, machine, uuid: lab.vault.uuid, database: join(machine.stateDir, "vault.db") };
+}
+
+function sql(path: string, text: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(text);
+  db.close();
+}
+
+/** Everything about the files of a folder that a look may not change. */
+function traces(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => join(entry.parentPath, entry.name));
+  const told = entries.filter((path) => !path.endsWith("-shm"));
+  return told.sort().map((path) => {
+    const stats = statSync(path);
+    return `${path} ${stats.mode.toString(8)} ${stats.isFile() ? readFileSync(path).toString("base64") : ""}`;
+  });
+}
+
+const checks = [
+  "node",
+  "configuration",
+  "application",
+  "key",
+  "state",
+  "permissions",
+  "disk",
+  "backup",
+  "service",
+  "tls",
+  "clock",
+  "rate-limit",
+  "pending",
+  "lock-risk",
+  "dates",
+];
+
+describe.concurrent("vault doctor on a machine where all is well", () => {
+  it("has a line for each check, in JSON and as a table, and exits 0", async () => {
+    const { machine } = await healthy();
+    const result = await machine.vault("doctor", "--json", "--fail-on", "warn");
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(checksOf(result).map(({ check, level }) => `${check} ${level}`)).toEqual(checks.map((check) => `${check} ok`));
+    const table = await machine.vault("doctor");
+    expect(table).toMatchObject({ code: 0, stderr: "" });
+    expect(table.stdout).toMatch(/\n {2}15 ok\n$/);
+    expect(table.stdout).not.toContain("\u001b");
+  });
+
+  it("changes nothing, and sends nothing about a vault", async () => {
+    const { lab, machine } = await healthy();
+    const before = [traces(machine.stateDir), traces(machine.configDir)];
+    const sent = lab.service.sandbox.requests().length;
+    await problems(machine);
+    expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
+    const [probe, ...more] = lab.service.sandbox.requests().slice(sent);
+    expect(more).toEqual([]);
+    expect(JSON.stringify(probe ?? {})).not.toContain(machine.env["VAULTSVC_API_KEY"]);
+    expect(JSON.stringify(probe ?? {})).not.toContain("credentials");
+  });
+
+  it("has colour on a terminal only", async () => {
+    const { machine } = await healthy();
+    const run = await vaultInPty(["doctor"], { env: machine.env, cwd: machine.home }).exit;
+    expect(run.code).toBe(0);
+    expect(run.raw).toContain("\u001b[32mok");
+    const plain = await vaultInPty(["doctor"], { env: { ...machine.env, NO_COLOR: "1" }, cwd: machine.home }).exit;
+    expect(plain.raw).not.toContain("\u001b[32m");
+  });
+
+  it("prints one field", async () => {
+    const { machine } = await healthy();
+    const result = await machine.vault("doctor", "--offline", "--field", "checks.0.check");
+    expect(result).toMatchObject({ code: 0, stdout: "node" });
+    expectError(await machine.vault("doctor", "--field", "vaults", "--json"), 2, "usage");
+  });
+});
+
+describe.concurrent("vault doctor: configuration", () => {
+  it("without any: says what is missing and how to give it, and makes no state", async () => {
+    const home = tempDir("home");
+    const machine = { vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }) };
+    expect(await problems(machine)).toEqual([finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/)]);
+    expect(await problems(machine, "--base-url", "http://127.0.0.1:1")).toMatchObject([
+      finding("application", "error", /application's uuid is missing/, /--app-uuid/),
+      { check: "service", message: "connection refused by 127.0.0.1:1" },
+    ]);
+    expect(readdirSync(home)).not.toContain(".local");
+  });
+
+  it("that is damaged, names an unknown profile, or holds a value that breaks the rules is one finding", async () => {
+    const { machine } = await healthy();
+    mkdirSync(machine.configDir, { recursive: true });
+    writeFileSync(join(machine.configDir, "config.json"), "{ not json");
+    expect(await problems(machine)).toEqual([finding("configuration", "error", /cannot be read/, /mend the file/)]);
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { timeout: "soon" } } }));
+    expect(await problems(machine)).toEqual([finding("configuration", "error", /timeout/, /./)]);
+    expect(await problems(machine, "--profile", "other")).toEqual([finding("configuration", "error", /no profile other/, /default/)]);
+    expectError(await machine.vault("doctor", "--json", "--fail-on", "error"), 17, "finding", /1 error/);
+  });
+
+  it("an application key that is none", async () => {
+    const { machine } = await healthy();
+    expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([finding("application", "error", /--app-uuid/, /./)]);
+  });
+});
+
+describe.concurrent("vault doctor: key and state", () => {
+  it("another key, and one that is missing", async () => {
+    const { machine } = await healthy();
+    const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
+    const wrong = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
+    expect(checksOf(wrong).filter(({ level }) => level !== "ok")).toEqual([
+      finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/),
+    ]);
+    const bad = await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: "short" } }, "doctor", "--offline", "--json");
+    expect(checksOf(bad).filter(({ level }) => level !== "ok")).toEqual([finding("key", "error", /must be 32 bytes/, /openssl/)]);
+    rmSync(join(machine.configDir, "state.key"));
+    expect(await problems(machine, "--offline")).toEqual([finding("key", "error", /missing/, /from its backup/)]);
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+  });
+
+  it("a value that was changed", async () => {
+    const { machine, database } = await healthy();
+    sql(database, "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1");
+    expect(await problems(machine, "--offline")).toEqual([finding("key", "error", /generation|credentials.sealed 1/, /backup/)]);
+  });
+
+  it("a database that is damaged, is none, or is newer", async () => {
+    const { machine, database } = await healthy();
+    sql(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    const whole = readFileSync(database);
+    damage(database);
+    const [found] = await problems(machine, "--offline");
+    expect(found).toMatchObject({ check: "state", level: "error", message: expect.stringMatching(/damaged/) as string });
+    writeFileSync(database, "not a database\n".repeat(500));
+    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /damaged/, /backup/)]);
+    writeFileSync(database, whole);
+    sql(database, "PRAGMA user_version = 99");
+    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /newer version/, /update this program/)]);
+  });
+
+  it("loose permissions, which it names and leaves", async () => {
+    const { machine, database } = await healthy();
+    const key = join(machine.configDir, "state.key");
+    chmodSync(database, 0o644);
+    chmodSync(key, 0o640);
+    chmodSync(machine.stateDir, 0o775);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("permissions", "error", /other users can write to/, new RegExp(`^chmod 700 ${machine.stateDir}$`)),
+      finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${database}$`)),
+      finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${key}$`)),
+    ]);
+    expect([database, key, machine.stateDir].map((path) => statSync(path).mode & 0o777)).toEqual([0o644, 0o640, 0o775]);
+  });
+});
+
+describe.concurrent("vault doctor: vaults", () => {
+  it("an exchange that is pending, or in doubt", async () => {
+    const { machine, uuid, database } = await healthy();
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("pending", "warn", new RegExp(`vault ${uuid}: a get is held, its token expires`), new RegExp(`^vault ack ${uuid}$`)),
+    ]);
+    sql(database, "UPDATE exchanges SET state = 'in-doubt' WHERE state = 'held'");
+    expect(await problems(machine, "--offline")).toEqual([finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid}$`))]);
+    expectError(await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"), 17, "finding", /^1 warning, \d+ ok$/);
+    expectExit(await machine.vault("doctor", "--offline", "--json", "--fail-on", "error"), 0);
+  });
+
+  it("one that is close to a lock, locked, or gone", async () => {
+    const { machine, uuid, database } = await healthy();
+    sql(database, "UPDATE vaults SET failed_attempts = 2, label = 'daily'");
+    expect(await problems(machine, "--offline")).toEqual([finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /--history/)]);
+    sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("lock-risk", "error", /is locked/, new RegExp(`vault guard ${uuid} --reset`)),
+    ]);
+    sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`);
+    expect(await problems(machine, "--offline")).toEqual([finding("lock-risk", "error", /is gone/, /vault forget/)]);
+  });
+
+  it("dates that are near, and that have passed", async () => {
+    const { machine, uuid, database } = await healthy();
+    const days = (n: number): string => new Date(Date.now() + n * 86_400_000).toISOString();
+    sql(database, `UPDATE vaults SET auto_lock_date = '${days(31)}', expiry_date = '${days(31)}'`);
+    expect(await problems(machine, "--offline")).toEqual([]);
+    sql(database, `UPDATE vaults SET auto_lock_date = '${days(29)}', expiry_date = '${days(-1)}'`);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("dates", "warn", /locks itself .*in 28 days/, new RegExp(`vault get ${uuid}`)),
+      finding("dates", "error", /has expired/, /./),
+    ]);
+  });
+
+  it("a queue under the rate limit, and no limit at all", async () => {
+    const { machine, database } = await healthy();
+    sql(database, `INSERT OR REPLACE INTO limiter VALUES ('app', ${Date.now() + 600_000}, ${Date.now()})`);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("rate-limit", "warn", /next free place comes in (9|10) minutes/, /--max-wait/),
+    ]);
+    expect(await problems(machine, "--offline", "--rate", "0")).toEqual([finding("rate-limit", "warn", /none is kept/, /--rate 25/)]);
+  });
+});
