@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from "node:path";
-import { readProfile } from "./config/profile.ts";
+import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
 import { readSecret, readValue } from "./config/secret-value.ts";
 import type { Settings } from "./config/settings.ts";
-import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
+import { missingSetting, serviceName } from "./config/settings.ts";
 import { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
@@ -83,7 +83,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   const configDir = configDirectory(place);
   const chosen = (flags["profile"] as string | undefined) ?? host.env["VAULTSVC_PROFILE"];
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
-  const { settings, problem } = await readSettings();
+  const { settings, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, env: host.env }, lenient);
   const redactor = createRedactor();
   host.stderr.redactWith((text) => redactor.redact(text));
   const narrator = createNarrator({
@@ -126,17 +126,6 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   };
   const stateOptions = once(async () => await storeOptions(deps, settings.stateKeyFile ?? `${configDir}/state.key`));
   return deps;
-
-  async function readSettings(): Promise<{ settings: Settings; problem: VaultError | undefined }> {
-    try {
-      return { settings: resolveSettings(given, host.env, await readProfile(configDir, chosen)), problem: undefined };
-    } catch (error) {
-      if (!lenient || !(error instanceof VaultError)) throw error;
-      const output = { output: given["output"] as string } satisfies Record<string, string>;
-      const settings = resolveSettings(given["output"] === undefined ? {} : output, { VAULTSVC_OUTPUT: host.env["VAULTSVC_OUTPUT"] }, {});
-      return { settings, problem: error };
-    }
-  }
 }
 
 function once<T>(make: () => T): () => T {

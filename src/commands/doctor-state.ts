@@ -28,7 +28,7 @@ export function stateFinding({ directory, contents, problem, restoreLeft }: Stat
       check: "state",
       level: "error",
       message: `${directory} is damaged: ${first}`,
-      hint: "put a backup in its place, the damaged one is kept: vault backup FILE --restore",
+      hint: "bring a backup back, the present files are kept beside it: vault backup FILE --restore",
     };
   }
   return ok("state", `${directory}: whole, ${count(contents.vaults.length, "vault")}`);

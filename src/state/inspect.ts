@@ -78,7 +78,7 @@ function read(path: string, newest: number, options: WholeState["options"]): { c
     db.exec("BEGIN");
     if (one<{ n: number }>(db, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'vaults'")?.n !== 1) {
       throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
-        hint: "put a backup in its place: vault backup FILE --restore; or name another directory with --state",
+        hint: "bring a backup back, the present files are kept beside it: vault backup FILE --restore; or name another directory with --state",
       });
     }
     checkNotNewer(db, path, newest);

@@ -81,7 +81,7 @@ function verify(connection: DatabaseSync, path: string, newest: number): void {
   const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
   if (found !== applicationId) {
     throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
-      hint: "nothing was changed: name another directory with --state, or put a backup of the whole folder in its place",
+      hint: "nothing was changed: name another directory with --state; or bring a backup back: vault backup FILE --restore",
     });
   }
   checkNotNewer(connection, path, newest);

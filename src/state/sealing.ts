@@ -63,6 +63,6 @@ const additionalData = (key: SealingKey, { service, uuid, column, row }: SealedP
 function damaged(place: SealedPlace, why: string): VaultError {
   return new VaultError("state", `a sealed value of vault ${place.uuid} cannot be opened (${place.column} ${place.row}): ${why}`, {
     vault: place.uuid,
-    hint: "give the key it was sealed with (--state-key, or its key file), or restore a backup of the state directory",
+    hint: "give the key it was sealed with (--state-key, or its key file); or bring a backup back: vault backup FILE --restore",
   });
 }

@@ -7,7 +7,7 @@ interface Cause {
 
 const damaged: Cause = {
   cause: "it is damaged, or not a database",
-  hint: "nothing was changed: keep the files as they are, and put a backup of the whole folder in their place",
+  hint: "nothing was changed: bring a backup back, the present files are kept beside it: vault backup FILE --restore",
 };
 const full: Cause = { cause: "the disk is full", hint: "nothing was changed: free some space there, then run it again" };
 const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or name another directory with --state" };

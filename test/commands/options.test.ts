@@ -4,6 +4,8 @@ import { readAction } from "../../src/commands/act.ts";
 import { parseAck } from "../../src/commands/ack-options.ts";
 import { parseCreate } from "../../src/commands/create-options.ts";
 import { parseDelete } from "../../src/commands/delete-run.ts";
+import { parseBackup } from "../../src/commands/backup-run.ts";
+import { parseDoctor } from "../../src/commands/doctor-run.ts";
 import { parseExport } from "../../src/commands/export-run.ts";
 import { parseForget } from "../../src/commands/forget-run.ts";
 import { parseGet } from "../../src/commands/get-run.ts";
@@ -30,6 +32,8 @@ const parsers: Record<string, (input: RawInput) => unknown> = {
   info: parseInfo,
   create: parseCreate,
   delete: parseDelete,
+  backup: parseBackup,
+  doctor: parseDoctor,
   sandbox: parseSandboxStart,
 };
 
@@ -108,6 +112,10 @@ test.each<[string, unknown]>([
     { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l", credentialsOut: "f" },
   ],
   ["create --card-number @n --card-name Ada --expiry 4/2029", { cardNumber: "@n", cardName: "Ada", expiry: "4/2029" }],
+  ["backup b.db --force", { file: "b.db", force: true }],
+  ["backup b.db --restore --service-restored --yes", { file: "b.db", restore: true, serviceRestored: true, yes: true }],
+  ["doctor", {}],
+  ["doctor --offline --fail-on warn", { offline: true, failOn: "warn" }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
     { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
@@ -128,8 +136,18 @@ test.each<[string, RegExp]>([
   ["create --kind generic", /^--kind: must be one of .*generic\/online/],
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
+  ["doctor --fail-on ok", /^--fail-on: must be warn or error/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
   expect(error).toMatchObject({ code: "invalid-input", message: expect.stringMatching(message) as string });
+});
+
+test.each<[string, RegExp]>([
+  ["backup b.db --restore --force", /^--force has no meaning with --restore/],
+  ["backup b.db --yes", /^--yes has no meaning without --restore/],
+  ["backup b.db --service-restored", /^--service-restored has no meaning without --restore/],
+])("%s is a contradiction", async (line, message) => {
+  const error = await read(line.split(" ")).catch(asVaultError);
+  expect(error).toMatchObject({ code: "usage", message: expect.stringMatching(message) as string });
 });

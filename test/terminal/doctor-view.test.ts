@@ -1,0 +1,99 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, test } from "vitest";
+import { doctorTable } from "../../src/terminal/doctor-view.ts";
+import { widthOf } from "../../src/terminal/width.ts";
+
+const vault = "123e4567-e89b-42d3-a456-426614174000";
+const findings = [
+  { check: "node", level: "ok" as const, message: "Node 24.21.0", hint: null },
+  {
+    check: "configuration",
+    level: "ok" as const,
+    message: "no configuration file: settings come from flags and the environment",
+    hint: null,
+  },
+  {
+    check: "key",
+    level: "ok" as const,
+    message: "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values",
+    hint: "keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup holds it",
+  },
+  {
+    check: "tls",
+    level: "error" as const,
+    message: "certificate of vaults.example.com:443 is not trusted: its issuer is unknown",
+    hint: "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS",
+  },
+  { check: "pending", level: "warn" as const, message: `vault ${vault}: a get is held`, hint: `vault ack ${vault}` },
+  {
+    check: "dates",
+    level: "warn" as const,
+    message: `the daily one\u001b[31m (${vault}) locks itself 2026-12-19 12:00 (in 28 days)`,
+    hint: `first; then: vault get ${vault}`,
+  },
+];
+const table = async (columns: number, color: boolean) => await doctorTable(findings, { isTTY: color, columns, color });
+
+describe("the findings of vault doctor", () => {
+  test("at 80 columns", async () => {
+    expect(`\n${await table(80, false)}`).toMatchInlineSnapshot(`
+      "
+        ok     node           Node 24.21.0
+        ok     configuration  no configuration file: settings come from flags and the
+                              environment
+        ok     key            key e2de0f7327bd8ba8 (key file
+                              /home/ada/.config/vaultsvc/state.key), opens all 5
+                              sealed values
+                              → keep a copy of /home/ada/.config/vaultsvc/state.key
+                                elsewhere: no backup holds it
+        error  tls            certificate of vaults.example.com:443 is not trusted:
+                              its issuer is unknown
+                              → if you trust it, name its certificate in
+                                NODE_EXTRA_CA_CERTS
+        warn   pending        vault 123e4567-e89b-42d3-a456-426614174000: a get is
+                              held
+                              → vault ack 123e4567-e89b-42d3-a456-426614174000
+        warn   dates          the daily one\\u{1b}[31m
+                              (123e4567-e89b-42d3-a456-426614174000) locks itself
+                              2026-12-19 12:00 (in 28 days)
+                              → first
+                                then: vault get 123e4567-e89b-42d3-a456-426614174000
+
+        1 error, 2 warnings, 3 ok
+      "
+    `);
+  });
+
+  test("at 120 columns", async () => {
+    expect(`\n${await table(120, false)}`).toMatchInlineSnapshot(`
+      "
+        ok     node           Node 24.21.0
+        ok     configuration  no configuration file: settings come from flags and the environment
+        ok     key            key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values
+                              → keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup holds it
+        error  tls            certificate of vaults.example.com:443 is not trusted: its issuer is unknown
+                              → if you trust it, name its certificate in NODE_EXTRA_CA_CERTS
+        warn   pending        vault 123e4567-e89b-42d3-a456-426614174000: a get is held
+                              → vault ack 123e4567-e89b-42d3-a456-426614174000
+        warn   dates          the daily one\\u{1b}[31m (123e4567-e89b-42d3-a456-426614174000) locks itself 2026-12-19 12:00 (in
+                              28 days)
+                              → first
+                                then: vault get 123e4567-e89b-42d3-a456-426614174000
+
+        1 error, 2 warnings, 3 ok
+      "
+    `);
+  });
+
+  test("in colour, which changes nothing else", async () => {
+    const colored = await table(80, true);
+    expect(colored).toContain("\u001b[31merror\u001b[39m");
+    expect(colored).toContain("\u001b[33mwarn \u001b[39m");
+    expect(colored).toContain(`\u001b[36mvault ack ${vault}\u001b[39m`);
+    expect(stripVTControlCharacters(colored)).toBe(await table(80, false));
+  });
+
+  test.each([40, 60, 80, 100, 120, 200])("no line is wider than %i columns", async (columns) => {
+    for (const line of (await table(columns, false)).split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 48));
+  });
+});
