@@ -38,7 +38,7 @@ async function examine(deps: Deps, options: DoctorOptions): Promise<Finding[]> {
   const now = deps.host.now();
   const facts = await deps.inspectState().catch(asVaultError);
   const state = facts instanceof VaultError ? null : facts;
-  if (facts instanceof VaultError) findings.push(failed("key", facts));
+  if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
   if (state !== null) {
     findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
   }

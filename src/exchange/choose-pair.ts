@@ -147,5 +147,6 @@ async function complete(
   };
 }
 
-/** The device that the service last accepted: that of the newest proven pair. */
-const acceptedDevice = (record: VaultRecord): Device | null => record.generations.find((g) => g.proven)?.device ?? null;
+/** The device that the service last accepted: that of the newest proven pair; in a restored state, of the current one. */
+const acceptedDevice = (record: VaultRecord): Device | null =>
+  (record.generations.find((g) => g.proven) ?? currentGeneration(record))?.device ?? null;

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join, resolve } from "node:path";
@@ -70,7 +70,6 @@ function copyWhole(connection: DatabaseSync, file: string): Holdings {
   try {
     closeSync(openSync(temporary, "wx", 0o600));
     connection.prepare("VACUUM INTO ?").run(temporary);
-    chmodSync(temporary, 0o600);
     const holdings = checkBackup(temporary, Number.POSITIVE_INFINITY, null);
     const written = openSync(temporary, "r+");
     try {

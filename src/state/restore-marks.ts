@@ -37,7 +37,8 @@ export function markUnproven(db: DatabaseSync, at: string): void {
   )) {
     const error = { at, code: "in-doubt", message: "restored from a backup: the exchange may have been acknowledged since it was made" };
     run(db, "UPDATE exchanges SET state = 'in-doubt', ends_unanswered = ends_unanswered + 1 WHERE seq = ?", row.seq);
-    run(db, "UPDATE vaults SET last_error = ? WHERE id = ?", JSON.stringify(error), row.vault);
+    const unlessLocked = "coalesce(last_error ->> 'code', '') NOT IN ('locked', 'gone')";
+    run(db, `UPDATE vaults SET last_error = ? WHERE id = ? AND ${unlessLocked}`, JSON.stringify(error), row.vault);
     const detail = { from: row.state, endsUnanswered: row.ends_unanswered + 1, error: { code: error.code, message: error.message } };
     append(db, { at, service: row.service, uuid: row.uuid, exchange: row.id, event: "in-doubt", detail });
   }
@@ -68,7 +69,7 @@ export function keepCounters(db: DatabaseSync): void {
 
 /**
  * What the present state knows as superseded or refused stays so: such a pair is never sent (invariant 4), also where the
- * backup has it as the current one. An exchange whose new pair is superseded is over: acknowledged, if its old one is too.
+ * backup has it as the current one, and where the vault has moved to another service since. An exchange whose new pair is superseded is over: acknowledged, if its old one is too.
  */
 export function keepSuperseded(db: DatabaseSync, at: string): void {
   for (const [table, column] of [
@@ -78,7 +79,7 @@ export function keepSuperseded(db: DatabaseSync, at: string): void {
     run(
       db,
       `INSERT OR IGNORE INTO ${table} (vault, ${column}) SELECT ours.id, learned.${column} FROM ${present}.${table} AS learned ` +
-        `JOIN ${present}.vaults AS theirs ON theirs.id = learned.vault JOIN main.vaults AS ours ON ${same}`,
+        `JOIN ${present}.vaults AS theirs ON theirs.id = learned.vault JOIN main.vaults AS ours ON ours.uuid = theirs.uuid`,
     );
   }
   const known =

@@ -3,7 +3,17 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/backups.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import {
+  device,
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGet,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -167,6 +177,20 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expectExit(await machine.vaultWith({ input: pair.stdout }, "import", uuid, "--credentials", "-"), 0);
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
+  });
+
+  it("the device that the service accepted goes with the current pair", async () => {
+    const lab = await openLab(onlineCard);
+    const machine = lab.machine();
+    expectExit(await firstGet(machine, lab.vault), 0);
+    const file = join(tempDir("b"), "b");
+    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("backup", file, "--restore", "--yes"), 0);
+    const other = machine.file("other.json", { ...device, browserType: "Chrome" });
+    const refused = await machine.vault("get", lab.vault.uuid, "--device", `@${other}`, "--json");
+    expectError(refused, 8, "guard", /browserType/);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
   });
 
   it("with --service-restored its pairs are sent again: the service went back as well", async () => {

@@ -6,7 +6,7 @@ import { openStore } from "../../src/state/sqlite-store.ts";
 import { migrations } from "../../src/state/schema.ts";
 import type { WholeStateWork } from "../../src/state/whole-state.ts";
 import { openWholeState } from "../../src/state/whole-state.ts";
-import { imported, known, pair, patient, service, uuid } from "../contract/store-fixture.ts";
+import { elsewhere, imported, known, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
 
@@ -117,6 +117,14 @@ describe("a state that is restored while others have it open", () => {
     expect(state.sql("SELECT next FROM limiter")).toEqual([{ next: 5000 }]);
     const events = state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     expect(events.at(-1)).toBe("restored");
+  });
+
+  it("a pair that was superseded under another base URL is one here as well", async () => {
+    state.sql(`UPDATE vaults SET service = '${elsewhere}'`);
+    state.sql("INSERT INTO superseded SELECT vault, fingerprint FROM credentials");
+    expect(await restore()).toMatchObject({ outdated: 1 });
+    expect(state.sql("SELECT standing FROM credentials")).toEqual([{ standing: "superseded" }]);
+    expect(await restore(true)).toMatchObject({ outdated: 0 });
   });
 
   it("a backup of an older version is brought up to date; a present state of a newer one is refused", async () => {
