@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
 import { readSecret, readValue } from "./config/secret-value.ts";
+import { stdinForOne } from "./config/stdin.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, serviceName } from "./config/settings.ts";
 import { VaultError } from "./errors.ts";
@@ -92,7 +93,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     verbose: flags["verbose"] === true,
     json: settings.output !== "table",
   });
-  const stdin = stdinForOne(host);
+  const stdin = stdinForOne(async (limit) => await host.stdin.readAll(limit));
   const sources: ValueSources = {
     env: host.env,
     readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
@@ -133,30 +134,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Read to its end for one option; nothing can be typed there afterwards. */
-function stdinForOne(host: Host): { read: ValueSources["readStdin"]; isTaken(): boolean } {
-  let reader: string | undefined;
-  const read = async (flag: string): Promise<string> => {
-    if (reader !== undefined) {
-      throw new VaultError("usage", `${flag}: standard input was read for ${reader} already, and only one option can have it`, {
-        hint: "give one of them by @FILE or env:NAME",
-      });
-    }
-    reader = flag;
-    const bytes = await host.stdin.readAll(inputLimit);
-    try {
-      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw new VaultError("invalid-input", `${flag}: standard input must be UTF-8`, { hint: "nothing was sent" });
-    }
-  };
-  return { read, isTaken: () => reader !== undefined };
-}
-
 const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
-
-/** Bytes that an option may take from standard input. */
-const inputLimit = 64 * 1024 * 1024;
 
 async function storeOptions(deps: Deps, keyFile: string): Promise<StoreOptions> {
   const { settings, host, narrator } = deps;

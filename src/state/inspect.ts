@@ -65,7 +65,13 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
     contents: found?.contents ?? null,
     problem,
     restoreLeft,
-    loose: [...looseOf([directory], 0o700), ...looseOf(files.slice(0, 2), 0o600), ...looseOf(keyFiles(options), 0o600)],
+    loose: [
+      ...looseOf([directory], 0o700),
+      ...looseOf(files.slice(0, 2), 0o600),
+      ...looseOf(keyFiles(options), 0o600),
+      // Who can only list the folder of the key learns nothing.
+      ...looseOf(keyFiles(options).map(dirname), 0o755, 0o022),
+    ],
     unwritable: unwritableOf([directory, ...files]),
     disk: diskOf(existsSync(directory) ? directory : dirname(directory)),
     key: found?.key ?? keyFacts(options, null, []),
@@ -73,7 +79,10 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
 }
 
 function read(path: string, newest: number, options: WholeState["options"]): { contents: Contents; key: KeyFacts } {
-  const db = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
+  const url = withMode(path, "ro");
+  // A state at rest would be given an empty WAL.
+  if ((statIfThere(`${path}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
+  const db = new DatabaseSync(url, { readOnly: true });
   try {
     db.exec("BEGIN");
     if (one<{ n: number }>(db, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'vaults'")?.n !== 1) {
@@ -114,10 +123,10 @@ function secondsBetween(from: string, to: string): number | null {
 
 const keyFiles = ({ keySource }: WholeState["options"]): string[] => (keySource.type === "file" ? [keySource.path] : []);
 
-function looseOf(paths: readonly string[], wanted: number): StateFacts["loose"] {
+function looseOf(paths: readonly string[], wanted: number, unwanted = 0o077): StateFacts["loose"] {
   return paths.flatMap((path) => {
     const mode = modeOf(path);
-    return mode === null || (mode & 0o077) === 0 ? [] : [{ path, mode, wanted }];
+    return mode === null || (mode & unwanted) === 0 ? [] : [{ path, mode, wanted }];
   });
 }
 

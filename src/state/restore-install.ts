@@ -17,6 +17,8 @@ import type { VaultLocks } from "./vault-lock.ts";
 
 /** Of a folder `replaced-…` in the state directory: what is ready to be put in place, whole and durable. */
 const prepared = "restored.db";
+/** What is being made ready there. */
+export const preparing = "preparing.db";
 const database = "vault.db";
 const files = [database, `${database}-wal`, `${database}-shm`];
 
@@ -57,10 +59,11 @@ export function install(directory: string, folder: string): string | null {
   return null;
 }
 
-/** Removes the folders of restores that ended before they had replaced anything. */
+/** Removes the folders of restores that ended before they had replaced anything: those that hold nothing else. */
 export function removeUnused(directory: string): void {
   for (const folder of keptFolders(directory)) {
-    if (files.every((name) => !existsSync(join(folder, name)))) rmSync(folder, { recursive: true });
+    const isOurs = (name: string): boolean => name === prepared || name.startsWith(preparing);
+    if (readdirSync(folder).every(isOurs)) rmSync(folder, { recursive: true });
   }
 }
 
@@ -101,6 +104,8 @@ export function finish(directory: string): void {
 
 function keptFolders(directory: string): string[] {
   if (!existsSync(directory)) return [];
-  const names = readdirSync(directory).filter((name) => name.startsWith("replaced-"));
-  return names.sort().map((name) => join(directory, name));
+  const entries = readdirSync(directory, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.name.startsWith("replaced-"),
+  );
+  return entries.map(({ name }) => join(directory, name)).sort();
 }

@@ -10,7 +10,7 @@ import { Keyring } from "./keyring.ts";
 import { migrate, openDatabase, withMode } from "./open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "./private-directory.ts";
 import { run } from "./query.ts";
-import { finish, install, leftRestore, makeKeptFolder, markPrepared, removeUnused } from "./restore-install.ts";
+import { finish, install, leftRestore, makeKeptFolder, markPrepared, preparing, removeUnused } from "./restore-install.ts";
 import type { RestoreCautions } from "./restore-marks.ts";
 import { cautionsOf, keepCounters, keepSuperseded, markUnproven, present } from "./restore-marks.ts";
 import { patiently } from "./state-database.ts";
@@ -71,7 +71,7 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
     return onState(
       directory,
       () => {
-        const copy = join(folder, "preparing.db");
+        const copy = join(folder, preparing);
         copyFileSync(file, copy);
         chmodSync(copy, 0o600);
         // What was checked before is checked again on the copy: from here on nobody can change it.

@@ -90,12 +90,16 @@ class SqliteStore implements Store {
   }
 
   async created(creation: Creation, vault: CreatedVault): Promise<creations.CreatedGeneration> {
-    const database = await this.#ensure();
     const { service } = creation;
-    return await database.write((db) => {
-      const tx = { db, service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
-      return creations.created(tx, this.#keyring.fitting(db), creation, vault);
-    });
+    for (;;) {
+      const database = await this.#ensure();
+      const generation = await database.write((db) => {
+        const tx = { db, service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
+        return creations.created(tx, this.#keyring.fitting(db), creation, vault);
+      });
+      // No lock is held: where the state was restored just now, the pair belongs in that one too.
+      if (database === (await this.#ensure())) return generation;
+    }
   }
 
   async notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {

@@ -124,7 +124,7 @@ describe.concurrent("vault doctor: the service", () => {
   });
 
   it("with a certificate that ends soon, has ended, or is for another host", async () => {
-    const at = (days: number): string => `${new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "")}`;
+    const at = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
     const folder = tempDir("ca");
     const tls = async (name: string, certificate: Certificate): Promise<Finding | undefined> => {
       const { url } = await service({ certificate });

@@ -95,6 +95,12 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const sent = lab.service.sandbox.requests().length;
     await problems(machine);
     expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
+    const atRest = lab.machine({ configDir: machine.configDir, stateDir: join(tempDir("rest"), "state") });
+    const file = join(tempDir("backups"), "b");
+    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await atRest.vault("backup", file, "--restore"), 0);
+    await problems(atRest, "--offline", "--rate", "25");
+    expect(readdirSync(atRest.stateDir).sort()).toEqual(["locks", "vault.db"]);
     const [probe, ...more] = lab.service.sandbox.requests().slice(sent);
     expect(more).toEqual([]);
     expect(JSON.stringify(probe ?? {})).not.toContain(machine.env["VAULTSVC_API_KEY"]);
@@ -162,6 +168,13 @@ describe.concurrent("vault doctor: key and state", () => {
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
   });
 
+  it("a location that is none", async () => {
+    const { machine } = await healthy();
+    expect(await problems(machine, "--offline", "--state", "postgres://db/vaults")).toEqual([
+      finding("state", "error", /must be a directory/, /--state/),
+    ]);
+  });
+
   it("a value that was changed", async () => {
     const { machine, database } = await healthy();
     sql(database, "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1");
@@ -194,6 +207,16 @@ describe.concurrent("vault doctor: key and state", () => {
       finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${key}$`)),
     ]);
     expect([database, key, machine.stateDir].map((path) => statSync(path).mode & 0o777)).toEqual([0o644, 0o640, 0o775]);
+    for (const [path, mode] of [
+      [database, 0o600],
+      [key, 0o600],
+      [machine.stateDir, 0o700],
+      [machine.configDir, 0o775],
+    ] as const)
+      chmodSync(path, mode);
+    expect(await problems(machine, "--offline")).toEqual([finding("permissions", "error", /write to .*config$/, /^chmod 755 .*config$/)]);
+    chmodSync(machine.configDir, 0o755);
+    expect(await problems(machine, "--offline")).toEqual([]);
   });
 });
 
