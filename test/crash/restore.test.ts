@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { restoredOf } from "../support/backups.ts";
@@ -72,6 +72,30 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     expectExit(await one.vault("get", uuid), 0);
     await expectInStep(lab, one, uuid);
     expectFarFromLock(lab, uuid);
+  });
+
+  it.each<[string, (machine: Machine) => void, number]>([
+    ["that was lost leaves nothing, or the restored one", ({ stateDir }) => rmSync(stateDir, { recursive: true }), 0],
+    ["that is damaged leaves it, or the restored one", ({ stateDir }) => writeFileSync(join(stateDir, "vault.db"), "garbage"), 14],
+  ])("a restore of a state %s", async (_, spoil, code) => {
+    const { uuid } = lab.vault;
+    const found = { before: 0, restored: 0 };
+    await atEveryStep(async (n) => {
+      const one = machine.copy();
+      spoil(one);
+      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+      const check = async (): Promise<void> => {
+        const now = await one.inProcess({}, "status", "--json");
+        expectExit(now, 0, code);
+        const isRestored = now.stdout.includes(uuid);
+        found[isRestored ? "restored" : "before"] += 1;
+        if (isRestored) expect(await known(one)).toEqual([uuid]);
+        expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+        expect(await known(one)).toEqual([uuid]);
+      };
+      return { ...killed, check };
+    }, 64);
+    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 
   it("a backup leaves nothing under its name, or all; one that it replaces stays whole until then", async () => {
