@@ -78,7 +78,7 @@ describe("an old Node, with the pinned runtime beside the program", () => {
     const [, pid] = await vault.waitFor(/"pid":(\d+)/);
     expect(Number(pid)).not.toBe(vault.pid);
     vault.kill("SIGKILL");
-    expect(await timeToEnd(Number(pid))).toBeLessThan(500);
+    expect(await timeToEnd(Number(pid))).toBeLessThan(30_000);
   });
 });
 
