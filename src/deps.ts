@@ -4,6 +4,8 @@ import type { ValueSources } from "./config/secret-value.ts";
 import { readSecret, readValue } from "./config/secret-value.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
+import type { Transport } from "./config/transport.ts";
+import type { SettingWorld } from "./config/world.ts";
 import { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
@@ -165,33 +167,57 @@ async function read(deps: Deps, spec: string, source: string, fromFlag: boolean)
 }
 
 async function openService(deps: Deps): Promise<Service> {
-  const { settings, host } = deps;
+  const { settings, host, redactor } = deps;
   const service = deps.serviceName();
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
   if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
   const { text, source, fromFlag } = settings.apiKeySpec;
   const apiKey = await read(deps, text, source, fromFlag);
-  const [{ checkApplication }, { createClient }, { rateLimited }] = await Promise.all([
+  const [{ checkApplication }, { createBearerToken }, { createClient }, { authenticated }, { rateLimited }] = await Promise.all([
     import("./config/application.ts"),
+    import("./config/jwt.ts"),
     import("./service/client.ts"),
+    import("./service/authenticated.ts"),
     import("./service/rate-limited.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
-  const target = { baseUrl: settings.baseUrl ?? "", apiPrefix: settings.apiPrefix, application, version: deps.version };
-  const client = rateLimited(createClient({ ...target, timeoutMs: settings.timeoutMs }), {
+  const token = await createBearerToken(settings, settingWorld(deps));
+  const transport = await openTransport(deps);
+  const jwt = token === undefined ? {} : { jwt: () => token.current() };
+  const target = { baseUrl: settings.baseUrl ?? "", apiPrefix: settings.apiPrefix, application, version: deps.version, ...jwt };
+  const limited = rateLimited(createClient({ ...target, ...transport, timeoutMs: settings.timeoutMs }), {
     rate: settings.rate,
     clock: host,
     reserveSlot: async (now, intervalMs, longestMs) =>
       await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
   });
+  const client = token === undefined ? limited : authenticated(limited, token);
   if (!settings.debug) return client;
   const { traced } = await import("./service/traced.ts");
   return traced(client, {
     target,
     now: () => host.now(),
-    trace: (event) => void host.stderr.write(`${JSON.stringify(deps.redactor.redactValue(event))}\n`),
+    trace: (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`),
   });
 }
+
+/** The certificates to trust and the proxy on the way to the service. */
+async function openTransport(deps: Deps): Promise<Transport> {
+  const { readTransport } = await import("./config/transport.ts");
+  return await readTransport(deps.settings, settingWorld(deps));
+}
+
+const settingWorld = (deps: Deps): SettingWorld => ({
+  env: deps.host.env,
+  now: () => deps.host.now(),
+  readFile: async (path) => await deps.sources.readFile(path),
+  readGiven: async ({ text, source, fromFlag }) => await read(deps, text, source, fromFlag),
+  learnSecret: (secret) => deps.redactor.add(secret),
+  redact: (text) => deps.redactor.redact(text),
+  warn: (message) => deps.narrator.warn(message),
+  say: (text) => void deps.host.stderr.write(text),
+  endGroup: (pid) => deps.host.endGroup(pid),
+});
 
 async function readDevice(deps: Deps): Promise<Device | undefined> {
   const spec = deps.settings.deviceSpec;

@@ -75,12 +75,12 @@ describe("no connection: surely not sent", () => {
     ["ECONNRESET", "connection closed by h.example:443 before the request was sent"],
     ["SELF_SIGNED_CERT_IN_CHAIN", "certificate of h.example:443 is not trusted: self-signed certificate in its chain"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate of h.example:443 is not trusted: its issuer is unknown"],
-    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: it does not speak TLS 1.2 or newer"],
     ["EWHATEVER", "no connection to h.example:443: EWHATEVER"],
   ])("%s", (code, cause) => {
-    const origin = new URL("https://h.example");
-    expect(connectCause(Object.assign(new Error("raw text"), { code }), origin)).toMatchObject({ cause });
-    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), origin)).toMatchObject({ cause });
+    const route = { origin: new URL("https://h.example") };
+    expect(connectCause(Object.assign(new Error("raw text"), { code }), route)).toMatchObject({ cause });
+    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), route)).toMatchObject({ cause });
   });
 });
 
@@ -92,7 +92,7 @@ describe("TLS", () => {
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
-      hint: "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS",
+      hint: "if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS",
     });
     expect(server.requests).toHaveLength(0);
   });
@@ -124,7 +124,7 @@ describe("TLS", () => {
   });
 
   test.each([
-    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name"],
+    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name (other.example, 10.1.2.3)"],
     ["a time that is over", { to: "20210101000000Z" }, "it has expired"],
     ["a time to come", { from: "21100101000000Z" }, "it is not valid yet"],
   ])("a certificate for %s", async (_, options, reason) => {
