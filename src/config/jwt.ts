@@ -87,10 +87,9 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
 
 /** The characters of a bearer token (RFC 6750): nothing that could end the header. */
 function checked(token: string, source: string, { learnSecret }: SettingWorld): string {
-  learnSecret(token);
-  const signature = token.split(".")[2];
-  // What comes before it says who one is, but proves nothing.
-  if (signature !== undefined) learnSecret(signature);
+  // As the header has it too, because that is what a service may repeat in base64. What comes before the signature says who
+  // one is, but proves nothing.
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
   throw new VaultError("invalid-input", `${source}: must be a token alone, letters, digits and . _ ~ + / = -`, {
     hint: "like eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, without Bearer in front and on one line",

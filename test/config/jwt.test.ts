@@ -48,7 +48,14 @@ describe("which token", () => {
     const made = fakeWorld();
     await ready(await tokenOf(profile, made));
     await tokenOf(profile, made, { jwt: "from.the.flag" });
-    expect(made.told.secrets).toEqual(["from.the.profile", "profile", "from.the.flag", "flag"]);
+    expect(made.told.secrets).toEqual([
+      "from.the.profile",
+      "Bearer from.the.profile",
+      "profile",
+      "from.the.flag",
+      "Bearer from.the.flag",
+      "flag",
+    ]);
   });
 
   test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç", ""])("%j is no token", async (jwt) => {
