@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import buildConnector from "undici/lib/core/connect.js";
@@ -19,11 +20,25 @@ export interface ConnectionOptions {
   unverified?: boolean;
 }
 
+/** What TLS says of the other side. */
+export interface Peer {
+  /** `TLSv1.3`. */
+  protocol: string;
+  /** When its certificate ends, in milliseconds since the epoch. */
+  validTo: number;
+  /** Who issued it: the common name, or the organisation. */
+  issuer: string;
+}
+
 /** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
 export interface Connection {
   route: Route;
   /** Writes the request, one after the other; `handler` learns how it went. Its path begins with a slash. */
   dispatch(request: Omit<HttpRequest, "body" | "method"> & { method: string; body?: string }, handler: Dispatcher.DispatchHandler): void;
+  /** Whether there was a connection at any time. */
+  isConnected(): boolean;
+  /** Of the connection last made; only with https. */
+  peer(): Peer | undefined;
   /** Ends an attempt to connect, which undici itself would sit out. */
   stopConnecting(): void;
   /** Waits for nothing: requests on their way end as given up. */
@@ -41,11 +56,13 @@ export function openConnection(options: ConnectionOptions): Connection {
   const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, forwarded, ...(proxy === undefined ? {} : { proxy }) };
   let stop: (() => void) | undefined;
+  let made: Socket | undefined;
   const connector = connectorOf(options, route);
   const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
     connect: (to, callback) => {
       stop = connector(to, (...result) => {
         stop = undefined;
+        made = result[1] ?? made;
         callback(...result);
       });
     },
@@ -60,12 +77,21 @@ export function openConnection(options: ConnectionOptions): Connection {
         : { path, headers };
       client.dispatch({ method, ...sent, ...(body === undefined ? {} : { body }) }, handler);
     },
+    isConnected: () => made !== undefined,
+    peer: () => (origin.protocol === "https:" && made !== undefined ? peerOf(made as TLSSocket) : undefined),
     stopConnecting: () => stop?.(),
     close() {
       stop?.();
       client.destroy(() => undefined);
     },
   };
+}
+
+function peerOf(socket: TLSSocket): Peer | undefined {
+  const { valid_to: validTo, issuer } = socket.getPeerCertificate();
+  if (validTo === undefined) return undefined;
+  const name = [issuer.CN, issuer.O].flat().find((text) => text !== undefined) ?? "unknown";
+  return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
 }
 
 /** No HTTP/2, one request at a time, and no time limit of undici's: its two would bound the silence, not the whole. */
