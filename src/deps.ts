@@ -4,7 +4,6 @@ import type { ValueSources } from "./config/secret-value.ts";
 import { readSecret, readValue } from "./config/secret-value.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
-import type { Transport } from "./config/transport.ts";
 import type { SettingWorld } from "./config/world.ts";
 import { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
@@ -102,7 +101,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     serviceName: () => serviceName(settings),
     stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
     store: once(async () => await openState(deps, settings.stateKeyFile ?? `${configDir}/state.key`)),
-    service: once(async () => await openService(deps)),
+    service: once(async () => await createService(deps)),
     device: once(async () => await readDevice(deps)),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
@@ -166,47 +165,40 @@ async function read(deps: Deps, spec: string, source: string, fromFlag: boolean)
   return value;
 }
 
-async function openService(deps: Deps): Promise<Service> {
+async function createService(deps: Deps): Promise<Service> {
   const { settings, host, redactor } = deps;
   const service = deps.serviceName();
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
   if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
   const { text, source, fromFlag } = settings.apiKeySpec;
   const apiKey = await read(deps, text, source, fromFlag);
-  const [{ checkApplication }, { createBearerToken }, { createClient }, { authenticated }, { rateLimited }] = await Promise.all([
+  const [{ checkApplication }, { createBearerToken }, { readTransport }, { openService }] = await Promise.all([
     import("./config/application.ts"),
     import("./config/jwt.ts"),
-    import("./service/client.ts"),
-    import("./service/authenticated.ts"),
-    import("./service/rate-limited.ts"),
+    import("./config/transport.ts"),
+    import("./service/open-service.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
-  const token = await createBearerToken(settings, settingWorld(deps));
-  const transport = await openTransport(deps);
-  const jwt = token === undefined ? {} : { jwt: () => token.current() };
-  const target = { baseUrl: settings.baseUrl ?? "", apiPrefix: settings.apiPrefix, application, version: deps.version, ...jwt };
-  const limited = rateLimited(createClient({ ...target, ...transport, timeoutMs: settings.timeoutMs }), {
-    rate: settings.rate,
-    clock: host,
-    reserveSlot: async (now, intervalMs, longestMs) =>
-      await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
-  });
-  const client = token === undefined ? limited : authenticated(limited, token);
-  if (!settings.debug) return client;
-  const { traced } = await import("./service/traced.ts");
-  return traced(client, {
-    target,
-    now: () => host.now(),
-    trace: (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`),
+  const world = settingWorld(deps);
+  return await openService({
+    baseUrl: settings.baseUrl ?? "",
+    apiPrefix: settings.apiPrefix,
+    application,
+    version: deps.version,
+    timeoutMs: settings.timeoutMs,
+    ...(await readTransport(settings, world)),
+    token: await createBearerToken(settings, world),
+    limit: {
+      rate: settings.rate,
+      clock: host,
+      reserveSlot: async (now, intervalMs, longestMs) =>
+        await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
+    },
+    trace: settings.debug ? (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`) : undefined,
   });
 }
 
-/** The certificates to trust and the proxy on the way to the service. */
-async function openTransport(deps: Deps): Promise<Transport> {
-  const { readTransport } = await import("./config/transport.ts");
-  return await readTransport(deps.settings, settingWorld(deps));
-}
-
+/** For what reads settings that need more than their text: `readTransport`, `createBearerToken`. */
 const settingWorld = (deps: Deps): SettingWorld => ({
   env: deps.host.env,
   now: () => deps.host.now(),
