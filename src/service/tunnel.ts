@@ -33,10 +33,7 @@ export function throughProxy(proxy: Proxy, http: Client.Options, toProxy: Connec
     const client = new Client(proxy.url.origin, {
       ...http,
       connect: (to, connected) => {
-        stop = toProxy(withoutServerName(to), (error, socket) => {
-          if (error === null) connected(null, socket);
-          else connected(proxyFailure(error, { origin, proxy }), null);
-        });
+        stop = toProxy(withoutServerName(to), connected);
       },
     });
     const handler: Dispatcher.DispatchHandler = {

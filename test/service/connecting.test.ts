@@ -1,3 +1,4 @@
+import tls from "node:tls";
 import { once } from "node:events";
 import { createServer as createTlsServer, getCACertificates } from "node:tls";
 import { createServer } from "node:net";
@@ -165,7 +166,10 @@ describe("TLS", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("TLS 1.1 is too old", async () => {
+  test("TLS 1.1 is too old, also where the runtime would take it", async () => {
+    const { DEFAULT_CIPHERS } = tls;
+    tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
+    onTestFinished(() => void (tls.DEFAULT_CIPHERS = DEFAULT_CIPHERS));
     const certificate = selfSigned();
     const server = createTlsServer({ ...certificate, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" });
     server.on("tlsClientError", () => undefined);

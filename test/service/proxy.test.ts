@@ -164,6 +164,17 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     await once(silent.connections[0] as never, "close");
   });
 
+  test("the service behind it does not answer in time: the attempt is ended too", async () => {
+    const silent = await tcpServer((socket) => socket.resume());
+    const proxy = await startProxy({ hosts: { "vault.example": silent.port } });
+    expect(await reply(proxy.url, "HTTPS_PROXY", 200)).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringContaining("within 200ms") as string,
+    });
+    expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
+    await once(proxy.connections[0] as never, "close");
+  });
+
   test("the service behind it is not the one: its certificate is, by its issuer and by its name", async () => {
     const stranger = await httpServer(undefined, selfSigned({ dns: "vault.example" }));
     const proxy = await startProxy({ hosts: { "vault.example": stranger.port } });
