@@ -4,7 +4,7 @@ import type { ValueSources } from "./config/secret-value.ts";
 import { readSecret, readValue } from "./config/secret-value.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
-import type { SettingWorld } from "./config/world.ts";
+import { settingWorld } from "./config/world.ts";
 import { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
@@ -179,7 +179,7 @@ async function createService(deps: Deps): Promise<Service> {
     import("./service/open-service.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
-  const world = settingWorld(deps);
+  const world = settingWorld(deps, async (spec) => await read(deps, spec.text, spec.source, spec.fromFlag));
   return await openService({
     baseUrl: settings.baseUrl ?? "",
     apiPrefix: settings.apiPrefix,
@@ -197,19 +197,6 @@ async function createService(deps: Deps): Promise<Service> {
     trace: settings.debug ? (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`) : undefined,
   });
 }
-
-/** For what reads settings that need more than their text: `readTransport`, `createBearerToken`. */
-const settingWorld = (deps: Deps): SettingWorld => ({
-  env: deps.host.env,
-  now: () => deps.host.now(),
-  readFile: async (path) => await deps.sources.readFile(path),
-  readGiven: async ({ text, source, fromFlag }) => await read(deps, text, source, fromFlag),
-  learnSecret: (secret) => deps.redactor.add(secret),
-  redact: (text) => deps.redactor.redact(text),
-  warn: (message) => deps.narrator.warn(message),
-  say: (text) => void deps.host.stderr.write(text),
-  endGroup: (pid) => deps.host.endGroup(pid),
-});
 
 async function readDevice(deps: Deps): Promise<Device | undefined> {
   const spec = deps.settings.deviceSpec;

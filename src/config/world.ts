@@ -1,3 +1,4 @@
+import type { ValueSources } from "./secret-value.ts";
 import type { Sourced } from "./settings.ts";
 
 /** What reading a setting may need of the world, besides its text. */
@@ -18,3 +19,22 @@ export interface SettingWorld {
   /** Kills a process and all that it started. */
   endGroup: (pid: number) => void;
 }
+
+/** The parts of a run that a world is made of. */
+interface WorldParts {
+  host: { env: SettingWorld["env"]; now(): number; endGroup(pid: number): void; stderr: { write(text: string): unknown } };
+  sources: ValueSources;
+  redactor: { add: (secret: string) => void; redact: (text: string) => string };
+}
+
+export const settingWorld = ({ host, sources, redactor }: WorldParts, readGiven: SettingWorld["readGiven"]): SettingWorld => ({
+  env: host.env,
+  now: () => host.now(),
+  readFile: async (path) => await sources.readFile(path),
+  readGiven,
+  learnSecret: redactor.add,
+  redact: redactor.redact,
+  warn: (message) => sources.warn(message),
+  say: (text) => void host.stderr.write(text),
+  endGroup: (pid) => host.endGroup(pid),
+});
