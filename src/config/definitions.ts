@@ -38,7 +38,7 @@ export const settingDefinitions = {
   rate: { flag: "--rate <n>", env: "VAULTSVC_RATE", key: "rateLimit", help: "requests per second, over all processes (25; 0 = none)" },
   timeout: { flag: "--timeout <duration>", env: "VAULTSVC_TIMEOUT", key: "timeout", help: "one request (30s)" },
   maxWait: { flag: "--max-wait <duration>", env: "VAULTSVC_MAX_WAIT", key: "maxWait", help: "all waiting and retrying (2m)" },
-  ca: { flag: "--ca <file>", key: "ca", help: "trust only the certificates in this file (PEM), and those of NODE_EXTRA_CA_CERTS" },
+  ca: { flag: "--ca <file>", key: "ca", help: "trust only the certificates of this PEM file and NODE_EXTRA_CA_CERTS" },
   proxy: { flag: "--proxy <url>", key: "proxy", help: "proxy to the service (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)" },
   lockAfterFailed: { flag: "--lock-after-failed <n>", key: "policy.failed", help: "failed accesses that lock a vault (3)" },
   lockAfterUnacked: { flag: "--lock-after-unacked <n>", key: "policy.unacked", help: "unacknowledged starts that lock a vault (5)" },
