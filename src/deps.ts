@@ -5,6 +5,7 @@ import { readSecret, readValue } from "./config/secret-value.ts";
 import { stdinForOne } from "./config/stdin.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, serviceName } from "./config/settings.ts";
+import { settingWorld } from "./config/world.ts";
 import { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
@@ -121,7 +122,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     wholeState: once(async () => (await import("./state/whole-state.ts")).openWholeState(await stateOptions())),
     inspectState: async () => (await deps.wholeState()).inspect(),
     probe: async () => await probeService(deps),
-    service: once(async () => await openService(deps)),
+    service: once(async () => await createService(deps)),
     device: once(async () => await readDevice(deps)),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
@@ -162,40 +163,48 @@ async function read(deps: Deps, spec: string, source: string, fromFlag: boolean)
   return value;
 }
 
-async function openService(deps: Deps): Promise<Service> {
-  const { settings, host } = deps;
+async function createService(deps: Deps): Promise<Service> {
+  const { settings, host, redactor } = deps;
   const service = deps.serviceName();
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
   if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
   const { text, source, fromFlag } = settings.apiKeySpec;
   const apiKey = await read(deps, text, source, fromFlag);
-  const [{ checkApplication }, { createClient }, { rateLimited }] = await Promise.all([
+  const [{ checkApplication }, { createBearerToken }, { readTransport }, { openService }] = await Promise.all([
     import("./config/application.ts"),
-    import("./service/client.ts"),
-    import("./service/rate-limited.ts"),
+    import("./config/jwt.ts"),
+    import("./config/transport.ts"),
+    import("./service/open-service.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
-  const target = { baseUrl: settings.baseUrl ?? "", apiPrefix: settings.apiPrefix, application, version: deps.version };
-  const client = rateLimited(createClient({ ...target, timeoutMs: settings.timeoutMs }), {
-    rate: settings.rate,
-    clock: host,
-    reserveSlot: async (now, intervalMs, longestMs) =>
-      await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
-  });
-  if (!settings.debug) return client;
-  const { traced } = await import("./service/traced.ts");
-  return traced(client, {
-    target,
-    now: () => host.now(),
-    trace: (event) => void host.stderr.write(`${JSON.stringify(deps.redactor.redactValue(event))}\n`),
+  const world = worldOf(deps);
+  return await openService({
+    baseUrl: settings.baseUrl ?? "",
+    apiPrefix: settings.apiPrefix,
+    application,
+    version: deps.version,
+    timeoutMs: settings.timeoutMs,
+    ...(await readTransport(settings, world)),
+    token: await createBearerToken(settings, world),
+    limit: {
+      rate: settings.rate,
+      clock: host,
+      reserveSlot: async (now, intervalMs, longestMs) =>
+        await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
+    },
+    trace: settings.debug ? (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`) : undefined,
   });
 }
 
+const worldOf = (deps: Deps) => settingWorld(deps, async (spec) => await read(deps, spec.text, spec.source, spec.fromFlag));
+
 async function probeService(deps: Deps): Promise<Probe> {
   deps.serviceName();
-  const { baseUrl = "", apiPrefix, timeoutMs } = deps.settings;
-  const { probe } = await import("./service/probe.ts");
-  return await probe({ baseUrl, apiPrefix, timeoutMs, version: deps.version }, deps.host.interrupted);
+  const { settings, host, version } = deps;
+  const { baseUrl = "", apiPrefix, timeoutMs } = settings;
+  const [{ readTransport }, { probe }] = await Promise.all([import("./config/transport.ts"), import("./service/probe.ts")]);
+  const transport = await readTransport(settings, worldOf(deps));
+  return await probe({ baseUrl, apiPrefix, timeoutMs, version, now: () => host.now(), ...transport }, host.interrupted);
 }
 
 async function readDevice(deps: Deps): Promise<Device | undefined> {

@@ -42,6 +42,8 @@ const lastWordsMs = 1000;
  */
 export function createHost(process: NodeJS.Process): Host {
   const env = { ...process.env };
+  // The runtime obeys it towards every host, and warns of what is not so here; the client does, towards this machine only.
+  delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
   const isTTY = (fd: number): boolean => mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;
   let watched: Interrupts | undefined;

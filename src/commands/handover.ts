@@ -1,3 +1,4 @@
+import { environmentWithoutSecrets } from "../config/child-environment.ts";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/handover.ts";
@@ -115,7 +116,7 @@ export async function saveRecovery(deps: Deps, command: string, document: Recove
       {
         command,
         timeoutMs: deps.settings.timeoutMs,
-        env: environmentWithoutSecrets(deps),
+        env: environmentWithoutSecrets(deps.host.env, (text) => deps.redactor.redact(text)),
         exchangeId: document.exchangeId,
         signal: deps.host.interrupted,
         endGroup: (pid) => deps.host.endGroup(pid),
@@ -126,14 +127,4 @@ export async function saveRecovery(deps: Deps, command: string, document: Recove
   } catch (error) {
     throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
   }
-}
-
-/** Neither the variables that hold our secrets by name, nor any other whose value is one of them. */
-function environmentWithoutSecrets(deps: Deps): Record<string, string> {
-  const secretNames = ["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_JWT"];
-  const entries = Object.entries(deps.host.env).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined && !secretNames.includes(entry[0]) && deps.redactor.redact(entry[1]) === entry[1],
-  );
-  return Object.fromEntries(entries);
 }

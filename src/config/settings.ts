@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { isLoopback } from "../interface/address.ts";
 import { defaults } from "../interface/limits.ts";
 import type { OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
 import { flagOf, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
@@ -16,6 +17,11 @@ export interface Settings {
   apiPrefix: string;
   appUuid: string | undefined;
   apiKeySpec: Sourced | undefined;
+  jwtSpec: Sourced | undefined;
+  jwtCommand: Sourced | undefined;
+  jwtPrivateKeyFile: Sourced | undefined;
+  /** JSON. */
+  jwtClaims: Sourced | undefined;
   deviceSpec: Sourced | undefined;
   state: string | undefined;
   stateKeySpec: Sourced | undefined;
@@ -23,6 +29,10 @@ export interface Settings {
   rate: number;
   timeoutMs: number;
   maxWaitMs: number;
+  /** A path. */
+  ca: Sourced | undefined;
+  /** Flag or profile; what the environment says about proxies depends on the address (`chooseProxy`). */
+  proxy: Sourced | undefined;
   policy: { failed: number; unacked: number };
   output: OutputFormat;
   debug: boolean;
@@ -49,6 +59,10 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     apiPrefix: text("apiPrefix") ?? defaults.apiPrefix,
     appUuid: text("appUuid"),
     apiKeySpec: find("apiKey"),
+    jwtSpec: find("jwt"),
+    jwtCommand: find("jwtCommand"),
+    jwtPrivateKeyFile: find("jwtPrivateKeyFile"),
+    jwtClaims: find("jwtClaims"),
     deviceSpec: find("device"),
     state: text("state"),
     stateKeySpec: find("stateKey"),
@@ -56,6 +70,8 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     rate: wholeNumber(find("rate"), 0, defaults.rate),
     timeoutMs: duration("timeout", 30_000),
     maxWaitMs: duration("maxWait", 120_000),
+    ca: find("ca"),
+    proxy: find("proxy"),
     policy: {
       failed: wholeNumber(find("lockAfterFailed"), 1, defaults.lockAfterFailed),
       unacked: wholeNumber(find("lockAfterUnacked"), 1, defaults.lockAfterUnacked),
@@ -136,5 +152,3 @@ export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "
   }
   return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;
 }
-
-const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);

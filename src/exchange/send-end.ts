@@ -47,7 +47,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
 
 /**
  * A place under the rate limit, for which an end call may wait a little longer than the deadline: it finishes what is
- * stored. Where none is free by then the acknowledgement stays outstanding.
+ * stored. Where none is free by then, or there is no bearer token for it, the acknowledgement stays outstanding.
  */
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
@@ -55,11 +55,12 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
     await service.admit(signal, Math.max(deadline, clock.now() + graceMs));
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
-    if (!(error instanceof VaultError) || error.code !== "rate-limited") throw error;
+    if (!(error instanceof VaultError) || error.code === "state") throw error;
     throw new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${error.message}`, {
       vault: session.uuid,
       exchange: summarise(exchange),
-      hint: `vault ack ${session.uuid}`,
+      hint: `${error.code === "invalid-input" ? `${error.facts.hint}; then: ` : ""}vault ack ${session.uuid}`,
+      cause: error,
     });
   }
 }
@@ -125,7 +126,7 @@ async function settleAnswer(
       `the new credentials are stored, but the service refused the application at the acknowledgement: ${said}`,
       {
         ...facts,
-        hint: `check --app-uuid and --api-key, then: vault ack ${session.uuid}`,
+        hint: `check --app-uuid, --api-key and --jwt, and that this address is allowed; then: vault ack ${session.uuid}`,
       },
     );
   }

@@ -62,7 +62,7 @@ export async function refusedBy(
       throw new VaultError("unauthorised", `the service refused the application: ${said}`, {
         vault: uuid,
         service,
-        hint: `check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again: this ${what} was not counted`,
+        hint: `check --app-uuid, --api-key and --jwt, and that this address is allowed; then run it again: this ${what} was not counted`,
       });
     case "validation":
       await session.takeBack(exchangeId, note(context, "service", said));

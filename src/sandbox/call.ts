@@ -6,12 +6,14 @@ import { requestSchema } from "../interface/requests.ts";
 import type { Violation } from "../interface/validate.ts";
 import { validate } from "../interface/validate.ts";
 import { record, actionOf } from "./audit.ts";
+import { refuseJwt } from "./jwt.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
 import { sameSecret } from "./random.ts";
 import type { RateWindow } from "./rate-window.ts";
 import type { VaultState } from "./state.ts";
 import { findVault } from "./vaults.ts";
+import { isWhitelisted } from "./whitelist.ts";
 import type { World } from "./world.ts";
 
 /** One request of a vault endpoint. */
@@ -50,7 +52,8 @@ export type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outco
 
 /**
  * Everything before the vault is looked at: the rate (each call of a known application consumes a place, also an
- * invalid one), the shape of path and body, and the application, which starts name in the body and ends in headers.
+ * invalid one), the shape of path and body, the application, which starts name in the body and ends in headers, the address
+ * that it is called from, and its JWT.
  */
 export function admit(world: World, window: RateWindow, call: Call): Admitted {
   const wrong = checkApplication(world, call);
@@ -64,6 +67,8 @@ export function admit(world: World, window: RateWindow, call: Call): Admitted {
   else if (!checked.ok) violations.push(...checked.violations);
   if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
   if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
+  const barred = refuseAddress(world, call) ?? refuseToken(world, call);
+  if (barred !== undefined) return { ok: false, outcome: barred };
   return { ok: true, body: checked.ok ? checked.value : undefined };
 }
 
@@ -102,6 +107,21 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
     });
   }
   return refuse(world, "application", property, "the application or its key is wrong");
+}
+
+/** Section 5.5, with an audit item as that of a failed key check. */
+function refuseAddress(world: World, call: Call): Outcome | undefined {
+  if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
+  record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...traces(call), description: "address not in the whitelist" });
+  return refuse(world, "address", undefined, "the IP address is not in the whitelist of the application");
+}
+
+/** Section 5.4: on offline vault endpoints, start and end, where the application requires it. */
+function refuseToken(world: World, call: Call): Outcome | undefined {
+  const { jwt } = world.policy;
+  if (jwt === null || !call.endpoint.kind.endsWith("/offline")) return undefined;
+  const why = refuseJwt(jwt, call.headers["authorization"], world.now);
+  return why === undefined ? undefined : refuse(world, "jwt", "authorization", why);
 }
 
 /** What every audit item of a call says about where it came from. */

@@ -34,6 +34,8 @@ export function refusal(world: Pick<World, "random">, status: number, code: stri
 /** HTTP status and code of each refusal that names one property. The specification gives neither (section 7). */
 const refusals = {
   application: [401, "APPLICATION-REFUSED"],
+  jwt: [401, "JWT-REFUSED"],
+  address: [403, "ADDRESS-REFUSED"],
   credentials: [403, "CREDENTIALS-REFUSED"],
   token: [400, "TOKEN-REFUSED"],
   unknown: [404, "VAULT-UNKNOWN"],
@@ -41,9 +43,11 @@ const refusals = {
   locked: [423, "VAULT-LOCKED"],
 } as const;
 
-export function refuse(world: World, why: keyof typeof refusals, property: string, message: string): Outcome {
+export function refuse(world: World, why: keyof typeof refusals, property: string | undefined, message: string): Outcome {
   const [status, code] = refusals[why];
-  return refusal(world, status, code, [{ property, message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] }]);
+  return refusal(world, status, code, [
+    { ...(property === undefined ? {} : { property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] },
+  ]);
 }
 
 export function refuseInvalid(world: World, violations: readonly Violation[]): Outcome {

@@ -1,6 +1,9 @@
 import fs from "node:fs";
 import { VaultError } from "../errors.ts";
 import { defaults } from "../interface/limits.ts";
+import type { JwtPolicy } from "./jwt.ts";
+import { jwtPolicyFault } from "./jwt.ts";
+import { isWhitelistEntry } from "./whitelist.ts";
 
 /** How strict the emulated service is. What the specification leaves open is a setting here. */
 export interface Policy {
@@ -16,6 +19,10 @@ export interface Policy {
   autoLockAfterMs: number;
   /** Whether repeating an end call that was acknowledged succeeds again. The harsher service answers with an error. */
   idempotentEnd: boolean;
+  /** Offline vault endpoints require a JWT (section 5.4); null: they do not. */
+  jwt: JwtPolicy | null;
+  /** IPv4 addresses and CIDR ranges that may call (section 5.5); an empty list is none. */
+  whitelist: string[];
 }
 
 /** Service-facts: FAQ and reference/rate-limit. The lifetime of a token is not documented: five minutes is a guess. */
@@ -26,9 +33,11 @@ export const defaultPolicy: Policy = {
   rate: defaults.rate,
   autoLockAfterMs: 365 * 24 * 60 * 60_000,
   idempotentEnd: false,
+  jwt: null,
+  whitelist: [],
 };
 
-const minimum: Record<Exclude<keyof Policy, "idempotentEnd">, number> = {
+const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist">, number> = {
   lockAfterFailed: 1,
   lockAfterUnacked: 1,
   tokenTtlMs: 1,
@@ -55,11 +64,20 @@ function checkSetting(name: string, value: unknown, where: string): void {
     if (typeof value !== "boolean") throw new VaultError("invalid-input", `${where}: idempotentEnd must be true or false`);
     return;
   }
+  if (name === "jwt") {
+    const fault = value === null ? undefined : jwtPolicyFault(value);
+    if (fault !== undefined) throw new VaultError("invalid-input", `${where}: ${fault}`);
+    return;
+  }
+  if (name === "whitelist") {
+    if (Array.isArray(value) && value.every(isWhitelistEntry)) return;
+    throw new VaultError("invalid-input", `${where}: whitelist must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]`);
+  }
   const least = minimum[name as keyof typeof minimum];
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
     throw new VaultError(
       "invalid-input",
-      `${where}: ${name} must be a whole number of at least ${least}, like ${defaultPolicy[name as keyof Policy]}`,
+      `${where}: ${name} must be a whole number of at least ${least}, like ${defaultPolicy[name as keyof typeof minimum]}`,
     );
   }
 }

@@ -99,11 +99,18 @@ export interface VaultCounts {
 }
 
 /**
- * Section 6, current names, and one of our own for failed key checks (section 5.3 asks for an item and names none).
+ * Section 6, current names, and two of our own for failed checks of key and address (section 5.3 asks for an item and names none).
  * A failed access is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
  */
 export type AuditAction =
-  "CREATE_VAULT" | "READ_VAULT" | "ACKNOWLEDGE_READ_VAULT" | "UPDATE_VAULT" | "ACKNOWLEDGE_UPDATE_VAULT" | "DELETE_VAULT" | "API_KEY_CHECK";
+  | "CREATE_VAULT"
+  | "READ_VAULT"
+  | "ACKNOWLEDGE_READ_VAULT"
+  | "UPDATE_VAULT"
+  | "ACKNOWLEDGE_UPDATE_VAULT"
+  | "DELETE_VAULT"
+  | "API_KEY_CHECK"
+  | "ADDRESS_CHECK";
 
 /** One item. The specification shows no fields: these are what a reader of audit exports can expect to find. */
 export interface AuditItem {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Reply } from "../exchange/ports.ts";
-import type { Cause } from "./causes.ts";
-import { connectCause, exchangeCause, named } from "./causes.ts";
+import type { Cause, Route } from "./causes.ts";
+import { connectCause, exchangeCause, named, proxyRefusal } from "./causes.ts";
 import { replyOf } from "./reply.ts";
 
 export interface CallEnds {
@@ -14,15 +14,15 @@ export interface CallEnds {
  * before it, and never again for the same request; until then certainly no byte has gone out, from then on one may have.
  */
 export class Call implements Dispatcher.DispatchHandler {
-  readonly #origin: URL;
+  readonly #route: Route;
   readonly #ends: CallEnds;
   readonly #chunks: Uint8Array[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #head: { httpStatus: number; headers: Record<string, string | string[] | undefined> } | undefined;
   #isSettled = false;
 
-  constructor(origin: URL, ends: CallEnds) {
-    this.#origin = origin;
+  constructor(route: Route, ends: CallEnds) {
+    this.#route = route;
     this.#ends = ends;
   }
 
@@ -58,12 +58,18 @@ export class Call implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#head === undefined) return;
-    this.#settle(replyOf({ ...this.#head, body: Buffer.concat(this.#chunks) }, named(this.#origin).host, Date.now()));
+    const { origin, proxy, forwarded } = this.#route;
+    // The proxy's own answer: it has passed nothing on.
+    if (this.#head.httpStatus === 407 && proxy !== undefined && forwarded) {
+      this.#settle({ type: "not-sent", ...proxyRefusal(407, { origin, proxy }).told });
+      return;
+    }
+    this.#settle(replyOf({ ...this.#head, body: Buffer.concat(this.#chunks) }, named(origin).host, Date.now()));
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (!this.mayBeSent) this.#settle({ type: "not-sent", ...connectCause(error, this.#origin) });
-    else this.#settle(this.#noAnswer(exchangeCause(error, this.#origin, this.#head !== undefined)));
+    if (!this.mayBeSent) this.#settle({ type: "not-sent", ...connectCause(error, this.#route) });
+    else this.#settle(this.#noAnswer(exchangeCause(error, this.#route, this.#head !== undefined)));
   }
 
   #noAnswer(cause: string): Reply {

@@ -1,3 +1,5 @@
+import { isLoopback } from "../interface/address.ts";
+
 /** Why a call failed, in a short sentence for a person, with the setting that mends it. */
 export interface Cause {
   cause: string;
@@ -7,8 +9,34 @@ export interface Cause {
 /** The largest answer that is read. The interface shows no limit; contents are strings of some kB. */
 export const answerLimit = { bytes: 8 * 1024 * 1024, text: "8 MiB" } as const;
 
+/** A proxy on the way to the service. */
+export interface Proxy {
+  url: URL;
+  /** Where it was set: the flag, the variable or the config key. */
+  source: string;
+}
+
+/** The way that requests take. */
+export interface Route {
+  origin: URL;
+  proxy?: Proxy;
+  /** The proxy passes each request on by itself, rather than a connection. */
+  forwarded: boolean;
+}
+
+/** The proxy is what failed; undici must not take it for a failure that it may mend by connecting again. */
+export class ProxyFailure extends Error {
+  readonly told: Cause;
+
+  constructor(told: Cause, cause?: Error) {
+    super(told.cause, { cause });
+    this.told = told;
+  }
+}
+
 const checkAddress = "check --base-url and that the service is running";
-const trust = "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS";
+const trust = "if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS";
+const otherProxy = "if the way out is a proxy, name it by --proxy or HTTPS_PROXY";
 
 const untrusted: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
@@ -16,42 +44,60 @@ const untrusted: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its issuer is unknown",
   UNABLE_TO_GET_ISSUER_CERT: "its issuer is unknown",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its issuer is unknown",
+  CERT_UNTRUSTED: "its issuer is unknown",
+  CERT_SIGNATURE_FAILURE: "it was not signed by the issuer of that name which is trusted",
+  INVALID_CA: "its issuer is not an authority",
+  INVALID_PURPOSE: "it is not one of a server",
   CERT_HAS_EXPIRED: "it has expired",
   CERT_NOT_YET_VALID: "it is not valid yet",
   CERT_REVOKED: "it was revoked",
 };
 
 /** A failure before the request was written: no connection came about. */
-export function connectCause(error: Error, origin: URL): Cause {
+export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origin" | "proxy">): Cause {
+  if (error instanceof ProxyFailure) return error.told;
   const { host, hostname } = named(origin);
   const code = codeOf(error);
   const reason = untrusted[code];
-  if (reason !== undefined) return { cause: `certificate of ${host} is not trusted: ${reason}`, hint: trust };
+  // Some proxies open TLS and show a certificate of their own.
+  const whose = proxy === undefined ? "" : `; it may be the proxy's own (${proxy.source})`;
+  if (reason !== undefined) return { cause: `certificate of ${host} is not trusted: ${reason}`, hint: `${trustHint(code)}${whose}` };
+  const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
   switch (code) {
     case "ECONNREFUSED":
-      return { cause: `connection refused by ${host}`, hint: checkAddress };
+      return { cause: `connection refused by ${host}`, hint: `${checkAddress}${network}` };
     case "ENOTFOUND":
-      return { cause: `no such host ${hostname}`, hint: "check --base-url" };
+      return { cause: `no such host ${hostname}`, hint: `check --base-url${network}` };
     case "EAI_AGAIN":
-      return { cause: `the name ${hostname} cannot be looked up: no name server answers`, hint: "check the network and --base-url" };
+      return {
+        cause: `the name ${hostname} cannot be looked up: no name server answers`,
+        hint: `check the network and --base-url${network}`,
+      };
     case "ENETUNREACH":
     case "EHOSTUNREACH":
     case "EADDRNOTAVAIL":
-      return { cause: `no way to ${host}: the network is unreachable`, hint: "check the network and --base-url" };
+      return { cause: `no way to ${host}: the network is unreachable`, hint: `check the network and --base-url${network}` };
     case "ETIMEDOUT":
     case "UND_ERR_CONNECT_TIMEOUT":
-      return { cause: `no connection to ${host}: it does not respond`, hint: "check the network and --base-url" };
+      return { cause: `no connection to ${host}: it does not respond`, hint: `check the network and --base-url${network}` };
     case "ECONNRESET":
     case "EPIPE":
     case "UND_ERR_SOCKET":
       return { cause: `connection closed by ${host} before the request was sent`, hint: checkAddress };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return { cause: `certificate of ${host} is not trusted: it is for another name`, hint: "check the host name in --base-url" };
+      return { cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`, hint: "check the host name in --base-url" };
     case "UND_ERR_DESTROYED":
     case "UND_ERR_CLOSED":
       return { cause: "given up before it was sent" };
     case "UND_ERR_INVALID_ARG":
       return { cause: `the request cannot be written: ${error.message}`, hint: "check --api-key, --app-uuid and --jwt" };
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+    case "ERR_SSL_HTTP_REQUEST":
+      return { cause: `no TLS connection to ${host}: what answers there does not speak TLS`, hint: "check scheme and port in --base-url" };
+    case "ERR_SSL_UNSUPPORTED_PROTOCOL":
+    case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
+      return { cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`, hint: "the service must be brought up to date" };
     default:
       if (/SSL|TLS|EPROTO/.test(code)) {
         return { cause: `no TLS connection to ${host}: ${code}`, hint: "check --base-url: does the service speak https there?" };
@@ -61,7 +107,7 @@ export function connectCause(error: Error, origin: URL): Cause {
 }
 
 /** A failure after the request may have been written. `answering`: the head of an answer had arrived. */
-export function exchangeCause(error: Error, origin: URL, answering: boolean): string {
+export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, answering: boolean): string {
   const { host } = named(origin);
   const code = codeOf(error);
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return `answer larger than ${answerLimit.text}`;
@@ -72,6 +118,61 @@ export function exchangeCause(error: Error, origin: URL, answering: boolean): st
   if (code === "ECONNRESET" || code === "EPIPE") return `connection reset by ${host} before it answered`;
   if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it answered`;
   return `no answer from ${host}: ${code === "" ? error.message : code}`;
+}
+
+/** Why there is no connection to the proxy, or why it closed it. */
+export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): ProxyFailure {
+  if (error instanceof ProxyFailure) return error;
+  const { source, url } = way.proxy;
+  const proxy = `the proxy ${named(url).host}`;
+  const { cause } = connectCause(error, { origin: url });
+  const code = codeOf(error);
+  // The causes name hosts; here it must be said which host it is.
+  const told = cause.replaceAll(named(url).host, proxy).replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
+  const mend = code in untrusted ? `${trustHint(code)}; or ` : "";
+  return new ProxyFailure({ cause: told, hint: `${mend}${checkProxy(source, way.origin)}` }, error);
+}
+
+/** The proxy answered, and will not lead to the service. */
+export function proxyRefusal(httpStatus: number, { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy }): ProxyFailure {
+  const proxy = `the proxy ${named(url).host}`;
+  if (httpStatus === 407) {
+    const form = `${url.protocol}//USER:PASSWORD@${named(url).host}`;
+    return url.username === ""
+      ? new ProxyFailure({ cause: `${proxy} asks for a user name and a password (HTTP 407)`, hint: `set ${source} to ${form}` })
+      : new ProxyFailure({
+          cause: `${proxy} refused the user name or the password (HTTP 407)`,
+          hint: `check them in ${source}: ${form}, with special characters percent-encoded`,
+        });
+  }
+  const { host } = named(origin);
+  if (httpStatus >= 500) {
+    return new ProxyFailure({
+      cause: `${proxy} cannot reach ${host} (HTTP ${httpStatus})`,
+      hint: `check --base-url; ${checkProxy(source, origin)}`,
+    });
+  }
+  return new ProxyFailure({
+    cause: `${proxy} refused a connection to ${host} (HTTP ${httpStatus})`,
+    hint: `whoever runs the proxy must allow it; ${checkProxy(source, origin)}`,
+  });
+}
+
+const checkProxy = (source: string, origin: URL): string =>
+  `check ${source}; if the service can be reached without a proxy: NO_PROXY=${origin.hostname}${source.startsWith("--") ? `, without ${source}` : ""}`;
+
+function trustHint(code: string): string {
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
+    return "check the clock of this machine; else the certificate must be renewed";
+  return code === "CERT_REVOKED" ? "it must not be trusted: ask who runs the service" : trust;
+}
+
+/** The names that a certificate is for, as Node's error has them; the first few. */
+function namesOf(error: Error): string {
+  const { subjectaltname = "" } = (error as { cert?: { subjectaltname?: string } }).cert ?? {};
+  const names = subjectaltname.split(", ").flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);
+  if (names.length === 0) return "another name";
+  return `another name (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""})`;
 }
 
 /** How the origin is written in causes: the port always, so that nobody has to guess it. */

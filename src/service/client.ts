@@ -1,17 +1,14 @@
-import type { Socket } from "node:net";
-import Client from "undici/lib/dispatcher/client.js";
-import buildConnector from "undici/lib/core/connect.js";
 import type { Reply, Service } from "../exchange/ports.ts";
 import { Call } from "./call.ts";
-import { answerLimit, duration, named } from "./causes.ts";
+import { duration, named } from "./causes.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { openConnection } from "./connection.ts";
 import type { HttpRequest, Target } from "./request.ts";
-import { endRequest, originOf, singleRequest, startRequest } from "./request.ts";
+import { endRequest, singleRequest, startRequest } from "./request.ts";
 
-export interface ClientOptions extends Target {
+export interface ClientOptions extends Target, ConnectionOptions {
   /** Bounds each call, from the moment it is asked for to the last byte of its answer. */
   timeoutMs: number;
-  /** Certificates (PEM) to trust in place of Node's own list; to add one, pass that list along. */
-  ca?: readonly string[];
 }
 
 /** The client, and the way to let it go: `close` waits for nothing, calls on their way end as given up. */
@@ -26,15 +23,15 @@ const longestTimer = 2 ** 31 - 1;
  * Raises `usage` for a base URL that is none, and (on a call) `invalid-input` for an operation that the vault's kind lacks.
  */
 export function createClient(options: ClientOptions): ServiceClient {
-  const origin = originOf(options.baseUrl);
+  const connection = openConnection(options);
+  const { origin, proxy } = connection.route;
   const { host } = named(origin);
-  const connection = connect(origin, options.ca);
   const waiting = new Set<Call>();
 
   function send(request: HttpRequest, signal: AbortSignal): Promise<Reply> {
     if (signal.aborted) return Promise.resolve({ type: "not-sent", cause: "given up before it was sent" });
     return new Promise((resolve) => {
-      const call = new Call(origin, {
+      const call = new Call(connection.route, {
         settled(reply) {
           clearTimeout(timer);
           signal.removeEventListener("abort", onAbort);
@@ -47,14 +44,17 @@ export function createClient(options: ClientOptions): ServiceClient {
       const limit = duration(options.timeoutMs);
       const onTimeout = (): void =>
         call.giveUp(
-          { cause: `no connection to ${host} within ${limit}`, hint: "check the network and --base-url, or raise --timeout" },
+          {
+            cause: `no connection to ${host}${proxy === undefined ? "" : ` through the proxy ${named(proxy.url).host}`} within ${limit}`,
+            hint: `check the network${proxy === undefined ? "" : `, ${proxy.source}`} and --base-url, or raise --timeout`,
+          },
           `timed out after ${limit} waiting for ${host}`,
         );
       const timer = setTimeout(onTimeout, Math.min(options.timeoutMs, longestTimer));
       signal.addEventListener("abort", onAbort, { once: true });
       waiting.add(call);
-      const { method, path, headers, body } = request;
-      connection.client.dispatch({ method, path, headers, body: body === undefined ? null : JSON.stringify(body) }, call);
+      const { body, ...head } = request;
+      connection.dispatch({ ...head, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }, call);
     });
   }
 
@@ -73,30 +73,6 @@ export function createClient(options: ClientOptions): ServiceClient {
     async single(call, signal) {
       return send(singleRequest(options, call), signal);
     },
-    close() {
-      connection.client.destroy(() => undefined);
-    },
+    close: () => connection.close(),
   };
-}
-
-/** An undici client of one HTTP/1.1 connection, whose attempt to connect can be ended: undici itself would sit it out. */
-function connect(origin: URL, ca: readonly string[] | undefined): { client: Client; stopConnecting(): void } {
-  let connecting: Socket | undefined;
-  const connector = buildConnector({ allowH2: false, timeout: 0, ...(ca === undefined ? {} : { ca: [...ca] }) });
-  const client = new Client(origin.origin, {
-    connect: (options, callback) => {
-      connecting = connector(options, (...result) => {
-        connecting = undefined;
-        callback(...result);
-      });
-    },
-    allowH2: false,
-    useMilo: false,
-    pipelining: 1,
-    // The one time limit is ours: these two would bound the silence, not the whole.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxResponseSize: answerLimit.bytes,
-  });
-  return { client, stopConnecting: () => connecting?.destroy(new Error("given up")) };
 }

@@ -10,8 +10,8 @@ export interface Target {
   baseUrl: string;
   apiPrefix: string;
   application: Application;
-  /** Sent as a bearer token with every call, when given. */
-  jwt?: string;
+  /** The bearer token of the moment, sent with every call when there is one. */
+  jwt?: () => string | undefined;
   /** Of this program, for the user-agent. */
   version: string;
 }
@@ -111,10 +111,11 @@ function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<Http
 }
 
 function commonHeaders(target: Target): Record<string, string> {
+  const jwt = target.jwt?.();
   return {
     accept: "application/json",
     "content-type": "application/json",
     "user-agent": `vault/${target.version}`,
-    ...(target.jwt === undefined ? {} : { authorization: `Bearer ${target.jwt}` }),
+    ...(jwt === undefined ? {} : { authorization: `Bearer ${jwt}` }),
   };
 }

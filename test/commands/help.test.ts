@@ -152,7 +152,7 @@ describe("what was probably meant", () => {
     ["--jsn status", "unknown option '--jsn'", "did you mean --json?"],
     ["get x --dry-rnu", "unknown option '--dry-rnu'", "did you mean --dry-run?"],
     ["get x --bas-url=http://x", "unknown option '--bas-url", "did you mean --base-url?"],
-    ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port?"],
+    ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port or --proxy?"],
     ["help enviroment", "there is no command or topic 'enviroment'", "did you mean vault help environment?"],
     ["help exitcodes", "there is no command or topic 'exitcodes'", "did you mean vault help exit-codes?"],
     ["help gte", "there is no command or topic 'gte'", "did you mean vault help get?"],

@@ -123,7 +123,7 @@ describe("the handler", () => {
   function fakeCall() {
     const replies: Reply[] = [];
     const aborted: string[] = [];
-    const call = new Call(new URL("http://h.example:4000"), { settled: (reply) => replies.push(reply) });
+    const call = new Call({ origin: new URL("http://h.example:4000"), forwarded: false }, { settled: (reply) => replies.push(reply) });
     const controller = (name: string) => ({ abort: () => aborted.push(name) }) as unknown as Dispatcher.DispatchController;
     return { call, replies, aborted, controller };
   }

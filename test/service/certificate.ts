@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { generateKeyPairSync, sign } from "node:crypto";
 
 export interface Certificate {
@@ -5,28 +6,71 @@ export interface Certificate {
   cert: string;
 }
 
+/** Whom and when a certificate is for. */
+export interface Names {
+  ip?: string;
+  dns?: string;
+  from?: string;
+  to?: string;
+}
+
 /**
  * A self-signed certificate, written in DER by hand: Node can read certificates but not make them, and a fixture would
  * expire, and put a private key into the repository.
  */
-export function selfSigned(options: { ip?: string; dns?: string; from?: string; to?: string } = {}): Certificate {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const { ip = "127.0.0.1", dns = "localhost", from = "20200101000000Z", to = "21200101000000Z" } = options;
+export function selfSigned(names: Names = {}): Certificate {
+  const keys = newKeys();
+  return pem(keys.privateKey, write({ names, subject: "vault test", publicKey: keys.publicKey, signer: keys.privateKey }));
+}
+
+/** An issuer of certificates, and its own, which is to be trusted. */
+export function certificateAuthority(issuer = "vault test authority"): { cert: string; issue(names?: Names): Certificate } {
+  const own = newKeys();
+  const authority = write({ subject: issuer, publicKey: own.publicKey, signer: own.privateKey, isAuthority: true });
+  return {
+    cert: pem(own.privateKey, authority).cert,
+    issue(names = {}) {
+      const keys = newKeys();
+      return pem(keys.privateKey, write({ names, subject: "vault test", issuer, publicKey: keys.publicKey, signer: own.privateKey }));
+    },
+  };
+}
+
+const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+
+interface Content {
+  names?: Names;
+  subject: string;
+  /** The subject itself without it. */
+  issuer?: string;
+  publicKey: KeyObject;
+  signer: KeyObject;
+  isAuthority?: boolean;
+}
+
+function write({ names = {}, subject, issuer = subject, publicKey, signer, isAuthority = false }: Content): Buffer {
+  const { ip = "127.0.0.1", dns = "localhost", from = "20200101000000Z", to = "21200101000000Z" } = names;
   const algorithm = sequence(oid("2a8648ce3d040302")); // ecdsa-with-SHA256
-  const name = sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from("vault test")))));
-  const names = sequence(der(0x82, Buffer.from(dns)), der(0x87, Buffer.from(ip.split(".").map(Number))));
+  const name = (text: string): Buffer => sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(text)))));
+  const addresses = sequence(der(0x82, Buffer.from(dns)), der(0x87, Buffer.from(ip.split(".").map(Number))));
+  const extension = isAuthority
+    ? sequence(oid("551d13"), der(0x04, sequence(der(0x01, Buffer.from([0xff]))))) // basicConstraints: an authority
+    : sequence(oid("551d11"), der(0x04, addresses)); // subjectAltName
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),
     algorithm,
-    name,
+    name(issuer),
     sequence(der(0x18, Buffer.from(from)), der(0x18, Buffer.from(to))),
-    name,
+    name(subject),
     publicKey.export({ format: "der", type: "spki" }),
-    der(0xa3, sequence(sequence(oid("551d11"), der(0x04, names)))), // subjectAltName
+    der(0xa3, sequence(extension)),
   );
-  const signature = der(0x03, Buffer.from([0]), sign("sha256", body, privateKey));
-  const text = sequence(body, algorithm, signature).toString("base64").replace(/.{64}/g, "$&\n");
+  return sequence(body, algorithm, der(0x03, Buffer.from([0]), sign("sha256", body, signer)));
+}
+
+function pem(privateKey: KeyObject, certificate: Buffer): Certificate {
+  const text = certificate.toString("base64").replace(/.{64}/g, "$&\n");
   return {
     key: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`,

@@ -1,10 +1,12 @@
+import tls from "node:tls";
 import { once } from "node:events";
 import { createServer as createTlsServer, getCACertificates } from "node:tls";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
-import { selfSigned } from "./certificate.ts";
+import { startProxy } from "../support/proxy-server.ts";
+import { certificateAuthority, selfSigned } from "./certificate.ts";
 import { clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
 
 async function closedPort(): Promise<number> {
@@ -75,12 +77,12 @@ describe("no connection: surely not sent", () => {
     ["ECONNRESET", "connection closed by h.example:443 before the request was sent"],
     ["SELF_SIGNED_CERT_IN_CHAIN", "certificate of h.example:443 is not trusted: self-signed certificate in its chain"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate of h.example:443 is not trusted: its issuer is unknown"],
-    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: it does not speak TLS 1.2 or newer"],
     ["EWHATEVER", "no connection to h.example:443: EWHATEVER"],
   ])("%s", (code, cause) => {
-    const origin = new URL("https://h.example");
-    expect(connectCause(Object.assign(new Error("raw text"), { code }), origin)).toMatchObject({ cause });
-    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), origin)).toMatchObject({ cause });
+    const route = { origin: new URL("https://h.example") };
+    expect(connectCause(Object.assign(new Error("raw text"), { code }), route)).toMatchObject({ cause });
+    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), route)).toMatchObject({ cause });
   });
 });
 
@@ -92,7 +94,7 @@ describe("TLS", () => {
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
-      hint: "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS",
+      hint: "if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS",
     });
     expect(server.requests).toHaveLength(0);
   });
@@ -124,7 +126,7 @@ describe("TLS", () => {
   });
 
   test.each([
-    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name"],
+    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name (other.example, 10.1.2.3)"],
     ["a time that is over", { to: "20210101000000Z" }, "it has expired"],
     ["a time to come", { from: "21100101000000Z" }, "it is not valid yet"],
   ])("a certificate for %s", async (_, options, reason) => {
@@ -135,10 +137,56 @@ describe("TLS", () => {
     expect(server.requests).toHaveLength(0);
   });
 
+  test("an issuer that nobody knows", async () => {
+    const server = await httpServer(undefined, certificateAuthority().issue());
+    const reply = await clientOf(server.url).start(startCall, never);
+    expect(reply).toMatchObject({ type: "not-sent", cause: `certificate of ${server.host} is not trusted: its issuer is unknown` });
+    const other = await clientOf(server.url, { ca: [certificateAuthority("another").cert] }).start(startCall, never);
+    expect(other).toMatchObject({ type: "not-sent", hint: expect.stringContaining("--ca FILE (config key ca)") as string });
+    const namesake = await clientOf(server.url, { ca: [certificateAuthority().cert] }).start(startCall, never);
+    expect(namesake).toMatchObject({
+      type: "not-sent",
+      cause: `certificate of ${server.host} is not trusted: it was not signed by the issuer of that name which is trusted`,
+    });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("certificates go unchecked to this machine only, whatever the environment says", async () => {
+    const server = await httpServer(undefined, selfSigned({ dns: "other.example", to: "20210101000000Z" }));
+    expect(await clientOf(server.url, { unverified: true }).start(startCall, never)).toMatchObject({ type: "answer" });
+    const proxy = await startProxy({ hosts: { "vault.example": server.port } });
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const elsewhere = { unverified: true, proxy: { url: new URL(proxy.url), source: "--proxy" } };
+    expect(await clientOf("https://vault.example", elsewhere).start(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringContaining("certificate of vault.example:443 is not trusted") as string,
+    });
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "not-sent" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("TLS 1.1 is too old, also where the runtime would take it", async () => {
+    const { DEFAULT_CIPHERS } = tls;
+    tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
+    onTestFinished(() => void (tls.DEFAULT_CIPHERS = DEFAULT_CIPHERS));
+    const certificate = selfSigned();
+    const server = createTlsServer({ ...certificate, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" });
+    server.on("tlsClientError", () => undefined);
+    server.listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    expect(await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).start(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: `no TLS connection to 127.0.0.1:${port}: it does not speak TLS 1.2 or newer`,
+    });
+  });
+
   test("a service that speaks no TLS", async () => {
     const server = await httpServer();
     const reply = await clientOf(server.url.replace("http:", "https:")).start(startCall, never);
-    expect(reply).toMatchObject({ type: "not-sent", cause: expect.stringContaining(`no TLS connection to ${server.host}`) as string });
+    expect(reply).toMatchObject({ type: "not-sent", cause: `no TLS connection to ${server.host}: what answers there does not speak TLS` });
     expect(server.requests).toHaveLength(0);
   });
 

@@ -114,7 +114,7 @@ describe("end calls carry the application in headers, and the token unchanged", 
 
 test("a JWT goes with every call as a bearer token", async () => {
   const server = await httpServer();
-  const client = clientOf(server.url, { jwt: "aaa.bbb.ccc" });
+  const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
   await client.start(startCall, never);
   await client.end(endCall, never);
   expect(server.requests.map((r) => r.headers.authorization)).toEqual(["Bearer aaa.bbb.ccc", "Bearer aaa.bbb.ccc"]);
@@ -162,7 +162,7 @@ test.each(["not a url", "ftp://example.com", "localhost:4000", ""])("the base UR
 
 test("a header that cannot be written is not sent, and its value is not told", async () => {
   const server = await httpServer();
-  const reply = await clientOf(server.url, { jwt: "aaa\r\nx-evil: 1" }).end(endCall, never);
+  const reply = await clientOf(server.url, { jwt: () => "aaa\r\nx-evil: 1" }).end(endCall, never);
   expect(reply).toEqual({
     type: "not-sent",
     cause: "the request cannot be written: invalid authorization header",

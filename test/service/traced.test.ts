@@ -28,11 +28,11 @@ const secrets = [
 ].concat(application.apiKey);
 
 async function trace(url: string, run: (service: ReturnType<typeof clientOf>) => Promise<unknown>): Promise<TraceEvent[]> {
-  const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: "aaa.bbb.ccc" };
+  const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: () => "aaa.bbb.ccc" };
   const events: TraceEvent[] = [];
   let time = 0;
   const now = (): number => (time += 5);
-  await run(traced(clientOf(url, { jwt: "aaa.bbb.ccc" }), { target, trace: (event) => events.push(event), now }));
+  await run(traced(clientOf(url, { jwt: () => "aaa.bbb.ccc" }), { target, trace: (event) => events.push(event), now }));
   return events;
 }
 

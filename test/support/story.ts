@@ -4,9 +4,12 @@ import { delimiter, dirname, join } from "node:path";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { certificateAuthority } from "../service/certificate.ts";
+import { startProxy } from "./proxy-server.ts";
 import { quote, startInPty } from "./pty.ts";
 import { cleanEnv, vaultBin } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
+import { startTlsFront } from "./tls-front.ts";
 
 /**
  * A story: a transcript of the program in use, in a fresh folder, with a fresh sandbox and state.
@@ -83,6 +86,11 @@ export async function openScene(node: string = process.execPath): Promise<Scene>
     writeFileSync(join(cwd, `${name.toLowerCase()}-pair.json`), JSON.stringify(credentials));
     if (device !== undefined) writeFileSync(join(cwd, "device.json"), JSON.stringify(device));
   }
+  // The same service as https://vault.example, where only a proxy leads to, under a certificate of its own issuer.
+  const authority = certificateAuthority();
+  writeFileSync(join(cwd, "ca.pem"), authority.cert);
+  const front = await startTlsFront(sandbox.baseUrl, authority.issue({ dns: "vault.example" }));
+  const proxy = await startProxy({ hosts: { "vault.example": front.port }, credentials: "ada:pr0xy-word" });
   const bin = tempDir("path");
   writeFileSync(join(bin, "vault"), `#!/bin/sh\nexec ${quote(node)} ${quote(vaultBin)} "$@"\n`);
   chmodSync(join(bin, "vault"), 0o755);
@@ -93,6 +101,8 @@ export async function openScene(node: string = process.execPath): Promise<Scene>
     BASE_URL: sandbox.baseUrl,
     APP_UUID: sandbox.application.uuid,
     APP_KEY: sandbox.application.apiKey,
+    PROXY: proxy.host,
+    PROXY_LOGIN: "ada:pr0xy-word",
     VAULTSVC_STATE: join(cwd, "state"),
     VAULTSVC_CONFIG_DIR: join(cwd, "config"),
   };

@@ -1,0 +1,124 @@
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { Dispatcher } from "undici";
+import Client from "undici/lib/dispatcher/client.js";
+import buildConnector from "undici/lib/core/connect.js";
+import { isLoopback } from "../interface/address.ts";
+import type { Proxy, Route } from "./causes.ts";
+import { answerLimit, proxyFailure } from "./causes.ts";
+import type { HttpRequest } from "./request.ts";
+import { originOf } from "./request.ts";
+import type { Connector } from "./tunnel.ts";
+import { proxyAuthorization, throughProxy, withoutServerName } from "./tunnel.ts";
+
+export interface ConnectionOptions {
+  baseUrl: string;
+  /** Certificates (PEM) to trust in place of Node's own list; to add one, pass that list along. */
+  ca?: readonly string[];
+  proxy?: Proxy;
+  /** Do not check certificates; has effect to this machine only. */
+  unverified?: boolean;
+}
+
+/** What TLS says of the other side. */
+export interface Peer {
+  /** `TLSv1.3`. */
+  protocol: string;
+  /** When its certificate ends, in milliseconds since the epoch. */
+  validTo: number;
+  /** Who issued it: the common name, or the organisation. */
+  issuer: string;
+}
+
+/** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
+export interface Connection {
+  route: Route;
+  /** Writes the request, one after the other; `handler` learns how it went. Its path begins with a slash. */
+  dispatch(request: Omit<HttpRequest, "body" | "method"> & { method: string; body?: string }, handler: Dispatcher.DispatchHandler): void;
+  /** Whether there was a connection at any time. */
+  isConnected(): boolean;
+  /** Of the connection last made; only with https. */
+  peer(): Peer | undefined;
+  /** Ends an attempt to connect, which undici itself would sit out. */
+  stopConnecting(): void;
+  /** Waits for nothing: requests on their way end as given up. */
+  close(): void;
+}
+
+/**
+ * The way to a service: TLS 1.2 at least, certificates always checked but to this machine, through a proxy where one is
+ * given. An https service is reached by CONNECT, so that the proxy sees nothing; an http one by the whole URL in the
+ * request, as proxies expect it. Raises `usage` for a base URL that is none.
+ */
+export function openConnection(options: ConnectionOptions): Connection {
+  const origin = originOf(options.baseUrl);
+  const { proxy } = options;
+  const forwarded = proxy !== undefined && origin.protocol === "http:";
+  const route: Route = { origin, forwarded, ...(proxy === undefined ? {} : { proxy }) };
+  let stop: (() => void) | undefined;
+  let made: Socket | undefined;
+  const connector = connectorOf(options, route);
+  const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
+    connect: (to, callback) => {
+      stop = connector(to, (...result) => {
+        stop = undefined;
+        made = result[1] ?? made;
+        callback(...result);
+      });
+    },
+    ...plainHttp,
+    maxResponseSize: answerLimit.bytes,
+  });
+  return {
+    route,
+    dispatch({ method, path, headers, body }, handler) {
+      const sent = forwarded
+        ? { path: `${origin.origin}${path}`, headers: { ...headers, host: origin.host, ...proxyAuthorization(proxy) } }
+        : { path, headers };
+      client.dispatch({ method, ...sent, ...(body === undefined ? {} : { body }) }, handler);
+    },
+    isConnected: () => made !== undefined,
+    peer: () => (origin.protocol === "https:" && made !== undefined ? peerOf(made as TLSSocket) : undefined),
+    stopConnecting: () => stop?.(),
+    close() {
+      stop?.();
+      client.destroy(() => undefined);
+    },
+  };
+}
+
+function peerOf(socket: TLSSocket): Peer | undefined {
+  const { valid_to: validTo, issuer } = socket.getPeerCertificate();
+  if (validTo === undefined) return undefined;
+  const name = [issuer.CN, issuer.O].flat().find((text) => text !== undefined) ?? "unknown";
+  return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
+}
+
+/** No HTTP/2, one request at a time, and no time limit of undici's: its two would bound the silence, not the whole. */
+const plainHttp = { allowH2: false, useMilo: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 } as const;
+
+/** How a socket to the service, or to the proxy that passes requests on, comes about. */
+function connectorOf({ ca, unverified }: ConnectionOptions, { origin, proxy, forwarded }: Route): Connector {
+  const to = (hostname: string): Connector => {
+    const connect = buildConnector({
+      allowH2: false,
+      timeout: 0,
+      minVersion: "TLSv1.2",
+      // Never left to the environment.
+      rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
+      ...(ca === undefined ? {} : { ca: [...ca] }),
+    });
+    return (options, callback) => {
+      const socket: Socket = connect(options, callback);
+      return () => socket.destroy(new Error("given up"));
+    };
+  };
+  if (proxy === undefined) return to(origin.hostname);
+  const toProxy = to(proxy.url.hostname);
+  if (!forwarded) return throughProxy(proxy, plainHttp, toProxy, to(origin.hostname));
+  return (options, callback) =>
+    toProxy(withoutServerName(options), (error, socket) => {
+      if (error === null) callback(null, socket);
+      else callback(proxyFailure(error, { origin, proxy }), null);
+    });
+}

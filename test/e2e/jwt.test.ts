@@ -1,0 +1,179 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { httpServer } from "../service/servers.ts";
+import { spellings } from "../support/echo-service.ts";
+import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, expectNothingLost, firstGetArgs, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import { Secrets } from "../support/secret-search.ts";
+
+const keys = jwtKeys();
+const policy = { jwt: { publicKey: keys.publicKey, claims: { role: ["reader", "writer"] } } };
+const soon = (seconds = 60): number => Math.floor(Date.now() / 1000) + seconds;
+const good = (): string => makeJwt(keys, { role: "reader", exp: soon() });
+
+function configure(machine: Machine, profile: object): void {
+  mkdirSync(machine.configDir, { recursive: true });
+  writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: profile } }));
+}
+
+const signing = (machine: Machine, privateKey = keys.privateKey, claims: object = { role: "reader" }): object => ({
+  jwt: { privateKeyFile: machine.file("jwt.pem", privateKey), claims },
+});
+
+describe("a service that requires JWT", () => {
+  test.each<[string, (machine: Machine) => string[]]>([
+    ["in a file", (machine) => ["--jwt", `@${machine.file("token", `${good()}\n`)}`]],
+    [
+      "by command",
+      (machine) => {
+        configure(machine, { jwt: { command: `cat ${machine.file("token", good())}` } });
+        return [];
+      },
+    ],
+    [
+      "signed here",
+      (machine) => {
+        configure(machine, signing(machine));
+        return [];
+      },
+    ],
+  ])("%s: start and end carry it", async (_, prepare) => {
+    const lab = await openLab(undefined, { policy });
+    const machine = lab.machine();
+    const more = prepare(machine);
+    const result = await machine.vault(...firstGetArgs(machine, lab.vault), ...more, "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toBe("");
+    expect(lab.service.sandbox.requests().map(({ step, status }) => [step, status])).toEqual([
+      ["start", 200],
+      ["end", 200],
+    ]);
+    await expectInStep(lab, machine, lab.vault.uuid);
+  });
+
+  test("in the environment; on the command line, with a warning", async () => {
+    const lab = await openLab(undefined, { policy });
+    const machine = lab.machine();
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, ...firstGetArgs(machine, lab.vault), "--json"), 0);
+    const flagged = await machine.vault("get", lab.vault.uuid, "--jwt", good(), "--json");
+    expectExit(flagged, 0);
+    expect(flagged.stderr).toMatch(/^vault: warning: --jwt has its secret on the command line/);
+  });
+
+  test.each<[string, string | undefined, RegExp]>([
+    ["missing", undefined, /the JWT is missing/],
+    ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
+    ["of another role", makeJwt(keys, { role: "admin", exp: soon() }), /claim role is missing or not one that is allowed/],
+    ["of another key", makeJwt(jwtKeys(), { role: "reader", exp: soon() }), /the signature of the JWT is wrong/],
+  ])("%s: unauthorised, and nothing counted", async (_, jwt, message) => {
+    const lab = await openLab(undefined, { policy });
+    const machine = lab.machine();
+    const args = firstGetArgs(machine, lab.vault);
+    const result = await machine.vaultWith({ env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } }, ...args, "--json");
+    expectError(result, 5, "unauthorised", message);
+    expect(errorOf(result)).toMatchObject({ retry: "after-fix", spent: { unackedStarts: 0, failedAttempts: 0 } });
+    expect(errorOf(result).hint).toContain("--jwt");
+  });
+});
+
+describe("a token that cannot be had: nothing is sent, and the config key is named", () => {
+  let lab: Lab;
+  beforeAll(async () => {
+    lab = await openLab(undefined, { policy });
+  });
+
+  test.each<[string, (machine: Machine) => object, RegExp]>([
+    [
+      "a command that fails",
+      () => ({ jwt: { command: "echo no luck >&2; exit 4" } }),
+      /^config key jwt\.command: .* failed with exit code 4$/,
+    ],
+    ["a command that hangs", () => ({ timeout: "200ms", jwt: { command: "sleep 600" } }), /^config key jwt\.command: .* within 0\.2s/],
+    ["a key on another curve", (machine) => signing(machine, jwtKeys("P-256").privateKey), /^config key jwt\.privateKeyFile: .*P-384/],
+    ["no key", () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }), /^config key jwt\.privateKeyFile: cannot read/],
+    ["claims that are none", (machine) => signing(machine, keys.privateKey, ["reader"]), /^config key jwt\.claims: must be an object$/],
+  ])("%s", async (_, profile, message) => {
+    const machine = lab.machine();
+    configure(machine, profile(machine));
+    expectError(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 3, "invalid-input", message);
+    expect(lab.service.sandbox.requests()).toEqual([]);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    await expectNothingLost(lab, machine);
+  });
+});
+
+describe("renewal", () => {
+  /** The service's clock is an hour behind, so that a token which this machine takes for dead is still good there. */
+  async function behind(): Promise<{ lab: Lab; machine: Machine; count: string }> {
+    const lab = await openLab(undefined, { policy });
+    lab.clock.ahead = -3_600_000;
+    const machine = lab.machine();
+    return { lab, machine, count: join(machine.home, "count") };
+  }
+  const dead = makeJwt(keys, { role: "reader", exp: soon(-60) });
+
+  test("a token that is over when the end call is due is replaced for it", async () => {
+    const { lab, machine, count } = await behind();
+    configure(machine, { jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` } });
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 0);
+    expect(readFileSync(count, "utf8")).toBe("xx");
+  });
+
+  test("one that cannot be: the exchange is pending, and `ack` finishes it", async () => {
+    const { lab, machine, count } = await behind();
+    configure(machine, { jwt: { command: `test ! -e ${count} && touch ${count} && cat ${machine.file("token", dead)}` } });
+    const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+    expectError(result, 11, "pending", /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/);
+    expect(errorOf(result).hint).toMatch(new RegExp(`then: vault ack ${lab.vault.uuid}$`));
+    expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+  });
+});
+
+test("no token is in any output or in the state, also where the service repeats it", async () => {
+  const secrets = new Secrets();
+  const sent: string[] = [];
+  const service = await httpServer(({ headers: { authorization = "" } }, response) => {
+    sent.push(authorization);
+    const token = authorization.replace("Bearer ", "");
+    const parts = [authorization, token, token.split(".")[2] ?? ""];
+    for (const part of parts) secrets.add("token", part);
+    const message = parts.flatMap((part) => Object.values(spellings).map((spell) => spell(part))).join(" | ");
+    const responseStatus = { status: "ERROR", detailedErrors: [{ property: "authorization", message, errorReasons: parts }] };
+    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ responseStatus }));
+  });
+  const lab = await openLab();
+  const machine = lab.machine({ env: { VAULTSVC_BASE_URL: service.url } });
+  const given = good();
+  const ways: [object, Record<string, string>][] = [
+    [{}, { VAULTSVC_JWT: given }],
+    [{ jwt: { command: `cat ${machine.file("token", given)}` } }, {}],
+    [signing(machine), {}],
+  ];
+  for (const [profile, env] of ways) {
+    configure(machine, profile);
+    for (const form of [["--json"], ["--verbose"]]) {
+      const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--debug", ...form);
+      expectExit(result, 5);
+      expect(result.stderr).toContain('"authorization":"«redacted');
+      expect(secrets.in(result.stderr + result.stdout)).toEqual([]);
+    }
+  }
+  expect(sent.map((header) => header === `Bearer ${given}`)).toEqual([true, true, true, true, false, false]);
+  expect(claimsOf(sent[5] ?? "")).toMatchObject({ role: "reader" });
+  expect([machine.stateDir, machine.configDir].flatMap((folder) => secrets.inFolder(folder))).toEqual([]);
+});
+
+test("a whitelist that this machine is not on: unauthorised, and nothing counted", async () => {
+  const lab = await openLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });
+  const machine = lab.machine();
+  const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+  expectError(result, 5, "unauthorised", /the IP address is not in the whitelist/);
+  expect(errorOf(result)).toMatchObject({ spent: { unackedStarts: 0, failedAttempts: 0 } });
+  expect(errorOf(result).hint).toContain("this address is allowed");
+});

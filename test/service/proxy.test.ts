@@ -1,0 +1,235 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import type { Proxy } from "../../src/service/causes.ts";
+import { startProxy } from "../support/proxy-server.ts";
+import { certificateAuthority, selfSigned } from "./certificate.ts";
+import { answeringTcp, clientOf, endCall, httpServer, json, never, startCall, success, tcpServer } from "./servers.ts";
+
+const answered = { type: "answer", answer: { httpStatus: 200, body: success } };
+const proxyAt = (url: string, source = "HTTPS_PROXY"): Proxy => ({ url: new URL(url), source });
+const authority = certificateAuthority();
+const trusting = { ca: [authority.cert] };
+
+/** A service that only the proxy can reach by its name. */
+const hidden = async () => await httpServer(undefined, authority.issue({ dns: "vault.example" }));
+
+describe("an https service through a proxy", () => {
+  test("both calls of an exchange go through one tunnel, and the proxy sees the address alone", async () => {
+    const service = await hidden();
+    const proxy = await startProxy({ hosts: { "vault.example": service.port } });
+    const client = clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) });
+    expect(await client.start(startCall, never)).toEqual(answered);
+    expect(await client.end(endCall, never)).toEqual(answered);
+    expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
+    expect([proxy.connections.length, service.connections.length]).toEqual([1, 1]);
+    expect(service.requests.map(({ headers }) => [headers.host, headers["proxy-authorization"]])).toEqual([
+      ["vault.example", undefined],
+      ["vault.example", undefined],
+    ]);
+  });
+
+  test("a tunnel that ended between the calls is replaced", async () => {
+    const service = await hidden();
+    const proxy = await startProxy({ hosts: { "vault.example": service.port } });
+    const client = clientOf("https://vault.example:8443", { ...trusting, proxy: proxyAt(proxy.url) });
+    await client.start(startCall, never);
+    service.connections[0]?.end();
+    await once(proxy.connections[0] as never, "close");
+    expect(await client.end(endCall, never)).toEqual(answered);
+    expect(proxy.asked).toEqual(["CONNECT vault.example:8443", "CONNECT vault.example:8443"]);
+  });
+
+  test("credentials, percent-encoded in the URL", async () => {
+    const service = await hidden();
+    const proxy = await startProxy({ hosts: { "vault.example": service.port }, credentials: "ada:p@ss/wörd" });
+    const url = proxy.url.replace("//", `//ada:${encodeURIComponent("p@ss/wörd")}@`);
+    expect(await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(url) }).start(startCall, never)).toEqual(answered);
+  });
+
+  test("a proxy that speaks TLS, with a certificate of its own", async () => {
+    const service = await hidden();
+    const proxy = await startProxy({ hosts: { "vault.example": service.port }, certificate: authority.issue() });
+    const client = clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) });
+    expect(await client.start(startCall, never)).toEqual(answered);
+    expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
+  });
+
+  test("a connection that breaks after the start was written is no answer, not a proxy's failure", async () => {
+    const service = await httpServer((_, response) => response.destroy(), authority.issue({ dns: "vault.example" }));
+    const proxy = await startProxy({ hosts: { "vault.example": service.port } });
+    const reply = await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) }).start(startCall, never);
+    expect(reply).toMatchObject({ type: "no-answer", cause: expect.stringContaining("vault.example:443 before it answered") as string });
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe("a proxy that does not lead to the service: surely not sent, with the proxy and its setting named", () => {
+  async function reply(proxy: string, source?: string, timeoutMs = 10_000) {
+    return await clientOf("https://vault.example", { ...trusting, timeoutMs, proxy: proxyAt(proxy, source) }).start(startCall, never);
+  }
+  const withoutIt = "if the service can be reached without a proxy: NO_PROXY=vault.example";
+
+  test("it asks for credentials", async () => {
+    const proxy = await startProxy({ credentials: "ada:secret" });
+    expect(await reply(proxy.url)).toEqual({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
+      hint: `set HTTPS_PROXY to http://USER:PASSWORD@${proxy.host}`,
+    });
+    const wrong = await reply(proxy.url.replace("//", "//ada:wrong-word@"), "--proxy");
+    expect(wrong).toEqual({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} refused the user name or the password (HTTP 407)`,
+      hint: `check them in --proxy: http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
+    });
+  });
+
+  test.each<[number, string, string]>([
+    [403, "refused a connection to vault.example:443 (HTTP 403)", "whoever runs the proxy must allow it; check HTTPS_PROXY"],
+    [502, "cannot reach vault.example:443 (HTTP 502)", "check --base-url; check HTTPS_PROXY"],
+    [302, "refused a connection to vault.example:443 (HTTP 302)", "whoever runs the proxy must allow it; check HTTPS_PROXY"],
+  ])("HTTP %i", async (refuses, cause, hint) => {
+    const proxy = await startProxy({ refuses });
+    expect(await reply(proxy.url)).toEqual({ type: "not-sent", cause: `the proxy ${proxy.host} ${cause}`, hint: `${hint}; ${withoutIt}` });
+  });
+
+  test("nobody listens there", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    expect(await reply(`http://127.0.0.1:${port}`, "config key proxy")).toEqual({
+      type: "not-sent",
+      cause: `connection refused by the proxy 127.0.0.1:${port}`,
+      hint: `check config key proxy; ${withoutIt}`,
+    });
+  });
+
+  test("its name does not exist", async () => {
+    expect(await reply("http://proxy.invalid:3128", "--proxy")).toMatchObject({
+      type: "not-sent",
+      // A machine without a network has no name server to ask.
+      cause: expect.stringMatching(/^(no such host proxy\.invalid, the proxy|the name proxy\.invalid cannot be looked up: .*)$/) as string,
+      hint: `check --proxy; ${withoutIt}, without --proxy`,
+    });
+  });
+
+  test("it closes the connection, or speaks something else", async () => {
+    const closing = await tcpServer((socket) => socket.destroy());
+    expect(await reply(closing.url)).toMatchObject({
+      type: "not-sent",
+      cause: `connection closed by the proxy ${closing.host} before the request was sent`,
+    });
+    const other = await answeringTcp((socket) => socket.end("SSH-2.0-nothing\r\n"));
+    expect(await reply(other.url)).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringContaining(`the proxy ${other.host}`) as string,
+      hint: `check HTTPS_PROXY; ${withoutIt}`,
+    });
+    // One attempt each: undici is not left to connect again and again.
+    expect([closing.connections.length, other.connections.length]).toEqual([1, 1]);
+  });
+
+  test("TLS to a proxy that speaks none, or whose certificate is not trusted", async () => {
+    const plain = await startProxy();
+    expect(await reply(plain.url.replace("http:", "https:"))).toMatchObject({
+      type: "not-sent",
+      cause: `no TLS connection to the proxy ${plain.host}: what answers there does not speak TLS`,
+      hint: `check HTTPS_PROXY; ${withoutIt}`,
+    });
+    const unknown = await startProxy({ certificate: selfSigned() });
+    expect(await reply(unknown.url)).toMatchObject({
+      type: "not-sent",
+      cause: `certificate of the proxy ${unknown.host} is not trusted: self-signed certificate`,
+      hint: expect.stringContaining("--ca FILE") as string,
+    });
+    const elsewhere = await startProxy({ certificate: authority.issue({ ip: "10.1.1.1" }) });
+    expect(await reply(elsewhere.url)).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringContaining(`certificate of the proxy ${elsewhere.host} is not trusted: it is for another name`) as string,
+    });
+    expect(elsewhere.connections).toHaveLength(1);
+  });
+
+  test("it does not answer in time: the attempt is ended", async () => {
+    const silent = await tcpServer((socket) => socket.resume());
+    expect(await reply(silent.url, "HTTPS_PROXY", 60)).toEqual({
+      type: "not-sent",
+      cause: `no connection to vault.example:443 through the proxy ${silent.host} within 60ms`,
+      hint: "check the network, HTTPS_PROXY and --base-url, or raise --timeout",
+    });
+    await once(silent.connections[0] as never, "close");
+  });
+
+  test("the service behind it does not answer in time: the attempt is ended too", async () => {
+    const silent = await tcpServer((socket) => socket.resume());
+    const proxy = await startProxy({ hosts: { "vault.example": silent.port } });
+    expect(await reply(proxy.url, "HTTPS_PROXY", 200)).toMatchObject({
+      type: "not-sent",
+      cause: expect.stringContaining("within 200ms") as string,
+    });
+    expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
+    await once(proxy.connections[0] as never, "close");
+  });
+
+  test("the service behind it is not the one: its certificate is, by its issuer and by its name", async () => {
+    const stranger = await httpServer(undefined, selfSigned({ dns: "vault.example" }));
+    const proxy = await startProxy({ hosts: { "vault.example": stranger.port } });
+    expect(await reply(proxy.url)).toMatchObject({
+      type: "not-sent",
+      cause: "certificate of vault.example:443 is not trusted: self-signed certificate",
+      hint: expect.stringMatching(/--ca FILE.*it may be the proxy's own \(HTTPS_PROXY\)/) as string,
+    });
+    const other = await httpServer(undefined, authority.issue({ dns: "other.example" }));
+    const leading = await startProxy({ hosts: { "vault.example": other.port } });
+    expect(await reply(leading.url)).toMatchObject({
+      type: "not-sent",
+      cause: "certificate of vault.example:443 is not trusted: it is for another name (other.example, 127.0.0.1)",
+      hint: "check the host name in --base-url",
+    });
+    expect([...stranger.requests, ...other.requests]).toEqual([]);
+  });
+});
+
+describe("an http service through a proxy", () => {
+  test("the whole URL is in the request; both calls use one connection", async () => {
+    const service = await httpServer();
+    const proxy = await startProxy({ hosts: { "vault.example": service.port }, credentials: "ada:secret" });
+    const client = clientOf("http://vault.example:8080", { proxy: proxyAt(proxy.url.replace("//", "//ada:secret@"), "HTTP_PROXY") });
+    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(proxy.asked.map((line) => line.replace(/vault\/credit.*\//, "…/"))).toEqual([
+      "POST http://vault.example:8080/vaultsvc/v1-2/…/get-start",
+      "PUT http://vault.example:8080/vaultsvc/v1-2/…/get-end",
+    ]);
+    expect(proxy.connections).toHaveLength(1);
+    expect(service.requests.map(({ headers }) => headers.host)).toEqual(["vault.example:8080", "vault.example:8080"]);
+  });
+
+  test("407 is the proxy's own: not sent", async () => {
+    const proxy = await startProxy({ credentials: "ada:secret" });
+    const client = clientOf("http://vault.example", { proxy: proxyAt(proxy.url, "HTTP_PROXY") });
+    expect(await client.start(startCall, never)).toEqual({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
+      hint: `set HTTP_PROXY to http://USER:PASSWORD@${proxy.host}`,
+    });
+  });
+
+  test("a proxy that cannot be reached is named", async () => {
+    const plain = await startProxy();
+    const client = clientOf("http://vault.example", { proxy: proxyAt(plain.url.replace("http:", "https:"), "HTTP_PROXY") });
+    expect(await client.start(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: `no TLS connection to the proxy ${plain.host}: what answers there does not speak TLS`,
+    });
+  });
+
+  test("a 407 of the service itself is its answer", async () => {
+    const service = await httpServer(json(407, success));
+    expect(await clientOf(service.url).start(startCall, never)).toMatchObject({ type: "answer", answer: { httpStatus: 407 } });
+  });
+});

@@ -1,0 +1,26 @@
+# A service that only a proxy leads to, with a certificate of the company's own issuer
+
+$ printf 'export VAULTSVC_BASE_URL=https://vault.example VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s VAULTSVC_MAX_WAIT=100ms\n' "$APP_UUID" "$APP_KEY" > settings
+
+# Each failure says what failed and what mends it; nothing has reached the service
+$ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pair.json
+| no connection to the service: …vault.example
+| if the way out is a proxy, name it by --proxy or HTTPS_PROXY
+exit 10
+$ . ./settings; HTTPS_PROXY=$PROXY vault get "$NOTE"
+| the proxy 127.0.0.1:… asks for a user name and a password (HTTP 407)
+| set HTTPS_PROXY to http://USER:PASSWORD@127.0.0.1:…
+exit 10
+$ . ./settings; HTTPS_PROXY=$PROXY_LOGIN@$PROXY vault get "$NOTE"
+| certificate of vault.example:443 is not trusted: its issuer is unknown
+| if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS
+exit 10
+$ . ./settings; vault status "$NOTE" --field vaults.0.unackedStarts
+| 0
+$ . ./settings; HTTPS_PROXY=$PROXY_LOGIN@$PROXY vault get "$NOTE" --ca ca.pem --field vault.content
+| The treasure is under the third palm tree
+
+# Node's own variable will do for the certificate; a file keeps the password of the proxy out of the process list
+$ printf 'http://%s@%s\n' "$PROXY_LOGIN" "$PROXY" > proxy
+$ . ./settings; NODE_EXTRA_CA_CERTS=ca.pem vault get "$NOTE" --proxy @proxy --field vault.content
+| The treasure is under the third palm tree
