@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/interface/answers.ts";
 import type { Kind } from "../../src/interface/endpoints.ts";
@@ -189,6 +190,66 @@ describe.concurrent("vault create", () => {
     expect(others(lab)).toHaveLength(2);
   });
 
+  it.each([
+    ["printed", []],
+    ["in the file that was asked for", ["--credentials-out", "pair.json"]],
+  ])("what cannot be stored after all is %s: exit 14, and nothing is lost", async (_, more) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("create:delay=1500ms");
+    const running = machine.start({}, ...createArgs(machine, "generic/offline", ...more));
+    await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
+    const state = new DatabaseSync(join(machine.stateDir, "vault.db"), { timeout: 5000 });
+    state.exec("ALTER TABLE credentials RENAME TO elsewhere");
+    state.close();
+    const result = await running.exit;
+    expectError(result, 14, "state", /was created, and its credentials could not be stored/);
+    expect(errorOf(result)).toMatchObject({ retry: "never", hint: expect.stringContaining("vault import") as string });
+    const [uuid = ""] = others(lab);
+    const pair = more.length === 0 ? createdOf(result).vault.credentials : (readJson(join(machine.home, "pair.json")) as Pair);
+    expect(lab.service.sandbox.accepts(uuid, pair)).toBe(true);
+    expect(result.stdout === "").toBe(more.length > 0);
+  });
+
+  it("one that is under way is not taken for one that was cut off; a dead one is, once", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    lab.faults("create:hang");
+    const hanging = machine.start({}, ...createArgs(machine, "generic/offline", "--external-ref", "the one that hangs"));
+    await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
+    await create(machine);
+    hanging.kill("SIGKILL");
+    await hanging.exit;
+    const next = await machine.vault(...createArgs(machine, "generic/offline"));
+    expectExit(next, 0);
+    expect(next.stderr).toMatch(/^vault: warning: a create of .* was cut off: .*external reference the one that hangs among/);
+    await create(machine);
+  });
+
+  it("shows no secret, not even with --debug", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
+    const result = await machine.vault(...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"));
+    expectExit(result, 0);
+    const { credentials, uuid } = createdOf(result).vault;
+    const deleted = await machine.vault("delete", uuid, "--yes", "--debug");
+    expectExit(deleted, 0);
+    for (const stderr of [result.stderr, deleted.stderr]) {
+      expect(stderr).toContain('"type":"response"');
+      for (const secret of [
+        note,
+        "Palme",
+        "c2VjcmV0LXBpbg==",
+        credentials.encryptedData,
+        credentials.payload,
+        lab.service.application.apiKey,
+      ]) {
+        expect(stderr).not.toContain(secret);
+      }
+    }
+  });
+
   it("with a key that does not fit the state sends nothing", async () => {
     const lab = await openLab();
     const machine = lab.machine();
@@ -214,7 +275,7 @@ describe.concurrent("vault info", () => {
     expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
     expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
     lab.faults("info:status=403");
-    expectError(await machine.vault("info", uuid, "--json"), 13, "service");
+    expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorised");
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
     expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "info")).toMatchObject([
       { credentials: null },
