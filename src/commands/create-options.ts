@@ -5,7 +5,7 @@ import { VaultError } from "../errors.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { isOnline, kindList } from "../interface/endpoints.ts";
 import type { Metadata } from "../interface/fields.ts";
-import { dateTime, instant, metadata as metadataField } from "../interface/fields.ts";
+import { dateTime, instant, metadata as metadataField, metadataKey, metadataValue } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { RawInput } from "./act.ts";
 import { checkContentsOptions, contentsOptions } from "./card-options.ts";
@@ -66,8 +66,9 @@ export function readMetadata(given: readonly string[] | undefined): Metadata | u
     if (at === -1) return fail(`${JSON.stringify(pair)} must be KEY=VALUE`);
     const key = pair.slice(0, at);
     if (Object.hasOwn(pairs, key)) return fail(`${key} is given twice`);
-    const checked = validate(metadataField, { [key]: pair.slice(at + 1) });
-    if (!checked.ok) return fail(`${JSON.stringify(key)} ${checked.violations[0]?.rule}`);
+    for (const checked of [validate(metadataKey, key), validate(metadataValue, pair.slice(at + 1))]) {
+      if (!checked.ok) return fail(`${JSON.stringify(key)} ${checked.violations[0]?.rule}`);
+    }
     pairs[key] = pair.slice(at + 1);
   }
   const all = validate(metadataField, pairs);

@@ -42,7 +42,11 @@ async function chooseKind(deps: Deps, options: CreateOptions): Promise<Kind> {
 async function readVault(deps: Deps, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
   const given = await readContents(deps, options);
   const hashedPin = await readHashedPin(deps, options.hashedPin);
-  if (deps.mayAsk && isCreditCard(kind)) given.card = await (await import("./ask-card.ts")).askCard(deps, given.card);
+  if (deps.mayAsk) {
+    const { askCard, askContent } = await import("./ask-card.ts");
+    if (isCreditCard(kind)) given.card = await askCard(deps, given.card);
+    else given.content ??= await askContent(deps);
+  }
   const { maxUsage, expiryDate } = options;
   return {
     ...completeContents(kind, given),

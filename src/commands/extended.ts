@@ -38,8 +38,9 @@ export function defineCreate(program: Command, act: Act): void {
     .addHelpText(
       "after",
       examples(
-        "printf %s 'a note' | vault create --kind generic/offline --content - --label note",
-        "vault create --kind generic/offline --content @note.txt --max-usage 3 --metadata team=ops",
+        "vault create --kind generic/offline --content @note.txt --label note",
+        "vault create --kind generic/offline --content @note.txt --max-usage 3",
+        "vault create --kind generic/offline --content @note.txt --metadata team=ops",
         "vault create --kind credit-card/offline --card @card.json --json",
       ),
     )

@@ -38,6 +38,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     fingerprint: pair?.fingerprint ?? null,
     proven: pair?.proven ?? null,
     state: shown?.state ?? null,
+    operation: shown?.operation ?? null,
     pending: record.open === null ? null : describeExchange(record.open, now),
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,

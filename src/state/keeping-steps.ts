@@ -90,6 +90,15 @@ export function deleted(tx: VaultTransaction, exchangeId: string): void {
 export function noteDates(tx: VaultTransaction, dates: VaultDates): void {
   const vault = findVault(tx.db, tx.service, tx.uuid);
   if (vault === undefined || vault.forgotten === 1) return;
+  const isNews = (value: string | null, noted: string | null): boolean => value !== null && value !== noted;
+  const news = [
+    isNews(dates.expiryDate, vault.expiry_date),
+    isNews(dates.autoLockDate, vault.auto_lock_date),
+    isNews(dates.dateCreated, vault.date_created),
+    isNews(dates.lastModified, vault.last_modified),
+  ];
+  // A monitor that asks every minute is not to fill the journal.
+  if (!news.includes(true)) return;
   run(
     tx.db,
     "UPDATE vaults SET expiry_date = coalesce(?, expiry_date), auto_lock_date = coalesce(?, auto_lock_date), " +

@@ -23,6 +23,8 @@ export interface ShownVault extends Counted {
   /** The service has accepted the pair, or handed it out. */
   proven: boolean | null;
   state: string | null;
+  /** Of the exchange that the state is of. */
+  operation: string | null;
   pending: { state: string; tokenExpiry: string | null } | null;
   locked: boolean;
   usesRemaining: number | null;
@@ -107,8 +109,7 @@ function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
   if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
-    const idle =
-      vault.state === null || vault.state === "intent" ? (vault.state === null ? unread(vault) : "start unanswered") : vault.state;
+    const idle = vault.state === null ? unread(vault) : vault.state === "intent" ? unanswered(vault) : vault.state;
     return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
   }
   const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
@@ -117,6 +118,8 @@ function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
 
 /** Without an exchange yet: what `vault create` or `vault import` made known. */
 const unread = ({ proven }: ShownVault): string => (proven === true ? "created" : "imported");
+
+const unanswered = ({ operation }: ShownVault): string => `${operation === "delete" ? "delete" : "start"} unanswered`;
 
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { expectExit, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunningInPty } from "../support/pty.ts";
+import { vaultInPty } from "../support/pty.ts";
+
+const inPty = (machine: Machine, ...args: string[]): RunningInPty => vaultInPty(args, { cwd: machine.home, env: machine.env });
+const enter = "\r";
+const down = "\x1b[B";
+const ctrlC = "\x03";
+
+describe.concurrent("vault delete on a terminal", () => {
+  it("asks for the last four characters, until they are right", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    const run = inPty(machine, "delete", uuid);
+    await run.waitFor(/last four characters/);
+    run.type(`zzzz${enter}`);
+    await run.waitFor(/not its last four/);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
+    run.type(`\x15${uuid.slice(-4).toUpperCase()}${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("deleted at the service");
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+  });
+
+  it.each([
+    ["Enter", enter],
+    ["Ctrl-C", ctrlC],
+  ])("%s changes nothing: exit 130", async (_, keys) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const run = inPty(machine, "delete", lab.vault.uuid);
+    await run.waitFor(/last four characters/);
+    run.type(keys);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(130);
+    expect(text).toContain("nothing was changed");
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ state: "active", failedAccesses: 0 });
+    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "delete")).toEqual([]);
+    expectExit(await machine.vault("get", lab.vault.uuid, "--json"), 0);
+  });
+});
+
+describe.concurrent("vault create on a terminal", () => {
+  it("asks for kind and contents; the text is not shown", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const run = inPty(machine, "create");
+    await run.waitFor(/[Kk]ind of vault/);
+    run.type(down + down + enter);
+    await run.waitFor(/[Cc]ontents/);
+    run.type(`my secret${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).not.toContain("my secret");
+    const made = lab.service.sandbox.vaults().find(({ uuid }) => uuid !== lab.vault.uuid);
+    expect(lab.service.sandbox.inspect(made?.uuid ?? "")).toMatchObject({ kind: "generic/offline", content: "my secret" });
+  });
+
+  it("Ctrl-C at a question: exit 130, nothing made", async () => {
+    const lab = await openLab();
+    const run = inPty(lab.machine(), "create", "--kind", "credit-card/offline");
+    await run.waitFor(/Card number/);
+    run.type(ctrlC);
+    expect((await run.exit).code).toBe(130);
+    expect(lab.service.sandbox.vaults()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,440 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import type { Kind } from "../../src/interface/endpoints.ts";
+import { kinds, isCreditCard, isOnline } from "../../src/interface/endpoints.ts";
+import type { Lab } from "../support/lab.ts";
+import { card, device, expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf, readJson } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+
+interface Created {
+  vault: { uuid: string; credentials: Pair };
+  kind: string;
+  created: { generation: number; fingerprint: string; label: string | null };
+}
+
+const createdOf = (result: RunResult): Created => JSON.parse(result.stdout) as Created;
+
+function createArgs(machine: Machine, kind: Kind, ...more: string[]): string[] {
+  const contents = isCreditCard(kind)
+    ? ["--card", `@${machine.file("new-card.json", card)}`]
+    : ["--content", `@${machine.file("new-note.txt", note)}`];
+  const online = isOnline(kind) ? ["--device", `@${machine.file("device.json", device)}`] : [];
+  return ["create", "--kind", kind, ...contents, ...online, "--json", ...more];
+}
+
+async function create(machine: Machine, kind: Kind = "generic/offline", ...more: string[]): Promise<Created> {
+  const result = await machine.vault(...createArgs(machine, kind, ...more));
+  expectExit(result, 0);
+  expect(result.stderr).toBe("");
+  return createdOf(result);
+}
+
+/** The vaults that the service has beside the one of the lab. */
+const others = ({ service, vault }: Lab): string[] => service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
+const auditOf = ({ service }: Lab, uuid: string | null): string[] =>
+  service.sandbox.audit().flatMap((item) => (item.vaultUuid === uuid ? [`${item.action} ${item.outcome}`] : []));
+
+describe.concurrent.each(kinds)("a %s vault", (kind) => {
+  it("is created, and read, asked about and deleted without more being given", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const online = isOnline(kind);
+    const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
+    const made = await create(machine, kind, "--label", "mine", ...(online ? ["--hashed-pin", `@${pin}`] : ["--max-usage", "5"]));
+    const { uuid } = made.vault;
+    expect(others(lab)).toEqual([uuid]);
+    expect(made).toMatchObject({ kind, created: { generation: 1, label: "mine" } });
+    expect(await machine.exported(uuid)).toEqual({ ...made.vault.credentials, ...(online ? { hashedPin: "c2VjcmV0LXBpbg==" } : {}) });
+    expect(await machine.status(uuid)).toMatchObject({ state: null, generation: 1, proven: true, usesRemaining: online ? null : 5 });
+
+    const read = await machine.vault("get", uuid, "--json");
+    expectExit(read, 0);
+    expect(documentOf(read).vault).toMatchObject(isCreditCard(kind) ? { creditCard: card } : { content: note });
+    await expectInStep(lab, machine, uuid);
+
+    const info = await machine.vault("info", uuid, "--json");
+    expectExit(info, 0);
+    const { autoLockDate, usesRemaining } = lab.service.sandbox.inspect(uuid);
+    expect(JSON.parse(info.stdout)).toMatchObject({
+      uuid,
+      kind,
+      info: { autoLockDate, metadata: {}, ...(online ? {} : { usesRemaining }) },
+    });
+
+    const deleted = await machine.vault("delete", uuid, "--yes", "--json", "--external-ref", "closed");
+    expectExit(deleted, 0);
+    expect(JSON.parse(deleted.stdout)).toEqual({ deleted: [{ uuid, kind, externalRef: "closed" }] });
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+    expect(await machine.exported(uuid)).toBeNull();
+    expectExit(await machine.vault("status", uuid), 4);
+    expectError(await machine.vault("get", uuid, "--json"), 4, "no-credentials");
+    expectError(await machine.vault("info", uuid, "--kind", kind, "--json"), 7, "locked", /gone/);
+    expect(auditOf(lab, uuid)).toEqual([
+      "CREATE_VAULT SUCCESS",
+      "READ_VAULT SUCCESS",
+      "ACKNOWLEDGE_READ_VAULT SUCCESS",
+      "DELETE_VAULT SUCCESS",
+    ]);
+  });
+});
+
+describe.concurrent("vault create", () => {
+  it("sends what is asked for; content goes to the last byte", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const args = [
+      "create",
+      "--kind",
+      "generic/offline",
+      "--content",
+      "-",
+      "--external-ref",
+      "order-7",
+      "--expiry-date",
+      "2099-01-01T00:00:00+02:00",
+    ];
+    const result = await machine.vaultWith(
+      { input: "two\nlines\n" },
+      ...args,
+      "--metadata",
+      "team=ops",
+      "cost centre=7",
+      "--field",
+      "vault.uuid",
+    );
+    expectExit(result, 0);
+    const uuid = result.stdout;
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ content: "two\nlines\n", expiryDate: "2098-12-31T22:00:00.000Z" });
+    expect(lab.service.sandbox.audit().at(-1)).toMatchObject({ action: "CREATE_VAULT", externalRef: "order-7" });
+    const metadata = await machine.vault("info", uuid, "--field", "info.metadata");
+    expect(JSON.parse(metadata.stdout)).toEqual({ team: "ops", "cost centre": "7" });
+  });
+
+  it("writes the credentials to a file as well, when asked to", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const { vault } = await create(machine, "generic/offline", "--credentials-out", "pair.json");
+    const file = join(machine.home, "pair.json");
+    expect(readJson(file)).toEqual(vault.credentials);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("prints a table without secrets, and with them only if asked to", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const table = await machine.vault(...createArgs(machine, "generic/offline").filter((word) => word !== "--json"), "--label", "mine");
+    expectExit(table, 0);
+    const [uuid = ""] = others(lab);
+    const { encryptedData } = lab.service.sandbox.inspect(uuid).currentPair;
+    expect(table.stdout).toContain(uuid);
+    expect(table.stdout).toMatch(/Label +mine[^]*Credentials +generation 1, sha256:/);
+    expect(table.stdout).not.toContain(encryptedData);
+    const revealed = await machine.vault(...createArgs(machine, "generic/offline").filter((word) => word !== "--json"), "--reveal");
+    const second = others(lab).find((one) => one !== uuid) ?? "";
+    expect(revealed.stdout).toContain(lab.service.sandbox.inspect(second).currentPair.encryptedData);
+  });
+
+  it.each([
+    ["drop-after", true],
+    ["cut", true],
+    ["garbage", true],
+    ["error-after=502", true],
+    ["status=503", false],
+    ["drop-before", false],
+  ])(
+    "unanswered (%s): exit 10, never sent twice, and the external reference finds what nobody has the credentials of",
+    async (fault, made) => {
+      const lab = await openLab();
+      const machine = lab.machine();
+      lab.faults(`create:${fault}*all`);
+      const result = await machine.vault(...createArgs(machine, "generic/offline"));
+      expectError(result, 10, "network", /a vault may exist whose credentials nobody has/);
+      const { retry, hint } = errorOf(result);
+      expect(retry).toBe("after-status");
+      const [, reference] = /external reference (vault-\w+)/.exec(hint ?? "") ?? [];
+      const items = lab.service.sandbox.audit().filter(({ externalRef }) => externalRef === reference);
+      expect(items.map(({ action }) => action)).toEqual(made ? ["CREATE_VAULT"] : []);
+      expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "create")).toHaveLength(1);
+      lab.service.faults.clear();
+      // It was told: not again.
+      await create(machine);
+    },
+  );
+
+  it("SUCCESS without credentials: exit 13, and the whole answer is printed, because it may hold them", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    lab.faults("create:no-credentials");
+    const result = await machine.vault(...createArgs(machine, "generic/offline"));
+    expectError(result, 13, "service", /a vault was created/);
+    const [uuid] = others(lab);
+    expect(JSON.parse(result.stdout)).toMatchObject({ answer: { vault: { uuid } } });
+  });
+
+  it("waits after a 429, and a refusal says what is wrong; nothing is left of either", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    lab.faults("create:status=429,retry-after=0*2");
+    await create(machine);
+    const refused = await machine.vaultWith(
+      { env: { VAULTSVC_API_KEY: "ffffffff-ffff-4fff-8fff-ffffffffffff" } },
+      ...createArgs(machine, "generic/offline"),
+    );
+    expectError(refused, 5, "unauthorised");
+    await create(machine);
+    expect(others(lab)).toHaveLength(2);
+  });
+
+  it.each([
+    ["printed", []],
+    ["in the file that was asked for", ["--credentials-out", "pair.json"]],
+  ])("what cannot be stored after all is %s: exit 14, and nothing is lost", async (_, more) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("create:delay=1500ms");
+    const running = machine.start({}, ...createArgs(machine, "generic/offline", ...more));
+    await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
+    const state = new DatabaseSync(join(machine.stateDir, "vault.db"), { timeout: 5000 });
+    state.exec("ALTER TABLE credentials RENAME TO elsewhere");
+    state.close();
+    const result = await running.exit;
+    expectError(result, 14, "state", /was created, and its credentials could not be stored/);
+    expect(errorOf(result)).toMatchObject({ retry: "never", hint: expect.stringContaining("vault import") as string });
+    const [uuid = ""] = others(lab);
+    const pair = more.length === 0 ? createdOf(result).vault.credentials : (readJson(join(machine.home, "pair.json")) as Pair);
+    expect(lab.service.sandbox.accepts(uuid, pair)).toBe(true);
+    expect(result.stdout === "").toBe(more.length > 0);
+  });
+
+  it("one that is under way is not taken for one that was cut off; a dead one is, once", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    lab.faults("create:hang");
+    const hanging = machine.start({}, ...createArgs(machine, "generic/offline", "--external-ref", "the one that hangs"));
+    await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
+    await create(machine);
+    hanging.kill("SIGKILL");
+    await hanging.exit;
+    const next = await machine.vault(...createArgs(machine, "generic/offline"));
+    expectExit(next, 0);
+    expect(next.stderr).toMatch(/^vault: warning: a create of .* was cut off: .*external reference the one that hangs among/);
+    await create(machine);
+  });
+
+  it("shows no secret, not even with --debug", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
+    const result = await machine.vault(...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"));
+    expectExit(result, 0);
+    const { credentials, uuid } = createdOf(result).vault;
+    const deleted = await machine.vault("delete", uuid, "--yes", "--debug");
+    expectExit(deleted, 0);
+    for (const stderr of [result.stderr, deleted.stderr]) {
+      expect(stderr).toContain('"type":"response"');
+      for (const secret of [
+        note,
+        "Palme",
+        "c2VjcmV0LXBpbg==",
+        credentials.encryptedData,
+        credentials.payload,
+        lab.service.application.apiKey,
+      ]) {
+        expect(stderr).not.toContain(secret);
+      }
+    }
+  });
+
+  it("with a key that does not fit the state sends nothing", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    await create(machine);
+    const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
+    expectError(await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")), 14, "state");
+    expect(others(lab)).toHaveLength(1);
+  });
+});
+
+describe.concurrent("vault info", () => {
+  it("is no start: it counts nothing, also when refused; what it learns is kept", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    lab.service.sandbox.lock(lab.vault.uuid);
+    lab.service.sandbox.unlock(lab.vault.uuid);
+    const before = await machine.status(uuid);
+    const table = await machine.vault("info", uuid);
+    expectExit(table, 0);
+    expect(table.stdout).toMatch(/Kind +generic\/offline\n +Locks itself +\d{4}-\d\d-\d\d \d\d:\d\d \(in 1[12] months\)/);
+    const { autoLockDate, lastModified } = lab.service.sandbox.inspect(uuid);
+    expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
+    expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
+    lab.faults("info:status=403");
+    expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorised");
+    expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "info")).toMatchObject([
+      { credentials: null },
+      { credentials: null },
+    ]);
+  });
+
+  it("of a vault that is not known here needs --kind, and makes nothing known", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    expectExit(await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline"), 0);
+    expect(JSON.parse((await machine.vault("status", "--json")).stdout)).toEqual({ vaults: [] });
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+  });
+
+  it("is asked again where no answer came", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    lab.faults("info:drop-before", "info:status=503");
+    expectExit(await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline", "--json"), 0);
+    lab.faults("info:drop-before*all");
+    const failed = await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline", "--json");
+    expectError(failed, 10, "network");
+    expect(errorOf(failed).retry).toBe("safe");
+  });
+
+  it("does not wait for another process that holds the vault", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("get-start:hang");
+    const slow = machine.start({}, "get", lab.vault.uuid, "--json");
+    await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).pending, { timeout: 20_000 }).not.toBeNull();
+    const info = await machine.vault("info", lab.vault.uuid, "--json", "--max-wait", "2s");
+    expectExit(info, 0);
+    expect(info.stderr).toBe("");
+    slow.kill("SIGKILL");
+    expect((await slow.exit).signal).toBe("SIGKILL");
+  });
+});
+
+describe.concurrent("vault delete", () => {
+  it("without a terminal and --yes is a usage error; nothing is sent", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const refused = await machine.vault("delete", lab.vault.uuid, "--json");
+    expectError(refused, 2, "usage", /Nobody can be asked/);
+    expect(errorOf(refused).hint).toContain("--yes");
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
+  });
+
+  it("of a vault whose credentials are not known here is exit 4", async () => {
+    const lab = await openLab();
+    expectError(await lab.machine().vault("delete", lab.vault.uuid, "--yes", "--json"), 4, "no-credentials");
+  });
+
+  it("with wrong credentials counts a failed access, and the guard refuses the one that would lock", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    const { uuid, kind } = lab.vault;
+    for (const wrong of ["one", "two"]) {
+      machine.file("wrong.json", { encryptedData: wrong, payload: wrong });
+      expectExit(await machine.vault("import", uuid, "--kind", kind, "--credentials", "@wrong.json"), 0);
+      expectError(await machine.vault("delete", uuid, "--yes", "--json"), 6, "rejected");
+    }
+    expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 2 });
+    machine.file("pair.json", lab.vault.credentials);
+    expectExit(await machine.vault("import", uuid, "--credentials", "@pair.json"), 0);
+    expectError(await machine.vault("delete", uuid, "--yes", "--json"), 8, "guard");
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
+    expectExit(await machine.vault("delete", uuid, "--yes", "--force"), 0);
+    expect(auditOf(lab, uuid)).toEqual(["CREATE_VAULT SUCCESS", "DELETE_VAULT FAILURE", "DELETE_VAULT FAILURE", "DELETE_VAULT SUCCESS"]);
+  });
+
+  it("with an exchange held is exit 11, and goes through with --discard-pending", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    const refused = await machine.vault("delete", uuid, "--yes", "--json");
+    expectError(refused, 11, "pending", /not deleted/);
+    expect(errorOf(refused).hint).toMatch(/vault ack .*--discard-pending/);
+    expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending"), 0);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+  });
+
+  it.each([
+    ["the end call had arrived", "get-end:drop-after*all"],
+    ["the end call had not arrived", "get-end:drop-before*all"],
+  ])("while it is not known whether an end call arrived (%s), --discard-pending tries both pairs", async (_, fault) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    lab.faults(fault);
+    expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
+    const refused = await machine.vault("delete", uuid, "--yes", "--json");
+    expectExit(refused, 11, 12);
+    expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending", "--json"), 0);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
+    expect(await machine.exported(uuid)).toBeNull();
+  });
+
+  it.each([
+    ["drop-after", true],
+    ["drop-before", false],
+    ["status=503", false],
+  ])("unanswered (%s): exit 10, sent once, the credentials are kept until it is known", async (fault, done) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    lab.faults(`delete:${fault}`);
+    const result = await machine.vault("delete", uuid, "--yes", "--json");
+    expectError(result, 10, "network", /may be deleted, and its credentials are kept/);
+    expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1, failedAttempts: 0 } });
+    expect(await machine.exported(uuid)).not.toBeNull();
+    const again = await machine.vault("delete", uuid, "--yes", "--json");
+    if (done) {
+      expectError(again, 7, "locked", /the vault is gone: an earlier delete, which went unanswered/);
+      expect(errorOf(again).hint).toContain(`vault forget ${uuid}`);
+    } else expectExit(again, 0);
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "delete")).toHaveLength(2);
+  });
+
+  it("is not sent where nothing can be written", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    expect(readFileSync(join(machine.stateDir, "vault.db")).length).toBeGreaterThan(0);
+    const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
+    expectError(await machine.vaultWith(wrong, "delete", lab.vault.uuid, "--yes", "--json"), 14, "state");
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
+  });
+});
+
+describe.concurrent("generic vaults (extended)", () => {
+  it("an offline one is updated", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    machine.file("new.txt", "the new text\n");
+    const updated = await machine.vault("update", lab.vault.uuid, "--content", "@new.txt", "--json");
+    expectExit(updated, 0);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).content).toBe("the new text\n");
+    expectExit(await machine.vault("get", lab.vault.uuid, "--field", "vault.content"), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+  });
+
+  it("an online one has no update", async () => {
+    const lab = await openLab({ kind: "generic/online", content: note, device });
+    const machine = lab.machine();
+    machine.file("pair.json", lab.vault.credentials);
+    machine.file("device.json", device);
+    const args = ["--kind", "generic/online", "--credentials", "@pair.json", "--device", "@device.json", "--json"];
+    const read = await machine.vault("get", lab.vault.uuid, ...args);
+    expectExit(read, 0);
+    expect(documentOf(read).vault.content).toBe(note);
+    expectError(
+      await machine.vault("update", lab.vault.uuid, "--content", "@pair.json", "--json"),
+      3,
+      "invalid-input",
+      /no update of generic\/online/,
+    );
+  });
+});
