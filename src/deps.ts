@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
-import { readSecret, readValue } from "./config/secret-value.ts";
+import { readValue } from "./config/secret-value.ts";
 import { stdinForOne } from "./config/stdin.ts";
 import type { Settings } from "./config/settings.ts";
 import { missingSetting, serviceName } from "./config/settings.ts";
@@ -145,7 +145,7 @@ async function storeOptions(deps: Deps, keyFile: string): Promise<StoreOptions> 
     });
   }
   const given = settings.stateKeySpec;
-  const key = given === undefined ? undefined : await read(deps, given.text, given.source, given.fromFlag);
+  const key = given === undefined ? undefined : await settingWorld(deps).readGiven(given);
   return {
     directory: deps.stateDirectory(),
     keySource: key === undefined ? { type: "file", path: absolute(keyFile, host.cwd) } : { type: "given", key },
@@ -155,21 +155,13 @@ async function storeOptions(deps: Deps, keyFile: string): Promise<StoreOptions> 
   };
 }
 
-/** A secret from a flag (all forms), or from the environment (`@FILE` or the value itself). */
-async function read(deps: Deps, spec: string, source: string, fromFlag: boolean): Promise<string> {
-  const literal = !fromFlag && !spec.startsWith("@");
-  const value = literal ? spec : await (fromFlag ? readSecret : readValue)(spec, source, deps.sources);
-  deps.redactor.add(value);
-  return value;
-}
-
 async function createService(deps: Deps): Promise<Service> {
   const { settings, host, redactor } = deps;
   const service = deps.serviceName();
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
   if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
-  const { text, source, fromFlag } = settings.apiKeySpec;
-  const apiKey = await read(deps, text, source, fromFlag);
+  const world = settingWorld(deps);
+  const apiKey = await world.readGiven(settings.apiKeySpec);
   const [{ checkApplication }, { createBearerToken }, { readTransport }, { openService }] = await Promise.all([
     import("./config/application.ts"),
     import("./config/jwt.ts"),
@@ -177,7 +169,6 @@ async function createService(deps: Deps): Promise<Service> {
     import("./service/open-service.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
-  const world = worldOf(deps);
   return await openService({
     baseUrl: settings.baseUrl ?? "",
     apiPrefix: settings.apiPrefix,
@@ -196,15 +187,12 @@ async function createService(deps: Deps): Promise<Service> {
   });
 }
 
-const worldOf = (deps: Deps) => settingWorld(deps, async (spec) => await read(deps, spec.text, spec.source, spec.fromFlag));
-
 async function probeService(deps: Deps): Promise<Probe> {
   deps.serviceName();
-  const { settings, host, version } = deps;
-  const { baseUrl = "", apiPrefix, timeoutMs } = settings;
+  const { baseUrl = "", apiPrefix, timeoutMs } = deps.settings;
   const [{ readTransport }, { probe }] = await Promise.all([import("./config/transport.ts"), import("./service/probe.ts")]);
-  const transport = await readTransport(settings, worldOf(deps));
-  return await probe({ baseUrl, apiPrefix, timeoutMs, version, now: () => host.now(), ...transport }, host.interrupted);
+  const transport = await readTransport(deps.settings, settingWorld(deps));
+  return await probe({ baseUrl, apiPrefix, timeoutMs, version: deps.version, ...transport }, deps.host.interrupted);
 }
 
 async function readDevice(deps: Deps): Promise<Device | undefined> {

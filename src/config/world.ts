@@ -1,4 +1,5 @@
 import type { ValueSources } from "./secret-value.ts";
+import { readSecret, readValue } from "./secret-value.ts";
 import type { Sourced } from "./settings.ts";
 
 /** What reading a setting may need of the world, besides its text. */
@@ -7,7 +8,7 @@ export interface SettingWorld {
   now: () => number;
   /** The text of a file; rejects with Node's error. */
   readFile: (path: string) => Promise<string>;
-  /** The value of a setting that may name a file, a variable or standard input. */
+  /** A secret from a flag (all forms), or from environment or profile (`@FILE` or the value itself); it is learned. */
   readGiven: (spec: Sourced) => Promise<string>;
   /** Called with a secret before anything else sees it. */
   learnSecret: (secret: string) => void;
@@ -27,11 +28,16 @@ interface WorldParts {
   redactor: { add: (secret: string) => void; redact: (text: string) => string };
 }
 
-export const settingWorld = ({ host, sources, redactor }: WorldParts, readGiven: SettingWorld["readGiven"]): SettingWorld => ({
+export const settingWorld = ({ host, sources, redactor }: WorldParts): SettingWorld => ({
   env: host.env,
   now: () => host.now(),
   readFile: async (path) => await sources.readFile(path),
-  readGiven,
+  readGiven: async ({ text, source, fromFlag }) => {
+    const literal = !fromFlag && !text.startsWith("@");
+    const value = literal ? text : await (fromFlag ? readSecret : readValue)(text, source, sources);
+    redactor.add(value);
+    return value;
+  },
   learnSecret: redactor.add,
   redact: redactor.redact,
   warn: (message) => sources.warn(message),

@@ -26,7 +26,7 @@ export interface Peer {
   protocol: string;
   /** When its certificate ends, in milliseconds since the epoch. */
   validTo: number;
-  /** Who issued it: the common name, or the organisation. */
+  /** Who issued it: the organisation, or the common name. */
   issuer: string;
 }
 
@@ -35,8 +35,6 @@ export interface Connection {
   route: Route;
   /** Writes the request, one after the other; `handler` learns how it went. Its path begins with a slash. */
   dispatch(request: Omit<HttpRequest, "body" | "method"> & { method: string; body?: string }, handler: Dispatcher.DispatchHandler): void;
-  /** Whether there was a connection at any time. */
-  isConnected(): boolean;
   /** Of the connection last made; only with https. */
   peer(): Peer | undefined;
   /** Ends an attempt to connect, which undici itself would sit out. */
@@ -77,7 +75,6 @@ export function openConnection(options: ConnectionOptions): Connection {
         : { path, headers };
       client.dispatch({ method, ...sent, ...(body === undefined ? {} : { body }) }, handler);
     },
-    isConnected: () => made !== undefined,
     peer: () => (origin.protocol === "https:" && made !== undefined ? peerOf(made as TLSSocket) : undefined),
     stopConnecting: () => stop?.(),
     close() {
@@ -90,7 +87,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 function peerOf(socket: TLSSocket): Peer | undefined {
   const { valid_to: validTo, issuer } = socket.getPeerCertificate();
   if (validTo === undefined) return undefined;
-  const name = [issuer.CN, issuer.O].flat().find((text) => text !== undefined) ?? "unknown";
+  const name = [issuer.O, issuer.CN].flat().find((text) => text !== undefined) ?? "unknown";
   return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
 }
 

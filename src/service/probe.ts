@@ -6,8 +6,6 @@ export interface ProbeOptions extends ConnectionOptions {
   apiPrefix: string;
   timeoutMs: number;
   version: string;
-  /** Milliseconds since the epoch. */
-  now(): number;
 }
 
 /** What a service shows to anybody. Times are milliseconds since the epoch. */
@@ -31,50 +29,50 @@ export type Probe =
     };
 
 /**
- * One HEAD request to the service's prefix, over a connection of its own, without credentials and about no vault: any HTTP
- * answer will do. It uses no place under the rate limit, and counts nothing. Never rejects.
+ * One HEAD request to the service's prefix, on the way that the client takes (certificates, proxy), without credentials and
+ * about no vault: any HTTP answer will do. It uses no place under the rate limit. Never rejects.
  */
-export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
+export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = openConnection(options);
   const { origin } = connection.route;
   const path = `${origin.pathname}/${options.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-  const unreached = (cause: string, hint?: string, untrusted = false): Probe => ({ reached: false, cause, hint: hint ?? null, untrusted });
-  const late = (): Probe =>
-    signal.aborted
-      ? unreached("given up")
-      : unreached(
-          `no answer from ${named(origin).host} within ${duration(options.timeoutMs)}`,
-          "check the network and --base-url, or raise --timeout",
-        );
-  try {
-    return await new Promise<Probe>((resolve) => {
-      let sentAt = options.now();
-      limit.addEventListener("abort", () => resolve(late()), { once: true });
-      if (limit.aborted) resolve(late());
-      connection.dispatch(
-        { method: "HEAD", path: path === "" ? "/" : path, headers: { "user-agent": `vault/${options.version}` } },
-        {
-          onRequestStart: () => {
-            sentAt = options.now();
-          },
-          onResponseStart: (_, httpStatus, headers) => {
-            const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
-            const facts = { httpStatus, date: Number.isNaN(date) ? null : date, sentAt, receivedAt: options.now() };
-            resolve({ reached: true, ...facts, tls: connection.peer() ?? null });
-          },
-          onResponseData: () => undefined,
-          onResponseEnd: () => undefined,
-          onResponseError: (_, error) => {
-            if (connection.isConnected()) return resolve(unreached(exchangeCause(error, connection.route, false)));
-            const { cause, hint } = connectCause(error, connection.route);
-            const { code = "" } = error as { code?: string };
-            resolve(unreached(cause, hint, /CERT|SELF_SIGNED|UNABLE_TO|SSL|TLS|EPROTO/.test(code)));
-          },
+  return new Promise<Probe>((resolve) => {
+    let sentAt = 0;
+    const settle = (result: Probe): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      connection.close();
+      resolve(result);
+    };
+    const failed = (cause: string, hint?: string, untrusted = false): void =>
+      settle({ reached: false, cause, hint: hint ?? null, untrusted });
+    const { host } = named(origin);
+    const onAbort = (): void => failed("given up");
+    const timer = setTimeout(
+      () => failed(`no answer from ${host} within ${duration(options.timeoutMs)}`, "check the network and --base-url, or raise --timeout"),
+      Math.min(options.timeoutMs, 2 ** 31 - 1),
+    );
+    signal.addEventListener("abort", onAbort, { once: true });
+    connection.dispatch(
+      { method: "HEAD", path: path === "" ? "/" : path, headers: { "user-agent": `vault/${options.version}` } },
+      {
+        onRequestStart: () => {
+          sentAt = Date.now();
         },
-      );
-    });
-  } finally {
-    connection.close();
-  }
+        onResponseStart: (_, httpStatus, headers) => {
+          const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
+          const tls = connection.peer() ?? null;
+          settle({ reached: true, httpStatus, date: Number.isNaN(date) ? null : date, sentAt, receivedAt: Date.now(), tls });
+        },
+        onResponseData: () => undefined,
+        onResponseEnd: () => undefined,
+        onResponseError: (_, error) => {
+          if (sentAt > 0) return failed(exchangeCause(error, connection.route, false));
+          const { cause, hint } = connectCause(error, connection.route);
+          const { code = "" } = error as { code?: string };
+          failed(cause, hint, /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code));
+        },
+      },
+    );
+  });
 }
