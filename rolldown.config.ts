@@ -64,6 +64,8 @@ export default defineConfig({
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
   platform: "node",
+  // The one optional dependency: it brings a binary of each platform, and is looked for when a key is in the system's keyring.
+  external: ["@napi-rs/keyring"],
   // With this build flag undici leaves out its second HTTP parser; the client uses the first.
   transform: { define: { esbuildDetection: "1" } },
   plugins: [launcherEntry(), lazyChildProcess(), withoutHttp2(), listChunks()],

@@ -1,12 +1,12 @@
 import { isAbsolute, resolve } from "node:path";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
-import { readValue } from "./config/secret-value.ts";
 import { stdinForOne } from "./config/stdin.ts";
-import type { Settings } from "./config/settings.ts";
-import { missingSetting, serviceName } from "./config/settings.ts";
+import type { GivenFlags, Settings, Sourced } from "./config/settings.ts";
+import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
 import { settingWorld } from "./config/world.ts";
-import { VaultError } from "./errors.ts";
+import type { NamedProfile } from "./config/profile.ts";
+import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
@@ -15,11 +15,11 @@ import type { Narrator } from "./terminal/narrator.ts";
 import type { Probe } from "./service/probe.ts";
 import type { StateFacts } from "./state/inspect.ts";
 import { configDirectory, stateDirectory } from "./state/paths.ts";
-import type { StoreOptions } from "./state/sqlite-store.ts";
 import type { WholeStateWork } from "./state/whole-state.ts";
 import { createNarrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 import { createRedactor } from "./terminal/redactor.ts";
+import type { LocalState } from "./state-access.ts";
 
 /** The program's own flags and those of one command, as commander hands them over. */
 export type GlobalFlags = Readonly<Record<string, unknown>>;
@@ -44,10 +44,15 @@ export interface HoldOptions {
 export interface Deps {
   host: Host;
   settings: Settings;
+  /** The profile that the settings come from, and the flags: for commands that are about settings. */
+  profile: NamedProfile;
+  flags: GivenFlags;
   output: OutputChoice;
   narrator: Narrator;
   redactor: Redactor;
   sources: ValueSources;
+  /** A secret from where its setting has it, which the redactor knows from then on. */
+  readSecret(spec: Sourced): Promise<string>;
   /** --rate was given on the command line: for the sandbox it is the rate to emulate. */
   rateGiven: boolean;
   /** Whether a question may be asked: a terminal on both sides that no option has read, no --no-input, no CI. */
@@ -58,6 +63,8 @@ export interface Deps {
   /** The service's name in the state; raises `usage` or `invalid-input` for a base URL that cannot be used. */
   serviceName(): string;
   store(): Promise<Store>;
+  /** The same with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
+  localState(profile?: NamedProfile, anySource?: boolean): Promise<LocalState>;
   /** The client. Raises `usage` where the application's uuid or key is missing. */
   service(): Promise<Service>;
   /** The configured device, if there is one. */
@@ -66,6 +73,7 @@ export interface Deps {
   hold(uuid: string, options?: HoldOptions): Promise<ExchangeContext>;
   /** Paths of this user. */
   stateDirectory(): string;
+  configDirectory(): string;
   /** Where the settings come from. `profile` is the one that was asked for. */
   configuration: { file: string; profile: string | undefined; problem: VaultError | undefined };
   /** Backup and restore of the whole state. Raises `invalid-input` for a state key that cannot be read. */
@@ -76,16 +84,13 @@ export interface Deps {
   probe(): Promise<Probe>;
 }
 
-/**
- * With `lenient`, a configuration that cannot be used is not raised but told (`configuration.problem`); there are the
- * defaults then, with the given output.
- */
-export async function createDeps(host: Host, flags: GlobalFlags, version: string, lenient = false): Promise<Deps> {
+/** With a mode, a configuration that cannot be used is not raised but told (`configuration.problem`): see `readSettings`. */
+export async function createDeps(host: Host, flags: GlobalFlags, version: string, mode?: "lenient" | "mends-configuration"): Promise<Deps> {
   const place = { platform: host.platform, env: host.env, home: host.home };
   const configDir = configDirectory(place);
-  const chosen = (flags["profile"] as string | undefined) ?? host.env["VAULTSVC_PROFILE"];
+  const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
-  const { settings, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, env: host.env }, lenient);
+  const { settings, profile, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, env: host.env }, mode);
   const redactor = createRedactor();
   host.stderr.redactWith((text) => redactor.redact(text));
   const narrator = createNarrator({
@@ -101,13 +106,17 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     readStdin: stdin.read,
     warn: (message) => narrator.warn(message),
   };
+  const state = once(async () => await openLocal(deps));
   const deps: Deps = {
     host,
     settings,
+    profile,
+    flags: given,
     output: { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true },
     narrator,
     redactor,
     sources,
+    readSecret: async (spec) => await read(deps, spec),
     rateGiven: flags["rate"] !== undefined,
     get mayAsk() {
       const isTerminal = host.stdin.isTTY && host.stderr.isTTY;
@@ -118,15 +127,19 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     serviceName: () => serviceName(settings),
     stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
     configuration: { file: `${configDir}/config.json`, profile: chosen, problem },
-    store: once(async () => (await import("./state/sqlite-store.ts")).openStore(await stateOptions())),
-    wholeState: once(async () => (await import("./state/whole-state.ts")).openWholeState(await stateOptions())),
-    inspectState: async () => (await deps.wholeState()).inspect(),
+    configDirectory: () => absolute(configDir, host.cwd),
+    store: async () => (await state()).store,
+    localState: async (other, anySource) => await (other === undefined && anySource !== true ? state() : openLocal(deps, other, anySource)),
+    wholeState: async () => await (await state()).whole(),
+    inspectState: async () => await (await deps.wholeState()).inspect(),
     probe: async () => await probeService(deps),
     service: once(async () => await createService(deps)),
-    device: once(async () => await readDevice(deps)),
+    device: once(async () => {
+      const spec = settings.deviceSpec;
+      return spec === undefined ? undefined : await (await import("./config/device.ts")).readDevice(spec, sources);
+    }),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
-  const stateOptions = once(async () => await storeOptions(deps, settings.stateKeyFile ?? `${configDir}/state.key`));
   return deps;
 }
 
@@ -137,31 +150,30 @@ function once<T>(make: () => T): () => T {
 
 const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
-async function storeOptions(deps: Deps, keyFile: string): Promise<StoreOptions> {
-  const { settings, host, narrator } = deps;
-  if (settings.state !== undefined && /^[a-z]+:\/\//i.test(settings.state)) {
-    throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", {
-      hint: "--state /var/lib/vaultsvc",
-    });
-  }
-  const given = settings.stateKeySpec;
-  const key = given === undefined ? undefined : await settingWorld(deps).readGiven(given);
-  return {
-    directory: deps.stateDirectory(),
-    keySource: key === undefined ? { type: "file", path: absolute(keyFile, host.cwd) } : { type: "given", key },
-    clock: host,
-    platform: host.platform,
-    warn: (message) => narrator.warn(message),
-  };
+/** With another profile: as the settings are with that. */
+async function openLocal(deps: Deps, other?: NamedProfile, anySource = false): Promise<LocalState> {
+  const settings = other === undefined ? deps.settings : resolveSettings(deps.flags, deps.host.env, other.settings);
+  const { openLocalState } = await import("./state-access.ts");
+  return await openLocalState(Object.create(deps, { settings: { value: settings } }) as Deps, anySource);
+}
+
+/** A secret of a setting; one that a profile holds is sealed there. */
+async function read(deps: Deps, spec: Sourced): Promise<string> {
+  if (spec.fromProfile !== true) return await settingWorld(deps).readGiven(spec);
+  const at = { profile: deps.profile.name, key: spec.source.replace("config key ", "") };
+  const value = await (await deps.localState()).openSecret(at, spec.text);
+  deps.redactor.add(value);
+  return value;
 }
 
 async function createService(deps: Deps): Promise<Service> {
   const { settings, host, redactor } = deps;
   const service = deps.serviceName();
+  if (settings.live) deps.narrator.note(`live profile ${deps.profile.name}: ${settings.baseUrl}`);
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
   if (settings.apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
   const world = settingWorld(deps);
-  const apiKey = await world.readGiven(settings.apiKeySpec);
+  const apiKey = await deps.readSecret(settings.apiKeySpec);
   const [{ checkApplication }, { createBearerToken }, { readTransport }, { openService }] = await Promise.all([
     import("./config/application.ts"),
     import("./config/jwt.ts"),
@@ -193,13 +205,6 @@ async function probeService(deps: Deps): Promise<Probe> {
   const [{ readTransport }, { probe }] = await Promise.all([import("./config/transport.ts"), import("./service/probe.ts")]);
   const transport = await readTransport(deps.settings, settingWorld(deps));
   return await probe({ baseUrl, apiPrefix, timeoutMs, version: deps.version, ...transport }, deps.host.interrupted);
-}
-
-async function readDevice(deps: Deps): Promise<Device | undefined> {
-  const spec = deps.settings.deviceSpec;
-  if (spec === undefined) return undefined;
-  const [{ parseDevice }, text] = await Promise.all([import("./config/device.ts"), readValue(spec.text, spec.source, deps.sources)]);
-  return parseDevice(text, spec.source);
 }
 
 async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promise<ExchangeContext> {

@@ -7,11 +7,13 @@ import { defineBackup } from "./commands/backup.ts";
 import { defineCompletion } from "./commands/completion.ts";
 import { defineDoctor } from "./commands/doctor.ts";
 import { defineCreate, defineDelete, defineInfo } from "./commands/extended.ts";
+import { defineConfig } from "./commands/config.ts";
 import { defineGet } from "./commands/get.ts";
 import { defineGuard } from "./commands/guard.ts";
 import { defineHelp } from "./commands/help.ts";
 import { helpScreen } from "./commands/help-screen.ts";
 import { defineExport, defineForget, defineImport } from "./commands/import.ts";
+import { defineInit } from "./commands/init.ts";
 import { defineSandbox } from "./commands/sandbox.ts";
 import { defineStatus } from "./commands/status.ts";
 import { defineUpdate } from "./commands/update.ts";
@@ -41,7 +43,7 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       const { input, globals } = readAction(parameters);
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const { createDeps } = await import("./deps.ts");
-      const deps = await createDeps(host, globals, version, mode === "lenient");
+      const deps = await createDeps(host, globals, version, mode);
       edge.json = deps.output.format !== "table";
       const run = await load();
       result.exitCode = await run(deps, input);
@@ -113,6 +115,8 @@ const commands = {
   delete: defineDelete,
   backup: defineBackup,
   doctor: defineDoctor,
+  init: defineInit,
+  config: defineConfig,
   sandbox: defineSandbox,
   completion: defineCompletion,
 };

@@ -8,8 +8,13 @@ import { layoutViolations } from "./support/architecture.ts";
 const table: Record<string, Allowance> = {
   main: { parts: ["program", "deps", "host", "terminal", "errors"] },
   program: { parts: ["commands", "completion", "config", "terminal", "deps", "known", "errors"], types: ["host"], packages: ["commander"] },
-  // The one that names the adapters: service is in no other row, state only where it is read for completion.
-  deps: { parts: ["service", "state", "config", "exchange", "interface", "terminal", "errors"], types: ["host"] },
+  // The one that names the adapters: service is in no other row, state only in the next two.
+  deps: {
+    parts: ["service", "state", "state-access", "config", "exchange", "interface", "terminal", "errors"],
+    types: ["host"],
+  },
+  // Beside it: a state with its keys, and the configuration whose secrets they seal.
+  "state-access": { parts: ["state", "config", "terminal", "errors"], types: ["host", "exchange/ports"] },
   // For completion, which reads the state without the rest.
   known: { parts: ["config", "state"], types: ["host", "completion"] },
   host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
@@ -22,7 +27,11 @@ const table: Record<string, Allowance> = {
   interface: { parts: ["errors"], packages: ["zod"] },
   exchange: { parts: ["interface", "errors"], packages: ["zod"] },
   service: { parts: ["interface", "errors"], types: ["exchange/ports", "exchange/records", "exchange/states"], packages: ["undici"] },
-  state: { parts: ["interface", "exchange/states", "errors"], types: ["exchange/ports", "exchange/records"], packages: ["node:sqlite"] },
+  state: {
+    parts: ["interface", "exchange/states", "errors"],
+    types: ["exchange/ports", "exchange/records"],
+    packages: ["node:sqlite", "@napi-rs/keyring"],
+  },
   config: { parts: ["interface", "errors"], packages: ["conf", "zod"] },
   audit: { parts: ["interface", "exchange", "errors"], packages: ["zod"] },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

@@ -18,6 +18,7 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
   scripts: Record<string, string>;
   engines: { node: string };
   dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
   devDependencies: Record<string, string>;
 };
 const code = (text: string | undefined): string => (text === undefined ? "" : `\`${text}\``);
@@ -43,7 +44,7 @@ describe("the README and the program say the same", () => {
 
   test("dependencies", () => {
     const rows = tableRows(section(readme, "Dependencies"));
-    const installed = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies });
     expect(new Set(rows.map(([name]) => name))).toEqual(new Set(installed.map(code)));
     expect(rows.filter((cells) => cells.length !== 3 || cells.includes(""))).toEqual([]);
     expect(rows).toHaveLength(installed.length);

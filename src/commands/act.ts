@@ -10,11 +10,14 @@ export interface RawInput {
 /** The third part of a command. Its module, with all that it needs, is loaded only when it is called. */
 export type RunCommand = (deps: Deps, input: RawInput) => Promise<number>;
 
+/** How a command is run where the configuration cannot be used: `lenient` with the defaults, or to mend it. */
+export type Mode = "lenient" | "mends-configuration";
+
 /**
- * Turns a lazily loaded command into a commander action, and keeps its exit code. A lenient command is run also where the
+ * Turns a lazily loaded command into a commander action, and keeps its exit code. With a mode it is run also where the
  * configuration cannot be used, and finds that in `Deps.configuration`.
  */
-export type Act = (load: () => Promise<RunCommand>, mode?: "lenient") => (...parameters: unknown[]) => Promise<void>;
+export type Act = (load: () => Promise<RunCommand>, mode?: Mode) => (...parameters: unknown[]) => Promise<void>;
 
 /** Splits what commander hands to an action: positional arguments, options, the command itself. */
 export function readAction(parameters: readonly unknown[]): { input: RawInput; globals: GlobalFlags } {

@@ -138,11 +138,11 @@ const ruleOf =
     return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
   };
 
-const isUuid = ruleOf(identifier);
+export const isUuid = ruleOf(identifier);
 const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : null);
 
 /** What a check that raises says of an answer. */
-const broken =
+export const broken =
   (check: (answer: string) => unknown): Rule =>
   (answer) => {
     try {

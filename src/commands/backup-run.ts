@@ -43,7 +43,7 @@ async function backup(deps: Deps, options: BackupOptions, file: string): Promise
 async function restore(deps: Deps, options: BackupOptions, file: string): Promise<number> {
   checkField(deps.output.field, ["restored"]);
   const state = await deps.wholeState();
-  const { backup, replaces } = state.examine(file);
+  const { backup, replaces } = await state.examine(file);
   if (replaces) {
     const what = `${count(backup.vaults, "vault")}, ${backup.pending} pending`;
     await confirmOrFail(

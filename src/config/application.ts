@@ -14,3 +14,9 @@ export function checkApplication(uuid: string, apiKey: string): Application {
   }
   return { apiKey, uuid };
 }
+
+/** Section 2.1. Raises `invalid-input` naming `source`, never showing the key. */
+export function checkApiKey(apiKey: string, source: string): void {
+  const checked = validate(identifier, apiKey);
+  if (!checked.ok) throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint: "nothing was changed" });
+}

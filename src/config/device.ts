@@ -2,6 +2,13 @@ import { VaultError } from "../errors.ts";
 import type { Device } from "../interface/fields.ts";
 import { device } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
+import type { ValueSources } from "./secret-value.ts";
+import { readValue } from "./secret-value.ts";
+
+/** The device of a setting: JSON, or @FILE. Raises as `parseDevice`. */
+export async function readDevice({ text, source }: { text: string; source: string }, sources: ValueSources): Promise<Device> {
+  return parseDevice(await readValue(text, source, sources), source);
+}
 
 /** Section 2.2, from JSON. Raises `invalid-input` naming the field, the rule and a right value. */
 export function parseDevice(text: string, source: string): Device {

@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
-import { readProfile } from "./profile.ts";
+import type { NamedProfile } from "./profile.ts";
+import { findProfile } from "./profile.ts";
 import type { GivenFlags, Settings } from "./settings.ts";
 import { resolveSettings } from "./settings.ts";
 
@@ -12,17 +13,32 @@ export interface SettingsPlace {
   env: Readonly<Record<string, string | undefined>>;
 }
 
+/** What the settings come to. */
+export interface ReadSettings {
+  settings: Settings;
+  profile: NamedProfile;
+  /** Why the configuration cannot be used. */
+  problem?: VaultError;
+}
+
 /**
- * The effective settings. Raises as `readProfile` and `resolveSettings` do. With `lenient` that is returned instead, beside
- * the defaults with the output as it was asked for; an output that cannot be is raised all the same.
+ * The effective settings. Raises as `findProfile` and `resolveSettings` do. With `lenient` that is returned instead, beside
+ * the defaults with the output as it was asked for; an output that cannot be is raised all the same. With
+ * `mends-configuration` a profile that does not fit is left out, and one that is not there is empty.
  */
-export async function readSettings(place: SettingsPlace, lenient: boolean): Promise<{ settings: Settings; problem?: VaultError }> {
-  const { directory, profile, flags, env } = place;
+export async function readSettings(place: SettingsPlace, mode: "lenient" | "mends-configuration" | undefined): Promise<ReadSettings> {
+  const { directory, profile: name, flags, env } = place;
+  const mends = mode === "mends-configuration";
+  let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
   try {
-    return { settings: resolveSettings(flags, env, await readProfile(directory, profile)) };
+    profile = await findProfile(directory, name, mends);
+    return { settings: resolveSettings(flags, env, profile.settings), profile };
   } catch (error) {
-    if (!lenient || !(error instanceof VaultError)) throw error;
+    if (mode === undefined || !(error instanceof VaultError)) throw error;
+    // A file that cannot be read is not one that could be changed.
+    if (mends && !profile.exists) throw error;
+    if (mends) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
     const output = flags.output === undefined ? {} : { output: flags.output };
-    return { settings: resolveSettings(output, { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}), problem: error };
+    return { settings: resolveSettings(output, { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}), profile, problem: error };
   }
 }

@@ -7,6 +7,9 @@ import { parseDuration } from "./duration.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
 
+export const keySourceNames = ["file", "passphrase", "keyring"] as const;
+export type KeySourceName = (typeof keySourceNames)[number];
+
 /** Flags as commander hands them over; only those that were given. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
 
@@ -26,6 +29,10 @@ export interface Settings {
   state: string | undefined;
   stateKeySpec: Sourced | undefined;
   stateKeyFile: string | undefined;
+  /** What the key of the state is to be, where that is said: VAULTSVC_STATE_PASSPHRASE says passphrase. */
+  stateKeySource: KeySourceName | undefined;
+  statePassphraseSpec: Sourced | undefined;
+  live: boolean;
   rate: number;
   timeoutMs: number;
   maxWaitMs: number;
@@ -43,6 +50,8 @@ export interface Sourced {
   text: string;
   source: string;
   fromFlag: boolean;
+  /** From a profile: a secret is sealed there. */
+  fromProfile?: boolean;
 }
 
 /** Resolves every setting. Raises `usage` or `invalid-input` naming the flag, variable or config key. */
@@ -67,6 +76,9 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     state: text("state"),
     stateKeySpec: find("stateKey"),
     stateKeyFile: text("stateKeyFile"),
+    stateKeySource: keySource(find("stateKeySource")) ?? (find("statePassphrase") === undefined ? undefined : "passphrase"),
+    statePassphraseSpec: find("statePassphrase"),
+    live: isTrue(find("live")),
     rate: wholeNumber(find("rate"), 0, defaults.rate),
     timeoutMs: duration("timeout", 30_000),
     maxWaitMs: duration("maxWait", 120_000),
@@ -94,7 +106,9 @@ export function findSetting(
   const fromEnv = definition.env === undefined ? undefined : env[definition.env];
   if (fromEnv !== undefined && fromEnv !== "") return { text: fromEnv, source: definition.env ?? "", fromFlag: false };
   const fromProfile = definition.key === undefined ? undefined : profileValue(profile, definition.key);
-  return fromProfile === undefined ? undefined : { text: fromProfile, source: `config key ${definition.key}`, fromFlag: false };
+  return fromProfile === undefined
+    ? undefined
+    : { text: fromProfile, source: `config key ${definition.key}`, fromFlag: false, fromProfile: true };
 }
 
 function wholeNumber(found: Sourced | undefined, min: number, fallback: number): number {
@@ -104,6 +118,21 @@ function wholeNumber(found: Sourced | undefined, min: number, fallback: number):
   throw new VaultError("invalid-input", `${found.source}: must be a whole number of at least ${min}`, {
     hint: `${found.source} ${fallback}`,
   });
+}
+
+function keySource(found: Sourced | undefined): KeySourceName | undefined {
+  if (found === undefined) return undefined;
+  const source = keySourceNames.find((known) => known === found.text);
+  if (source !== undefined) return source;
+  throw new VaultError("usage", `${found.source}: must be one of ${keySourceNames.join(", ")}`, {
+    hint: "vault config set stateKeySource passphrase",
+  });
+}
+
+function isTrue(found: Sourced | undefined): boolean {
+  if (found === undefined || found.text === "false") return false;
+  if (found.text === "true") return true;
+  throw new VaultError("invalid-input", `${found.source}: must be true or false`, { hint: "vault config set live true" });
 }
 
 function outputFormat(found: Sourced | undefined): OutputFormat {

@@ -9,7 +9,7 @@ import { append } from "./journal.ts";
 import type { Opening } from "./open-database.ts";
 import { checkPrivateDirectory, statIfThere, syncDirectory } from "./private-directory.ts";
 import { openFinished } from "./restore-install.ts";
-import type { StoreOptions } from "./sqlite-store.ts";
+import type { StoreOptions } from "./local-store.ts";
 import { patiently, StateDatabase } from "./state-database.ts";
 import { asStateError, isBusy, isDamaged, onState, systemCode } from "./state-error.ts";
 import type { VaultLocks } from "./vault-lock.ts";

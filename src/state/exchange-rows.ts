@@ -3,7 +3,7 @@ import type { ExchangeState } from "../exchange/states.ts";
 import { openStates } from "../exchange/states.ts";
 import { one, run } from "./query.ts";
 import type { ExchangeRow } from "./rows.ts";
-import type { SealedPlace, SealingKey } from "./sealing.ts";
+import type { VaultPlace, SealingKey } from "./sealing.ts";
 import { seal, unseal } from "./sealing.ts";
 import type { VaultTransaction } from "./vault-transaction.ts";
 import { journal, takenOver, vaultOf } from "./vault-transaction.ts";
@@ -43,11 +43,11 @@ export function settleCounted(tx: VaultTransaction, vault: number): void {
   run(tx.db, "UPDATE exchanges SET counted_start = 0, counted_failed = 0 WHERE vault = ? AND state = 'intent'", vault);
 }
 
-export const sealToken = (key: SealingKey, place: Pick<SealedPlace, "service" | "uuid">, exchangeId: string, token: string): string =>
+export const sealToken = (key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, exchangeId: string, token: string): string =>
   seal(key, tokenPlace(place, exchangeId), token);
 
 /** Raises `state` if the exchange has no token, or the key does not open it. */
-export function openToken(key: SealingKey, place: Pick<SealedPlace, "service" | "uuid">, row: ExchangeRow): string {
+export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, row: ExchangeRow): string {
   if (row.token !== null) return unseal(key, tokenPlace(place, row.id), row.token);
   throw new VaultError("state", `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`, {
     vault: place.uuid,
@@ -55,7 +55,7 @@ export function openToken(key: SealingKey, place: Pick<SealedPlace, "service" | 
   });
 }
 
-const tokenPlace = ({ service, uuid }: Pick<SealedPlace, "service" | "uuid">, exchangeId: string): SealedPlace => ({
+const tokenPlace = ({ service, uuid }: Pick<VaultPlace, "service" | "uuid">, exchangeId: string): VaultPlace => ({
   service,
   uuid,
   column: "exchanges.token",

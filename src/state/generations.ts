@@ -5,7 +5,7 @@ import type { Device } from "../interface/fields.ts";
 import { fingerprint } from "./fingerprints.ts";
 import { all, one, run } from "./query.ts";
 import type { CredentialsRow } from "./rows.ts";
-import type { SealedPlace, SealingKey } from "./sealing.ts";
+import type { VaultPlace, SealingKey } from "./sealing.ts";
 import { seal, unseal } from "./sealing.ts";
 import type { VaultTransaction } from "./vault-transaction.ts";
 
@@ -154,7 +154,7 @@ function reseal(tx: VaultTransaction, key: SealingKey, row: CredentialsRow, cred
   run(tx.db, "UPDATE credentials SET sealed = ? WHERE vault = ? AND generation = ?", sealed, row.vault, row.generation);
 }
 
-const sealedPlace = ({ service, uuid }: Place, generation: number): SealedPlace => ({
+const sealedPlace = ({ service, uuid }: Place, generation: number): VaultPlace => ({
   service,
   uuid,
   column: "credentials.sealed",

@@ -6,7 +6,7 @@ import { parseGivenKey } from "./key-source.ts";
 import { Keyring } from "./keyring.ts";
 import { sealedValues } from "./sealed-values.ts";
 import { unseal } from "./sealing.ts";
-import type { StoreOptions } from "./sqlite-store.ts";
+import type { StoreOptions } from "./local-store.ts";
 
 /** Where the key of a state comes from. */
 export interface KeyPlace {
@@ -32,17 +32,18 @@ export function keyPlace(source: KeySource): KeyPlace {
 }
 
 /** Tries the key on all that is sealed. A missing one is a problem only where something is. */
-export function keyFacts({ keySource, directory }: StoreOptions, db: DatabaseSync | null, damage: readonly string[]): KeyFacts {
+export function keyFacts({ keySource, directory, keys }: StoreOptions, db: DatabaseSync | null, damage: readonly string[]): KeyFacts {
   const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
   try {
     // Permissions are a finding of their own.
     const silent = (): void => undefined;
     const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
     if (db === null || sealed.length === 0) {
-      facts.id = (keySource.type === "file" ? readKeyFile(keySource.path, silent) : parseGivenKey(keySource.key))?.id ?? null;
+      const newest = keySource.type === "file" ? readKeyFile(keySource.path, silent)?.at(-1) : parseGivenKey(keySource.key);
+      facts.id = newest?.id ?? null;
       return facts;
     }
-    const key = new Keyring(keySource, directory, silent).fitting(db);
+    const key = new Keyring(keySource, directory, silent, keys).fitting(db);
     facts.id = key.id;
     for (const { place, sealed: value } of sealed) {
       unseal(key, place, value);

@@ -32,7 +32,7 @@ export interface RestoreFacts extends Holdings, RestoreCautions {
 
 /** Checks a backup before anything is asked or touched. Raises `invalid-input` and `state` as `checkBackup` does. */
 export function examineBackup({ options, opening }: WholeState, file: string): Examined {
-  const keyring = new Keyring(options.keySource, file, options.warn);
+  const keyring = new Keyring(options.keySource, file, options.warn, options.keys);
   const backup = checkBackup(file, opening.migrations.length, keyring);
   const there = onState(options.directory, () => checkPrivateDirectory(options.directory));
   return { backup, replaces: there && (existsSync(opening.path) || leftRestore(options.directory) !== null) };
@@ -75,7 +75,7 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
         copyFileSync(file, copy);
         chmodSync(copy, 0o600);
         // What was checked before is checked again on the copy: from here on nobody can change it.
-        checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn));
+        checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
         const facts = prepare(state, copy, { merged, serviceRestored, file, now });
         markPrepared(copy);
         return { ...facts, merged, replaced: install(directory, folder) };

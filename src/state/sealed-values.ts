@@ -1,16 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import { all } from "./query.ts";
-import type { SealedPlace } from "./sealing.ts";
+import type { VaultPlace } from "./sealing.ts";
 
 /** A value as it is stored, with the place that it opens for. */
 export interface SealedValue {
-  place: SealedPlace;
+  place: VaultPlace;
   sealed: string;
 }
 
 /** All that is sealed in a state; to be called on one snapshot. */
 export function sealedValues(db: DatabaseSync): SealedValue[] {
-  const rows = all<Omit<SealedPlace, "row"> & { row: string; sealed: string }>(
+  const rows = all<Omit<VaultPlace, "row"> & { row: string; sealed: string }>(
     db,
     "SELECT service, uuid, 'credentials.sealed' AS \"column\", CAST(generation AS TEXT) AS row, sealed " +
       "FROM credentials JOIN vaults ON vaults.id = credentials.vault WHERE sealed IS NOT NULL " +

@@ -9,12 +9,21 @@ export interface SealingKey {
 }
 
 /** Where a sealed value belongs. A value that is found anywhere else does not open. */
-export interface SealedPlace {
+export type SealedPlace = VaultPlace | ProfilePlace;
+
+export interface VaultPlace {
   service: string;
   uuid: string;
   column: "credentials.sealed" | "exchanges.token";
   /** The generation, or the exchange id. */
   row: string;
+}
+
+/** A secret in the configuration. */
+export interface ProfilePlace {
+  profile: string;
+  /** Of the setting: `apiKey`. */
+  key: string;
 }
 
 /** Format, key id, base64 of nonce, ciphertext and tag. */
@@ -57,10 +66,20 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
 /** The id of the key that a value was sealed with. */
 export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 
-const additionalData = (key: SealingKey, { service, uuid, column, row }: SealedPlace): Buffer =>
-  Buffer.from(JSON.stringify(["vaultsvc", format, key.id, service, uuid, column, row]));
+/** Whether a text has the form of a sealed value. */
+export const isSealed = (text: string): boolean => /^s1:[0-9a-f]{16}:/.test(text);
+
+function additionalData(key: SealingKey, place: SealedPlace): Buffer {
+  const parts = "profile" in place ? ["profile", place.profile, place.key] : [place.service, place.uuid, place.column, place.row];
+  return Buffer.from(JSON.stringify(["vaultsvc", format, key.id, ...parts]));
+}
 
 function damaged(place: SealedPlace, why: string): VaultError {
+  if ("profile" in place) {
+    return new VaultError("state", `the config key ${place.key} of profile ${place.profile} cannot be opened: ${why}`, {
+      hint: `set it again: vault config set ${place.key} @FILE --profile ${place.profile}; or give the key it was sealed with (--state-key, or its key file)`,
+    });
+  }
   return new VaultError("state", `a sealed value of vault ${place.uuid} cannot be opened (${place.column} ${place.row}): ${why}`, {
     vault: place.uuid,
     hint: "give the key it was sealed with (--state-key, or its key file); or bring a backup back: vault backup FILE --restore",

@@ -1,45 +1,40 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
-import type { Clock, Store, VaultSession, Waiting } from "../exchange/ports.ts";
+import type { VaultSession, Waiting } from "../exchange/ports.ts";
 import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, LeftCreation, VaultRecord } from "../exchange/records.ts";
 import * as creations from "./creations.ts";
+import type { LocalStore, StoreOptions } from "./local-store.ts";
 import { prune } from "./journal.ts";
-import type { KeySource } from "./key-source.ts";
-import { Keyring } from "./keyring.ts";
+import type { KeyEntry } from "./key-file.ts";
+import { readKeyFile } from "./key-file.ts";
+import { Keyring, neededKeyId } from "./keyring.ts";
 import { reserveSlot } from "./limiter.ts";
 import type { Opening } from "./open-database.ts";
 import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
 import { one } from "./query.ts";
 import { findVaults, listExchanges, listVaults } from "./read-vault.ts";
+import type { Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
 import { openFinished } from "./restore-install.ts";
 import { migrations } from "./schema.ts";
+import type { ProfilePlace } from "./sealing.ts";
+import { keyIdOf, seal, unseal } from "./sealing.ts";
 import { StateDatabase } from "./state-database.ts";
 import { onState } from "./state-error.ts";
 import { VaultLocks } from "./vault-lock.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
-
-export interface StoreOptions {
-  directory: string;
-  keySource: KeySource;
-  clock: Clock;
-  /** As Node names it. */
-  platform: string;
-  /** Told once for what is no reason to stop, like a key file that others can read. */
-  warn: (message: string) => void;
-}
 
 /**
  * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first
  * one that writes. Raises `invalid-input` for a given key that is none; its methods raise `state` where the directory,
  * the database or the key cannot be used, with nothing overwritten. `scripts` make the tables.
  */
-export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): Store {
+export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): LocalStore {
   return new SqliteStore(options, scripts);
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements LocalStore, RekeyedStore {
   readonly #options: StoreOptions;
   readonly #opening: Opening;
   readonly #keyring: Keyring;
@@ -51,24 +46,34 @@ class SqliteStore implements Store {
   constructor(options: StoreOptions, scripts: readonly string[]) {
     this.#options = options;
     this.#opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
-    this.#keyring = new Keyring(options.keySource, options.directory, options.warn);
+    this.#keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
     this.#locks = new VaultLocks(join(options.directory, "locks"), options.clock, async (slot) => await this.#takeEpoch(slot));
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
-    const before = await this.#ensure();
-    await before.read((db) => this.#keyring.check(db));
+    await this.#ready(await this.#ensure());
     const lock = await this.#locks.take(uuid, waiting);
     try {
-      // While this one waited the state may have been restored; from here on that is out of the question.
+      // While this one waited the state may have been restored, or its key changed; from here on that is out of the question.
       const database = await this.#ensure();
-      if (database !== before) await database.read((db) => this.#keyring.check(db));
+      await this.#ready(database);
       const { clock } = this.#options;
       return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
     } catch (error) {
       lock.release();
       throw error;
     }
+  }
+
+  /** Before the first value is sealed, with a vault held. */
+  async #prepare(database: StateDatabase): Promise<void> {
+    const needed = await database.read(neededKeyId);
+    if (needed === null) this.#keyring.rememberState();
+    await this.#keyring.prepare(needed);
+  }
+
+  async #ready(database: StateDatabase): Promise<void> {
+    await this.#keyring.ensure(await database.read(neededKeyId));
   }
 
   async list(): Promise<VaultRecord[]> {
@@ -85,19 +90,23 @@ class SqliteStore implements Store {
 
   async creating(creation: Creation): Promise<void> {
     const database = await this.#ensure();
-    await database.read((db) => this.#keyring.prepare(db));
+    await this.#prepare(database);
     await database.write((db) => creations.creating(db, creation, this.#now()));
   }
 
   async created(creation: Creation, vault: CreatedVault): Promise<creations.CreatedGeneration> {
     const { service } = creation;
-    for (;;) {
+    for (let tries = 3; ; tries -= 1) {
       const database = await this.#ensure();
-      const generation = await database.write((db) => {
+      await this.#prepare(database);
+      const added = database.write((db) => {
         const tx = { db, service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         return creations.created(tx, this.#keyring.fitting(db), creation, vault);
       });
-      // No lock is held: where the state was restored just now, the pair belongs in that one too.
+      // No lock is held: the key may have been changed just now, and is had anew.
+      const generation = await (tries > 0 ? added.catch(() => null) : added);
+      if (generation === null) continue;
+      // Where the state was restored just now, the pair belongs in that one too.
       if (database === (await this.#ensure())) return generation;
     }
   }
@@ -124,6 +133,36 @@ class SqliteStore implements Store {
 
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString();
+  }
+
+  async sealSecret(place: ProfilePlace, text: string): Promise<string> {
+    const database = await this.#open();
+    const needed = database === null ? null : await database.read(neededKeyId);
+    return seal(await this.#keyring.forSecret(needed), place, text);
+  }
+
+  async openSecret(place: ProfilePlace, sealed: string): Promise<string> {
+    return unseal(await this.#keyring.key(keyIdOf(sealed)), place, sealed);
+  }
+
+  keys(): Pick<KeyEntry, "id" | "source">[] | null {
+    const { path } = this.#options.keySource;
+    return path === undefined ? null : readKeyFile(path, this.#options.warn);
+  }
+
+  async rekey(plan: RekeyPlan): Promise<Rekeyed> {
+    const { rekeyStates } = await import("./rekey-states.ts");
+    const open = (directory: string): RekeyedStore =>
+      directory === this.#options.directory ? this : new SqliteStore({ ...this.#options, directory }, this.#opening.migrations);
+    return await rekeyStates(this.#options, this.#keyring, open, plan);
+  }
+
+  async exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T> {
+    return await this.#locks.withAll(waiting, async () => await work(await this.#ensure()));
+  }
+
+  async look<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
+    return await query(await this.#ensure());
   }
 
   /** A state that is not there knows nothing, and is not made by asking. */

@@ -43,6 +43,11 @@ export class StateDatabase {
     });
   }
 
+  /** Writes the database anew, without what was removed from it, and empties the WAL as far as no other process reads from it. */
+  async compact(): Promise<void> {
+    await patiently(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
   #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
     this.#connection.exec(begin);
     try {

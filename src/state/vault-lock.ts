@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
-import { ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
-import { isBusy, onState, systemCode } from "./state-error.ts";
+import { letGo, tryLockFile } from "./lock-file.ts";
 
 /** A fixed number of lock files, which all vaults share: never removed, because a lock on a removed file locks nothing. */
 export const lockSlots = 64;
@@ -117,39 +115,7 @@ export class VaultLocks {
   }
 
   #tryOpen(slot: number): DatabaseSync | null {
-    const path = join(this.#directory, `${String(slot).padStart(2, "0")}.lock`);
-    return onState(path, () => {
-      createLockFile(this.#directory, path);
-      const connection = new DatabaseSync(path);
-      try {
-        // Nothing is ever written: no journal file, which a killed process would leave behind.
-        connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-        return connection;
-      } catch (error) {
-        connection.close();
-        if (isBusy(error)) return null;
-        throw error;
-      }
-    });
-  }
-}
-
-/** A lock file is opened by SQLite alone once it exists: POSIX drops a process's locks when it closes any handle. */
-function createLockFile(directory: string, path: string): void {
-  if (statIfThere(path) !== null) return;
-  ensurePrivateDirectory(directory);
-  try {
-    closeSync(openSync(path, "wx", 0o600));
-  } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
-  }
-}
-
-function letGo(connection: DatabaseSync): void {
-  try {
-    connection.close();
-  } catch {
-    // Nothing is written in a lock file, so nothing can be lost; the process's end lets it go in any case.
+    return tryLockFile(join(this.#directory, `${String(slot).padStart(2, "0")}.lock`));
   }
 }
 

@@ -9,6 +9,7 @@ import { findExchange, openToken } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
 import { isSuperseded, keptGeneration, openCredentials } from "./generations.ts";
 import type { Keyring } from "./keyring.ts";
+import { neededKeyId } from "./keyring.ts";
 import * as keeping from "./keeping-steps.ts";
 import { one } from "./query.ts";
 import { findVault, vaultRecord } from "./read-vault.ts";
@@ -168,7 +169,9 @@ export class SqliteVaultSession implements VaultSession {
 
   /** A write that seals something: with a key that fits what is sealed already, and that is made here if nothing is. */
   async #seal<T>(change: (tx: VaultTransaction, key: SealingKey) => T): Promise<T> {
-    await this.#parts.database.read((db) => this.#parts.keyring.prepare(db));
+    const needed = await this.#parts.database.read(neededKeyId);
+    if (needed === null) this.#parts.keyring.rememberState();
+    await this.#parts.keyring.prepare(needed);
     return await this.#write((tx) => change(tx, this.#key(tx)));
   }
 

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { asVaultError } from "../errors.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { BackupFacts, WholeState } from "./backup.ts";
 import { backupState } from "./backup.ts";
@@ -8,30 +10,68 @@ import type { KeyPlace } from "./inspect-key.ts";
 import { keyPlace } from "./inspect-key.ts";
 import type { Examined, RestoreFacts } from "./restore.ts";
 import { examineBackup, restoreState } from "./restore.ts";
+import { Keyring, neededKeyId } from "./keyring.ts";
+import { withMode } from "./open-database.ts";
+import { statIfThere } from "./private-directory.ts";
 import { migrations } from "./schema.ts";
-import type { StoreOptions } from "./sqlite-store.ts";
+import type { SealingKey } from "./sealing.ts";
+import type { StoreOptions } from "./local-store.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
 /** What is done with a state as a whole; each method carries the contract of the function of its name. */
 export interface WholeStateWork {
   backup(file: string, force: boolean): Promise<BackupFacts>;
-  examine(file: string): Examined;
+  examine(file: string): Promise<Examined>;
   restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts>;
-  inspect(): StateFacts;
+  inspect(): Promise<StateFacts>;
   key: KeyPlace;
 }
 
 /** Nothing is read or made before the first call. `scripts` make the tables. Paths of files are absolute. */
-export function openWholeState(options: StoreOptions, scripts: readonly string[] = migrations): WholeStateWork {
+export function openWholeState(given: StoreOptions, scripts: readonly string[] = migrations): WholeStateWork {
+  const keys = given.keys ?? new Map<string, SealingKey>();
+  const options = { ...given, keys };
   const opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
   // Only all locks together are ever taken with these, which counts nothing.
   const locks = new VaultLocks(join(options.directory, "locks"), options.clock, async () => Promise.resolve(0));
   const state: WholeState = { options, opening, locks };
+  /** Asks for what its key takes: what comes after asks nobody. What is wrong with the file itself is told there. */
+  const ready = async (file: string, warn: (message: string) => void): Promise<void> => {
+    const needed = neededKeyOf(file);
+    if (needed !== null && !keys.has(needed)) await new Keyring(options.keySource, file, warn, keys).ensure(needed);
+  };
   return {
     backup: async (file, force) => await backupState(state, file, force),
-    examine: (file) => examineBackup(state, file),
-    restore: async (file, serviceRestored, waiting) => await restoreState(state, file, serviceRestored, waiting),
-    inspect: () => inspectState(state),
+    examine: async (file) => {
+      await ready(file, () => undefined);
+      return examineBackup(state, file);
+    },
+    restore: async (file, serviceRestored, waiting) => {
+      await ready(file, () => undefined);
+      return await restoreState(state, file, serviceRestored, waiting);
+    },
+    inspect: async () => {
+      const problem = await ready(opening.path, () => undefined).then(() => null, asVaultError);
+      const facts = inspectState(state);
+      return problem === null || facts.key.problem === null ? facts : { ...facts, key: { ...facts.key, problem } };
+    },
     key: keyPlace(options.keySource),
   };
+}
+
+/** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */
+function neededKeyOf(file: string): string | null {
+  try {
+    const url = withMode(file, "ro");
+    // One at rest would be given an empty WAL.
+    if ((statIfThere(`${file}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
+    const db = new DatabaseSync(url, { readOnly: true });
+    try {
+      return neededKeyId(db);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
 }

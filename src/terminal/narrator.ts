@@ -19,6 +19,8 @@ export interface Narrator {
   warn(message: string): void;
   /** The closing line of a success: on a terminal only. */
   close(line: string): void;
+  /** A line that a person should see: on a terminal only. */
+  note(line: string): void;
   /** For --verbose. */
   detail(line: string): void;
 }
@@ -31,6 +33,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
     close: (line) => {
       if (talkative) write(line);
     },
+    note: (line) => narrator.close(line),
     detail: (line) => {
       if (verbose) write(line);
     },

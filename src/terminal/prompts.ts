@@ -44,6 +44,16 @@ export async function askSecret(place: PromptPlace, { message, rule }: Pick<Ques
   return await answered(place, (context) => password({ message, toggleMask: false, validate: validator(rule) }, context));
 }
 
+/** A new passphrase, twice. */
+export async function askNewPassphrase(place: PromptPlace): Promise<string> {
+  const first = await askSecret(place, {
+    message: "New passphrase of the state",
+    rule: (answer) => (answer.length < 8 ? "must be at least 8 characters" : null),
+  });
+  await askSecret(place, { message: "The same once more", rule: (answer) => (answer === first ? null : "is not the same") });
+  return first;
+}
+
 /** One of a list. */
 export async function choose<T>(place: PromptPlace, message: string, choices: readonly Choice<T>[]): Promise<T> {
   const { select } = await import("@inquirer/prompts");

@@ -16,3 +16,14 @@ export function shownContent(content: string): string {
 
 /** `sha256:1f0c94d2a3b8`: names a pair, and nothing can be learned from it. */
 export const shownFingerprint = (fingerprint: string): string => `sha256:${fingerprint.slice(0, 12)}`;
+
+/**
+ * The value of a setting: a secret only by the place that it is read from (`@FILE`, `env:NAME`, `-`) or the key that it is
+ * sealed with, and a URL without its password.
+ */
+export function shownSetting(value: string, isSecret: boolean): string {
+  if (!isSecret) return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1••••@");
+  const [, key] = /^s1:([0-9a-f]{16}):/.exec(value) ?? [];
+  if (key !== undefined) return `•••••••• (sealed with key ${key})`;
+  return /^(@|env:|-$)/.test(value) ? value : "••••••••";
+}

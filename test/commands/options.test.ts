@@ -6,12 +6,16 @@ import { parseCreate } from "../../src/commands/create-options.ts";
 import { parseDelete } from "../../src/commands/delete-run.ts";
 import { parseBackup } from "../../src/commands/backup-run.ts";
 import { parseDoctor } from "../../src/commands/doctor-run.ts";
+import { parseConfigGet, parseConfigList } from "../../src/commands/config-list.ts";
+import { parseRekey } from "../../src/commands/config-rekey.ts";
+import { parseConfigSet, parseConfigUnset, parseConfigUse } from "../../src/commands/config-run.ts";
 import { parseExport } from "../../src/commands/export-run.ts";
 import { parseForget } from "../../src/commands/forget-run.ts";
 import { parseGet } from "../../src/commands/get-run.ts";
 import { parseGuard } from "../../src/commands/guard-run.ts";
 import { parseInfo } from "../../src/commands/info-run.ts";
 import { parseImport } from "../../src/commands/import-run.ts";
+import { parseInit } from "../../src/commands/init-run.ts";
 import { parseSandboxStart } from "../../src/commands/sandbox-start.ts";
 import { parseUpdate } from "../../src/commands/update-run.ts";
 import { parseStatus } from "../../src/commands/status-run.ts";
@@ -35,6 +39,13 @@ const parsers: Record<string, (input: RawInput) => unknown> = {
   backup: parseBackup,
   doctor: parseDoctor,
   sandbox: parseSandboxStart,
+  init: parseInit,
+  "config list": parseConfigList,
+  "config get": parseConfigGet,
+  "config set": parseConfigSet,
+  "config unset": parseConfigUnset,
+  "config use": parseConfigUse,
+  "config rekey": parseRekey,
 };
 
 /** A command line through the real command tree, up to the checked options: nothing is loaded or run. */
@@ -48,7 +59,7 @@ async function read(line: readonly string[]): Promise<unknown> {
     };
   await buildProgram("0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
   if (input === undefined) throw new Error("no command was called");
-  return parsers[line[0] ?? ""]?.(input);
+  return (parsers[line.slice(0, 2).join(" ")] ?? parsers[line[0] ?? ""])?.(input);
 }
 
 test.each<[string, unknown]>([
@@ -116,6 +127,16 @@ test.each<[string, unknown]>([
   ["backup b.db --restore --service-restored --yes", { file: "b.db", restore: true, serviceRestored: true, yes: true }],
   ["doctor", {}],
   ["doctor --offline --fail-on warn", { offline: true, failOn: "warn" }],
+  ["init --live --force --state-key-source passphrase", { live: true, force: true, stateKeySource: "passphrase" }],
+  ["config list --origin", { origin: true }],
+  ["config get policy.failed", { key: "policy.failed" }],
+  ["config set timeout 3s", { key: "timeout", value: "3s" }],
+  ["config set apiKey -", { key: "apiKey", value: "-" }],
+  ["config unset timeout", { key: "timeout" }],
+  ["config use work", { name: "work" }],
+  ["config rekey --to keyring --skip-missing --yes", { to: "keyring", skipMissing: true, yes: true }],
+  ["config rekey --new-passphrase -", { to: "passphrase", newPassphrase: "-" }],
+  ["config rekey --new-state-key @k --to given", { to: "given", newStateKey: "@k" }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
     { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
@@ -137,6 +158,8 @@ test.each<[string, RegExp]>([
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
   ["doctor --fail-on ok", /^--fail-on: must be warn or error/],
+  ["init --state-key-source paper", /^--state-key-source: must be one of file, passphrase, keyring/],
+  ["config rekey --to paper", /^--to: must be one of file, passphrase, keyring, given/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);

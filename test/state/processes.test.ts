@@ -45,7 +45,7 @@ describe("several processes on one state", () => {
     expect(keys.size).toBe(1);
     expect((await state.store.list()).length).toBe(6);
     expect(readdirSync(state.directory).sort()).toEqual(["locks", "vault.db", "vault.db-shm", "vault.db-wal"]);
-    expect(readdirSync(join(state.keyFile, ".."))).toEqual(["state.key"]);
+    expect(readdirSync(join(state.keyFile, ".."))).toEqual(["state.key", "state.key.states"]);
   });
 
   it("exchanges of several processes with one vault follow each other, and none is lost", async () => {

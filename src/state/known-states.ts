@@ -1,0 +1,41 @@
+import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { ensurePrivateDirectory, syncDirectory } from "./private-directory.ts";
+import { onState, systemCode } from "./state-error.ts";
+
+/**
+ * Beside a key file: the directories of the states that were begun with it, a line each. A rekey must find them all, because
+ * what it does not seal again is lost with the old key.
+ */
+const listOf = (keyFile: string): string => `${keyFile}.states`;
+
+export function knownStates(keyFile: string): string[] {
+  try {
+    const lines = readFileSync(listOf(keyFile), "utf8").split("\n");
+    return [...new Set(lines.filter((line) => line !== ""))];
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return [];
+    return onState(listOf(keyFile), () => {
+      throw error;
+    });
+  }
+}
+
+/**
+ * Notes a state, durably. To be called before the key file is read for the first value that the state seals: whoever drops
+ * an old key reads the list after the key file has the new one.
+ */
+export function rememberState(keyFile: string, directory: string): void {
+  if (knownStates(keyFile).includes(directory)) return;
+  ensurePrivateDirectory(dirname(keyFile));
+  onState(listOf(keyFile), () => {
+    const file = openSync(listOf(keyFile), "a", 0o600);
+    try {
+      appendFileSync(file, `${directory}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    syncDirectory(dirname(keyFile));
+  });
+}

@@ -1,0 +1,49 @@
+import type { AsyncEntry } from "@napi-rs/keyring";
+import { VaultError } from "../errors.ts";
+import type { OsKeyring } from "./key-source.ts";
+
+/** The name under which the keys stand in the keyring. */
+const service = "vaultsvc";
+
+/**
+ * The keyring of this user: Secret Service on Linux, Keychain on macOS. Raises `state` where its package is not installed;
+ * its methods where none answers, as on a machine without a desktop session.
+ */
+export async function openOsKeyring(): Promise<OsKeyring> {
+  const { AsyncEntry: Entry } = await load();
+  // The kernel's keyring, which the package falls back to, forgets everything at a restart: that would be the end of all vaults.
+  const entry = (id: string) => new Entry(service, id, { linux: { store: "secret-service" } });
+  const reach = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw new VaultError("state", `no keyring of the operating system answers here: ${(error as Error).message}`, {
+        hint: "on a machine without one use a key file, a passphrase or a given key: vault config rekey --to file|passphrase|given",
+        cause: error,
+      });
+    }
+  };
+  return {
+    get: async (id) => await reach(async () => (await entry(id).getPassword()) ?? null),
+    set: async (id, material) => {
+      await reach(async () => {
+        await entry(id).setPassword(material);
+        if ((await entry(id).getPassword()) !== material) throw new Error("it did not keep the key");
+      });
+    },
+    remove: async (id) => {
+      await reach(async () => await entry(id).deletePassword());
+    },
+  };
+}
+
+async function load(): Promise<{ AsyncEntry: typeof AsyncEntry }> {
+  try {
+    return await import("@napi-rs/keyring");
+  } catch (error) {
+    throw new VaultError("state", "the keyring of the operating system cannot be used: the package @napi-rs/keyring is not installed", {
+      hint: "install it beside vault (it is an optional dependency); or use a key file, a passphrase or a given key",
+      cause: error,
+    });
+  }
+}

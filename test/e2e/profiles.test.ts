@@ -1,0 +1,241 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { device, expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf, machineFor, readJson } from "../support/machine.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
+const appUuid = "123e4567-e89b-42d3-a456-426614174000";
+const service = { baseUrl: "https://vaults.example.com", application: { uuid: appUuid, apiKey } };
+
+/** A machine whose environment holds no settings of an application. */
+function bare(): Machine {
+  return machineFor(service, {
+    home: tempDir("bare"),
+    env: { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "", VAULTSVC_RATE: "", KEY: apiKey },
+  });
+}
+
+const init = ["init", "--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
+const configOf = (machine: Machine) => readJson(join(machine.configDir, "config.json")) as { profiles: Record<string, object> };
+const textOf = (machine: Machine): string => readFileSync(join(machine.configDir, "config.json"), "utf8");
+
+describe.concurrent("vault init", () => {
+  it("by flags alone makes a profile whose key is sealed, for its owner only", async () => {
+    const machine = bare();
+    const made = await machine.vault(...init, "--profile", "work", "--rate", "5", "--live", "--json");
+    expectExit(made, 0);
+    expect(made.stderr).toBe("");
+    expect(JSON.parse(made.stdout)).toEqual({ profile: "work", path: join(machine.configDir, "config.json"), current: true });
+    expect(configOf(machine)).toEqual({
+      currentProfile: "work",
+      profiles: {
+        work: { baseUrl: service.baseUrl, appUuid, rateLimit: 5, live: true, apiKey: expect.stringMatching(/^s1:[0-9a-f]{16}:/) as string },
+      },
+    });
+    expect(textOf(machine)).not.toContain(apiKey);
+    expect(statSync(join(machine.configDir, "config.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(machine.configDir).mode & 0o777).toBe(0o700);
+  });
+
+  it("the profile is enough to read a vault", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    expectExit(await machine.vault("init"), 0);
+    const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
+    const read = await machine.vaultWith({ env: plain }, ...firstGetArgs(machine, lab.vault), "--json");
+    expectExit(read, 0);
+    expect(read.stderr).toBe("");
+  });
+
+  it("never replaces a profile without --force where nobody can be asked", async () => {
+    const machine = bare();
+    expectExit(await machine.vault(...init), 0);
+    const before = textOf(machine);
+    expectError(await machine.vault(...init, "--timeout", "1s", "--json"), 2, "usage", /there is a profile default already/);
+    expect(textOf(machine)).toBe(before);
+    expectExit(await machine.vault(...init, "--timeout", "1s", "--force"), 0);
+    expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
+  });
+
+  it.each([
+    ["base URL", [], /base URL of the service is missing/, "--base-url, VAULTSVC_BASE_URL or the config key baseUrl"],
+    ["uuid", init.slice(1, 3), /application's uuid is missing/, "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid"],
+    ["key", init.slice(1, 5), /application's key is missing/, "--api-key, VAULTSVC_API_KEY or the config key apiKey"],
+  ])("without a %s it is a usage error with all ways to give it", async (_, args, message, ways) => {
+    const machine = bare();
+    const result = await machine.vault("init", ...args, "--json");
+    expectError(result, 2, "usage", message);
+    expect(errorOf(result).hint).toContain(ways);
+    expect(existsSync(machine.configDir)).toBe(false);
+  });
+
+  it.each([
+    [["--profile", "a b"], /^--profile: must be letters/],
+    [["--base-url", "http://vaults.example.com"], /^--base-url: http: is allowed/],
+    [["--app-uuid", "123"], /^--app-uuid: must be 36/],
+    [["--timeout", "soon"], /timeout: must be a duration/],
+  ])("%j is refused and nothing is written", async (args, message) => {
+    const machine = bare();
+    expectError(await machine.vault(...init, ...args, "--json"), 3, "invalid-input", message);
+    expect(existsSync(machine.configDir)).toBe(false);
+  });
+});
+
+describe.concurrent("vault config", () => {
+  it("set checks what flags check, and names the key; nothing is written", async () => {
+    const machine = bare();
+    expectExit(await machine.inProcess({}, ...init), 0);
+    const before = textOf(machine);
+    for (const [key, value, code, message] of [
+      ["timeout", "soon", "invalid-input", /^config key timeout: must be a duration/],
+      ["rateLimit", "fast", "invalid-input", /^config key rateLimit: must be a whole number/],
+      ["policy.failed", "0", "invalid-input", /^config key policy.failed: must be a whole number/],
+      ["live", "maybe", "invalid-input", /^config key live: must be true or false/],
+      ["device", "{", "invalid-input", /^config key device: must be an object in JSON/],
+      ["device", '{"browserType":"Firefox"}', "invalid-input", /^config key device\./],
+      ["baseUrl", "vaults.example.com", "invalid-input", /^--base-url: must be a URL/],
+      ["output", "xml", "usage", /^config key output: must be one of/],
+      ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
+      ["timout", "1s", "usage", /^there is no config key timout: did you mean timeout\?/],
+      ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
+      ["stateKeySource", "passphrase", "usage", /^stateKeySource: there is a key already/],
+    ] as const) {
+      const result = await machine.inProcess({}, "config", "set", key, value, "--json");
+      expect(errorOf(result)).toMatchObject({ code, message: expect.stringMatching(message) as string });
+    }
+    expect(textOf(machine)).toBe(before);
+  });
+
+  it("set keeps numbers, truths and objects as such; unset takes them away", async () => {
+    const machine = bare();
+    const file = machine.file("device.json", device);
+    for (const [key, value] of [
+      ["rateLimit", "7"],
+      ["policy.failed", "4"],
+      ["policy.unacked", "6"],
+      ["live", "true"],
+      ["device", `@${file}`],
+      ["state", "./here"],
+    ] as const) {
+      expectExit(await machine.vault("config", "set", key, value), 0);
+    }
+    const state = join(machine.home, "here");
+    expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7, policy: { failed: 4, unacked: 6 }, live: true, device, state });
+    for (const key of ["policy.failed", "policy.unacked", "live", "device", "state", "timeout"]) {
+      expectExit(await machine.inProcess({}, "config", "unset", key), 0);
+    }
+    expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
+  });
+
+  it("list --origin says what holds and where it comes from, and shows no secret", async () => {
+    const machine = bare();
+    expectExit(await machine.inProcess({}, ...init, "--profile", "work", "--rate", "5"), 0);
+    const env = { VAULTSVC_TIMEOUT: "9s", VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64") };
+    const result = await machine.inProcess(env, "config", "list", "--origin", "--max-wait", "1m", "--json");
+    expectExit(result, 0);
+    const { settings, profile } = JSON.parse(result.stdout) as {
+      profile: string;
+      settings: { key: string; value: unknown; origin: unknown }[];
+    };
+    expect(profile).toBe("work");
+    const found = Object.fromEntries(settings.map(({ key, value, origin }) => [key, [value, origin]]));
+    expect(found).toMatchObject({
+      currentProfile: ["work", "config key currentProfile"],
+      baseUrl: [service.baseUrl, "profile work"],
+      timeout: ["9s", "variable VAULTSVC_TIMEOUT"],
+      maxWait: ["1m", "flag --max-wait"],
+      apiPrefix: ["/vaultsvc/v1-2", "default"],
+      rateLimit: ["5", "profile work"],
+      stateKey: ["••••••••", "variable VAULTSVC_STATE_KEY"],
+      device: [null, null],
+      apiKey: [expect.stringMatching(/^•{8} \(sealed with key [0-9a-f]{16}\)$/), "profile work"],
+    });
+    for (const output of [result.stdout, (await machine.inProcess(env, "config", "list", "--origin")).stdout]) {
+      expect(output).not.toContain(apiKey);
+      expect(output).not.toContain(env.VAULTSVC_STATE_KEY);
+    }
+  });
+
+  it("use chooses a profile, and only one that is there", async () => {
+    const machine = bare();
+    expectExit(await machine.inProcess({}, ...init), 0);
+    expectExit(await machine.inProcess({}, ...init, "--profile", "other", "--timeout", "4s"), 0);
+    expect((await machine.inProcess({}, "config", "get", "timeout")).stdout).toBe("30s\n");
+    expectError(await machine.inProcess({}, "config", "use", "nobody", "--json"), 2, "usage", /there is no profile nobody/);
+    expectExit(await machine.inProcess({}, "config", "use", "other"), 0);
+    expect((await machine.inProcess({}, "config", "get", "timeout")).stdout).toBe("4s\n");
+    expect((await machine.inProcess({ VAULTSVC_PROFILE: "default" }, "config", "get", "timeout")).stdout).toBe("30s\n");
+    expectError(await machine.inProcess({}, "status", "--profile", "nobody", "--json"), 2, "usage", /no profile nobody/);
+  });
+
+  it("mends a profile that stops every other command", async () => {
+    const machine = bare();
+    expectExit(await machine.inProcess({}, ...init), 0);
+    const path = join(machine.configDir, "config.json");
+    writeFileSync(path, textOf(machine).replace('"baseUrl"', '"timeout": "soon", "baseUrl"'));
+    expectError(await machine.inProcess({}, "status", "--json"), 3, "invalid-input", /config key timeout/);
+    const listed = await machine.inProcess({}, "config", "list", "--json");
+    expectExit(listed, 0);
+    expect(listed.stderr).toMatch(/^vault: warning: profile default does not fit: config key timeout/);
+    expectExit(await machine.inProcess({}, "config", "unset", "timeout"), 0);
+    expectExit(await machine.inProcess({}, "status"), 0);
+  });
+
+  it("changes at the same time are all kept", async () => {
+    const machine = bare();
+    const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
+    const codes = await Promise.all(names.map(async (name) => (await machine.vault(...init, "--profile", name)).code));
+    expect(codes).toEqual(names.map(() => 0));
+    expect(Object.keys(configOf(machine).profiles).sort()).toEqual(names);
+    for (const profile of names) {
+      expect((await machine.inProcess({}, "config", "get", "apiKey", "--reveal", "--profile", profile)).stdout).toBe(`${apiKey}\n`);
+    }
+  });
+});
+
+describe.concurrent("a sealed apiKey", () => {
+  it("opens in its own profile only", async () => {
+    const machine = bare();
+    expectExit(await machine.inProcess({}, ...init), 0);
+    writeFileSync(join(machine.configDir, "config.json"), textOf(machine).replaceAll("default", "moved"));
+    const result = await machine.inProcess({}, "config", "get", "apiKey", "--reveal", "--json");
+    expectError(result, 14, "state", /config key apiKey of profile moved cannot be opened: it was changed, or moved/);
+  });
+
+  it("with its key file gone is exit 14, and no other is made in its place", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    expectExit(await machine.inProcess({}, "init"), 0);
+    rmSync(join(machine.configDir, "state.key"));
+    const get = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    expectError(get, 14, "state", /state\.key is missing/);
+    expectError(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 14, "state", /the configuration are sealed with key/);
+    expectError(await machine.inProcess({}, "config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"), 14, "state");
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ unackedStarts: 0, failedAccesses: 0 });
+    expectExit(await machine.inProcess({}, "config", "unset", "apiKey"), 0);
+    expectExit(await machine.inProcess({}, "config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
+  });
+
+  it("with another key is exit 14; written in clear it is not used", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    expectExit(await machine.inProcess({}, "init"), 0);
+    const path = join(machine.configDir, "state.key");
+    const key = readFileSync(path, "utf8");
+    rmSync(path);
+    rmSync(join(machine.configDir, "config.json"));
+    expectExit(await machine.inProcess({}, "init"), 0);
+    writeFileSync(path, key);
+    const other = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    expectError(other, 14, "state", /wrong key/);
+    const config = configOf(machine);
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ ...config, profiles: { default: { apiKey } } }));
+    const clear = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    expectError(clear, 14, "state", /stands there in clear/);
+    expect(clear.stderr).not.toContain(apiKey);
+  });
+});

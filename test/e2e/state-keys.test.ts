@@ -1,0 +1,188 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const rekey = ["config", "rekey", "--yes", "--json"];
+const keyFile = (machine: Machine): string => readFileSync(join(machine.configDir, "state.key"), "utf8");
+const rekeyedOf = (result: RunResult) =>
+  (JSON.parse(result.stdout) as { rekeyed: { from: string[]; to: string; source: string; states: string[]; values: number } }).rekeyed;
+
+/** Two vaults, each in a state of its own, with one configuration and so one key file. */
+async function twoStates(): Promise<{ lab: Lab; machine: Machine; other: Machine; uuids: string[] }> {
+  const lab = await openLab([offlineNote, offlineNote]);
+  const machine = lab.machine();
+  const other = lab.machine({ home: machine.home, stateDir: join(machine.home, "other") });
+  const [first, second] = lab.service.vaults;
+  if (first === undefined || second === undefined) throw new Error("two vaults are needed");
+  expectExit(await machine.vault(...firstGetArgs(machine, first)), 0);
+  expectExit(await other.vault(...firstGetArgs(other, second)), 0);
+  return { lab, machine, other, uuids: [first.uuid, second.uuid] };
+}
+
+describe.concurrent("config rekey", () => {
+  it("changes every state that was begun with the key file, and says so in each journal", async () => {
+    const { lab, machine, other, uuids } = await twoStates();
+    const [, before] = keyFile(machine).split(" ");
+    const result = await machine.vault(...rekey);
+    expectExit(result, 0);
+    expect(result.stderr).toBe("");
+    const rekeyed = rekeyedOf(result);
+    for (const name of ["vault.db", "vault.db-wal"]) {
+      const path = join(machine.stateDir, name);
+      const bytes = existsSync(path) ? readFileSync(path, "latin1") : "";
+      expect(bytes.includes(`s1:${before}:`), `${name} holds values of the old key`).toBe(false);
+    }
+    expect(rekeyed).toMatchObject({ from: [before], source: "file", states: [other.stateDir, machine.stateDir].sort(), values: 4 });
+    expect(keyFile(machine).startsWith(`vaultsvc-key-1 ${rekeyed.to} `)).toBe(true);
+    for (const [index, each] of [machine, other].entries()) {
+      expectExit(await each.vault("get", uuids[index] ?? ""), 0);
+      await expectInStep(lab, each, uuids[index] ?? "");
+      const db = new DatabaseSync(join(each.stateDir, "vault.db"));
+      expect(db.prepare("SELECT uuid, detail FROM journal WHERE event = 'rekeyed'").all()).toEqual([
+        { uuid: uuids[index], detail: JSON.stringify({ from: before, to: rekeyed.to, values: 2 }) },
+      ]);
+      db.close();
+    }
+  });
+
+  it("does nothing while one of them is away, unless it is told to go on without it", async () => {
+    const { machine, other } = await twoStates();
+    const before = keyFile(machine);
+    renameSync(other.stateDir, `${other.stateDir}-away`);
+    const refused = await machine.vault(...rekey);
+    expectError(refused, 14, "state", /is not there: .*other; nothing was changed/);
+    expect(errorOf(refused).hint).toContain("--skip-missing");
+    expect(keyFile(machine)).toBe(before);
+    const forced = await machine.vault(...rekey, "--skip-missing");
+    expectExit(forced, 0);
+    expect(forced.stderr).toMatch(/^vault: warning: the state .*other is not there and keeps its old key\n$/);
+  });
+
+  it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const before = keyFile(machine);
+    lab.faults("get-start:delay=20s");
+    const reading = machine.start({}, "get", lab.vault.uuid);
+    await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).counts).toBeDefined();
+    const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
+    await expect
+      .poll(() => db.prepare("SELECT count(*) AS n FROM journal WHERE event = 'intent'").get()?.["n"], { timeout: 10_000 })
+      .toBe(2);
+    db.close();
+    expectError(await machine.vault(...rekey, "--max-wait", "100ms"), 15, "busy");
+    expect(keyFile(machine)).toBe(before);
+    reading.kill("SIGKILL");
+    await reading.exit;
+    expectExit(await machine.vault(...rekey), 0);
+  });
+
+  it("to a given key: the key file only names it, and without it every command says so", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const key = machine.file("new.key", Buffer.alloc(32, 5).toString("base64"));
+    expectExit(await machine.vault(...rekey, "--new-state-key", `@${key}`), 0);
+    expect(keyFile(machine)).toMatch(/^vaultsvc-given-1 [0-9a-f]{16}\n$/);
+    const without = await machine.vault("get", lab.vault.uuid, "--json");
+    expectError(without, 14, "state", /is one that you give/);
+    expectExit(await machine.vault("get", lab.vault.uuid, "--state-key", `@${key}`), 0);
+    expectExit(await machine.vault(...rekey, "--to", "file", "--state-key", `@${key}`), 0);
+    expect(keyFile(machine)).toMatch(/^vaultsvc-key-1 /);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+
+  it.each([
+    [["--to", "paper"], 3, /^--to: must be one of file, passphrase, keyring, given/],
+    [["--to", "file", "--new-passphrase", "env:HOME"], 2, /^--new-passphrase is for --to passphrase/],
+    [["--to", "given"], 2, /^the new key is missing/],
+    [["--to", "passphrase"], 2, /^the new passphrase is missing/],
+    [["--new-state-key", "env:HOME"], 3, /^--new-state-key: must be 32 bytes/],
+  ] as const)("%j is refused, and nothing is changed", async (args, code, message) => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const before = keyFile(machine);
+    const result = await machine.vault(...rekey, ...args);
+    expect(result.code).toBe(code);
+    expect(errorOf(result).message).toMatch(message);
+    expect(keyFile(machine)).toBe(before);
+    expect((await machine.vault("config", "rekey")).code).toBe(2);
+  });
+
+  it("a damaged value stops it before anything is changed", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const before = keyFile(machine);
+    const db = new DatabaseSync(join(machine.stateDir, "vault.db"));
+    db.exec("UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1");
+    const values = db.prepare("SELECT sealed FROM credentials").all();
+    expectError(await machine.vault(...rekey), 14, "state", /cannot be opened/);
+    expect(keyFile(machine)).toBe(before);
+    expect(db.prepare("SELECT sealed FROM credentials").all()).toEqual(values);
+    db.close();
+  });
+});
+
+describe.concurrent("a key in the keyring of the operating system", () => {
+  /** The installed program beside a package that keeps passwords in a folder. */
+  function installed(): { bin: string; keyring: string } {
+    const place = tempDir("installed");
+    const keyring = join(place, "keyring");
+    for (const name of ["bin", "dist", "package.json"]) cpSync(join(root, name), join(place, name), { recursive: true });
+    const fake = join(place, "node_modules", "@napi-rs", "keyring");
+    mkdirSync(fake, { recursive: true });
+    mkdirSync(keyring);
+    writeFileSync(join(fake, "package.json"), '{"name":"@napi-rs/keyring","main":"index.cjs"}');
+    writeFileSync(
+      join(fake, "index.cjs"),
+      `const fs = require("node:fs");
+      exports.AsyncEntry = class {
+        constructor(service, name, options) {
+          if (options?.linux?.store !== "secret-service") throw new Error("a keyring that forgets");
+          this.path = ${JSON.stringify(keyring)} + "/" + service + "-" + name;
+        }
+        async getPassword() { return fs.existsSync(this.path) ? fs.readFileSync(this.path, "utf8") : null; }
+        async setPassword(text) { fs.writeFileSync(this.path, text); }
+        async deletePassword() { fs.rmSync(this.path); }
+      };`,
+    );
+    return { bin: join(place, "bin", "vault.js"), keyring };
+  }
+
+  it("is used, renewed and left; the key file only names it", async () => {
+    const { bin, keyring } = installed();
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const run = async (...args: string[]): Promise<RunResult> => await machine.vaultWith({ bin }, ...args);
+    expectExit(await run("config", "set", "stateKeySource", "keyring"), 0);
+    expectExit(await run(...firstGetArgs(machine, lab.vault)), 0);
+    const [, first = ""] = /^vaultsvc-keyring-1 ([0-9a-f]{16})\n$/.exec(keyFile(machine)) ?? [];
+    expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(true);
+    const again = await run(...rekey);
+    expectExit(again, 0);
+    expect(rekeyedOf(again)).toMatchObject({ from: [first], source: "keyring" });
+    expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(false);
+    expectExit(await run("get", lab.vault.uuid), 0);
+    rmSync(join(keyring, `vaultsvc-${rekeyedOf(again).to}`));
+    expectError(await run("get", lab.vault.uuid, "--json"), 14, "state", /does not hold key/);
+  });
+
+  it("where none answers it is exit 14 before anything is sent or written, never a key file instead", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    // No session, so that also a machine that has a keyring has none here.
+    const env = { DBUS_SESSION_BUS_ADDRESS: "unix:path=/nonexistent/bus" };
+    expectExit(await machine.vault("config", "set", "stateKeySource", "keyring"), 0);
+    const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
+    expectError(result, 14, "state", /no keyring of the operating system answers here/);
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
+  });
+});
