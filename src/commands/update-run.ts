@@ -12,6 +12,7 @@ import { checkContentsOptions, completeContents, contentsOptions, readContents }
 import { checkField, serialiseDone } from "./document.ts";
 import { exchangeOptions } from "./exchange-options.ts";
 import { flag, parseInput, uuid } from "./options.ts";
+import { confirmLive, liveMark } from "./live.ts";
 import type { PlannedExchange } from "./plan-exchange.ts";
 import { closeExchange, fieldRoots, planExchange, runPlanned } from "./plan-exchange.ts";
 
@@ -29,7 +30,7 @@ export async function runUpdate(deps: Deps, input: RawInput): Promise<number> {
   checkContentsOptions(options, planned.kind);
   const contents = await allContents(deps, planned.kind, given);
   const dryRun = options.dryRun === true;
-  if (deps.mayAsk && options.yes !== true && !dryRun) await confirmUpdate(deps, planned, contents);
+  if (!dryRun && options.yes !== true) await confirmUpdate(deps, planned, contents);
   const result = await runPlanned(deps, { uuid: planned.uuid, request: { ...planned.request, newVault: contents } }, dryRun);
   if (result === undefined) return 0;
   await printReceipt(deps, result, contents).catch((error: unknown) => {
@@ -46,10 +47,12 @@ async function allContents(deps: Deps, kind: Kind, given: GivenContents): Promis
 }
 
 async function confirmUpdate(deps: Deps, { uuid, record }: PlannedExchange, contents: Contents): Promise<void> {
-  const [{ contentsTable }, { confirm }] = await Promise.all([import("../terminal/vault-view.ts"), import("../terminal/prompts.ts")]);
   const label = record?.label ?? null;
+  const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
+  if (!deps.mayAsk) return await confirmLive(deps, question, false);
+  const [{ contentsTable }, { confirm }] = await Promise.all([import("../terminal/vault-view.ts"), import("../terminal/prompts.ts")]);
   await deps.host.stderr.write(await contentsTable(contents, { facts: deps.host.stderr, now: deps.host.now(), reveal: false }));
-  if (await confirm(deps.host, `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`)) return;
+  if (await confirm(deps.host, `${liveMark(deps)}${question}`)) return;
   throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
 }
 

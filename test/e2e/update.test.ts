@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { card, expectError, expectExit, expectInStep, expectNothingLost, offlineCard, offlineNote, openLab } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { GetDocument, Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
+import { vaultInPty } from "../support/pty.ts";
 import { Secrets } from "../support/secret-search.ts";
 
 const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
@@ -129,6 +132,25 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
     expectExit(next, 0);
     expect(documentOf(next)).toMatchObject({ settled: [{ operation: "update", outcome }], vault: { creditCard: current } });
     await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("update by way of a live profile", () => {
+  it("needs --yes where nobody can be asked, and says whose it is on a terminal", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { live: true } } }), { mode: 0o600 });
+    const sent = lab.service.sandbox.requests().length;
+    expectError(await update(machine, uuid, "--json"), 2, "usage", /Live profile default .*Nobody can be asked/);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    const file = `@${machine.file("card.json", newCard)}`;
+    const run = vaultInPty(["update", uuid, "--card", file], { cwd: machine.home, env: machine.env, columns: 120 });
+    await run.waitFor(/Live profile default \(http.*Send these new contents/);
+    run.type("y\r");
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expectExit(await update(machine, uuid, "--yes"), 0);
   });
 });
 

@@ -7,13 +7,19 @@ import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "../support/story.ts";
 import { missing, openScene } from "../support/story.ts";
 
-const blocks = codeBlocks(section(readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8"), "Recipes"));
-const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading) => {
-  const ofThis = blocks.filter((block) => block.heading === heading);
-  const script = ofThis.filter(({ info }) => info === "sh").map(({ code }) => code);
-  const claims = ofThis.filter(({ info }) => info === "text").flatMap(({ code }) => code.trimEnd().split("\n"));
+const readme = readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8");
+
+/** What a heading has to run, and the lines that it says will be printed. */
+function recipe(heading: string) {
+  const blocks = codeBlocks(section(readme, heading));
+  const script = blocks.filter(({ info }) => info === "sh").map(({ code }) => code);
+  const claims = blocks.filter(({ info }) => info === "text").flatMap(({ code }) => code.trimEnd().split("\n"));
   return { heading, script: script.join("\n"), claims };
-});
+}
+
+const recipes = [...new Set(codeBlocks(section(readme, "Recipes")).map(({ heading }) => heading))].map(recipe);
+/** Elsewhere in the README, in the same place. */
+const others = ["Settings", "The key of the state", "Backup and restore"].map(recipe);
 
 const scenes: Scene[] = [];
 afterAll(async () => {
@@ -55,6 +61,14 @@ describe.concurrent("each recipe of the README works as it stands", () => {
     // Whatever it did: the service is not left with an exchange that nobody knows of.
     expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
   });
+});
+
+test.concurrent.each(others)("what stands under $heading works too", { timeout: 60_000 }, async ({ script, claims }) => {
+  const scene = await prepare();
+  writeFileSync(join(scene.cwd, "key.txt"), scene.env["APP_KEY"] ?? "");
+  writeFileSync(join(scene.cwd, "passphrase.txt"), "correct horse battery");
+  const { code, text } = await run(`vault import "$VAULT" --kind generic/offline --credentials @pair.json\n${script}`, scene);
+  expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
 });
 
 test("a recipe goes on where its first run was killed", { timeout: 60_000 }, async () => {

@@ -125,10 +125,13 @@ async function onTerminal({ command, talk }: Step, { cwd, env }: Scene): Promise
   const run = startInPty(["/bin/sh", "-c", command], { cwd, env, columns: 100 });
   for (const { type, text } of talk) {
     if (type === "see") await run.waitFor(new RegExp(pattern(text)));
-    else run.type(text === "^C" ? "\x03" : `${text.replace(/^\^U/, "\x15")}\r`);
+    else run.type(text === "^C" ? "\x03" : `${withVariables(text, env).replace(/^\^U/, "\x15")}\r`);
   }
   return await run.exit;
 }
+
+const withVariables = (text: string, env: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\$([A-Z_]+)/g, (whole, name: string) => env[name] ?? whole);
 
 /** Both outputs in one, in order, and no terminal. */
 function piped({ command }: Step, { cwd, env }: Scene): Promise<Played> {
