@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { restoredOf } from "../support/backups.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
+import { stride } from "../support/campaign.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -63,7 +64,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const whole = await run(0);
     const locks = whole.steps.filter((name) => name === "lock").length;
     expect(locks).toBeGreaterThanOrEqual(64);
-    const steps = await atEveryStep(run, 63);
+    const steps = await atEveryStep(run, 63, stride);
     expectSteps(steps, ["commit locks+journal", "renameSync", "fsyncSync"]);
     expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
@@ -80,21 +81,25 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
   ])("a restore of a state %s", async (_, spoil, code) => {
     const { uuid } = lab.vault;
     const found = { before: 0, restored: 0 };
-    await atEveryStep(async (n) => {
-      const one = machine.copy();
-      spoil(one);
-      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
-      const check = async (): Promise<void> => {
-        const now = await one.inProcess({}, "status", "--json");
-        expectExit(now, 0, code);
-        const isRestored = now.stdout.includes(uuid);
-        found[isRestored ? "restored" : "before"] += 1;
-        if (isRestored) expect(await known(one)).toEqual([uuid]);
-        expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
-        expect(await known(one)).toEqual([uuid]);
-      };
-      return { ...killed, check };
-    }, 64);
+    await atEveryStep(
+      async (n) => {
+        const one = machine.copy();
+        spoil(one);
+        const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+        const check = async (): Promise<void> => {
+          const now = await one.inProcess({}, "status", "--json");
+          expectExit(now, 0, code);
+          const isRestored = now.stdout.includes(uuid);
+          found[isRestored ? "restored" : "before"] += 1;
+          if (isRestored) expect(await known(one)).toEqual([uuid]);
+          expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+          expect(await known(one)).toEqual([uuid]);
+        };
+        return { ...killed, check };
+      },
+      64,
+      stride,
+    );
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 
@@ -102,17 +107,21 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const folder = tempDir("backups");
     const target = join(folder, "b.db");
     const found = { nothing: 0, whole: 0 };
-    const steps = await atEveryStep(async (n) => {
-      const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
-      const check = async (): Promise<void> => {
-        found[existsSync(target) ? "whole" : "nothing"] += 1;
-        if (!existsSync(target)) return;
-        const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
-        expectExit(await other.vault("backup", target, "--restore"), 0);
-        expect(await known(other)).toEqual(before);
-      };
-      return { ...run, check };
-    });
+    const steps = await atEveryStep(
+      async (n) => {
+        const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
+        const check = async (): Promise<void> => {
+          found[existsSync(target) ? "whole" : "nothing"] += 1;
+          if (!existsSync(target)) return;
+          const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
+          expectExit(await other.vault("backup", target, "--restore"), 0);
+          expect(await known(other)).toEqual(before);
+        };
+        return { ...run, check };
+      },
+      1,
+      stride,
+    );
     expectSteps(steps, ["fsyncSync", "renameSync", "commit journal"]);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });

@@ -6,6 +6,7 @@ import { deleteVault } from "../../src/exchange/delete.ts";
 import type { Credentials } from "../../src/exchange/records.ts";
 import type { ExchangeRequest } from "../../src/exchange/run.ts";
 import { runExchange } from "../../src/exchange/run.ts";
+import { sequences } from "../support/campaign.ts";
 import type { Weather } from "./world.ts";
 import { Crash, World } from "./world.ts";
 
@@ -193,10 +194,10 @@ test("whatever happens to a vault that is to be deleted, its pair is kept until 
       deleted += Number(world.sandbox.inspect(world.uuid).state === "deleted");
       await recover(world);
     }),
-    { seed: 20261121, numRuns: 150, endOnFailure: false },
+    { seed: 20261121, numRuns: sequences, endOnFailure: false },
   );
-  expect(deleted).toBeGreaterThan(20);
-  expect(deleted).toBeLessThan(140);
+  expect(deleted).toBeGreaterThan(sequences / 8);
+  expect(deleted).toBeLessThan(sequences * 0.95);
 });
 
 test.each([
@@ -213,6 +214,6 @@ test.each([
       }
       await recover(world);
     }),
-    { seed: 20261121, numRuns: 150, endOnFailure: false },
+    { seed: 20261121, numRuns: sequences, endOnFailure: false },
   );
 });

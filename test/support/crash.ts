@@ -28,11 +28,15 @@ export async function runKilledAt(n: number, machine: Machine, args: readonly st
 }
 
 /**
- * Calls `run` with n = `first`, `first` + 1, … until its program ends by itself. Returns all steps of the whole run; a failure says
+ * Calls `run` with n = `first`, `first` + `by`, … until its program ends by itself. Returns all steps of the whole run; a failure says
  * between which of them the program was killed.
  */
-export async function atEveryStep(run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>, first = 1): Promise<string[]> {
-  for (let n = first; n < 200; n += 1) {
+export async function atEveryStep(
+  run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>,
+  first = 1,
+  by = 1,
+): Promise<string[]> {
+  for (let n = first; n < 200 + by; n += by) {
     const { killed, steps, result, check } = await run(n);
     try {
       await check();
