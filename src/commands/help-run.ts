@@ -7,22 +7,21 @@ import type { Topic } from "./topics.ts";
 import { topics } from "./topics.ts";
 import { topicText } from "./help-topics.ts";
 
-/** The help of what `words` name, as text or as a JSON document. Raises `usage` where they name nothing. */
-export function helpText(program: Command, words: readonly string[], asJson: boolean): string {
+/** The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line). Raises `usage` where they name nothing. */
+export function helpText(program: Command, words: readonly string[], format: "table" | "json" | "ndjson"): string {
+  const document = (value: unknown): string => `${JSON.stringify(value, null, format === "json" ? 2 : 0)}\n`;
   const [first] = words;
   if (words.length === 1 && first !== undefined && isTopic(first)) {
     const text = topicText(first, program);
-    return asJson ? document({ topic: first, summary: topics[first], text }) : text;
+    return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
   }
   const command = find(program, words);
-  if (!asJson) return printedHelp(command);
+  if (format === "table") return printedHelp(command);
   const names = Object.entries(topics).map(([name, summary]) => ({ name, summary }));
   return document({ ...describeCommand(command, { examples: true }), ...(command === program ? { topics: names } : {}) });
 }
 
 const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
-
-const document = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 function find(program: Command, words: readonly string[]): Command {
   let command = program;

@@ -17,8 +17,8 @@ export function defineHelp(program: Command, whole: () => Command): void {
     .action(async (words: string[], _options: unknown, command: Command) => {
       const { helpText } = await import("./help-run.ts");
       const { json, output } = command.optsWithGlobals<{ json?: boolean; output?: string }>();
-      const asJson = json === true || output === "json" || output === "ndjson";
-      program.configureOutput().writeOut?.(helpText(whole(), words, asJson));
+      const format = json === true || output === "json" ? "json" : output === "ndjson" ? "ndjson" : "table";
+      program.configureOutput().writeOut?.(helpText(whole(), words, format));
     });
   const also = Object.entries(topics).map(([value, description]) => ({ value, description }));
   for (const argument of help.registeredArguments) withValues(argument, { from: "commands", also });

@@ -39,6 +39,11 @@ describe("output for programs", () => {
     ["ack", "UUID"],
     ["ack", "--all"],
     ["export", "UUID"],
+    ["info", "UUID"],
+    ["doctor"],
+    ["config", "list", "--origin"],
+    ["config", "path"],
+    ["help"],
   ];
   const run = async (args: string[], ...more: string[]): Promise<RunResult> =>
     await machine.vault(...args.map((arg) => (arg === "UUID" ? uuid : arg)), ...more);

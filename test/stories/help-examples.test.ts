@@ -6,6 +6,8 @@ import type { CommandNode } from "../../src/completion/tree.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv, runVault, startVault, vaultBin } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -50,10 +52,6 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   const card = sandbox.vaults.find(({ kind }) => kind === "credit-card/offline");
   if (card === undefined) throw new Error("the seed has no offline card");
   writeFileSync(join(cwd, "pair.json"), JSON.stringify(card.credentials));
-  writeFileSync(
-    join(cwd, "card.json"),
-    JSON.stringify({ number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 }),
-  );
   writeFileSync(join(cwd, "number"), "4111111111111111\n");
   writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
   writeFileSync(join(cwd, "note.txt"), "a note");
@@ -67,9 +65,15 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
     VAULTSVC_STATE: join(cwd, "state"),
     VAULTSVC_CONFIG_DIR: join(cwd, "config"),
   };
-  const imported = await runVault(["import", "--file", "vaults.ndjson"], { cwd, env });
-  expect(imported).toMatchObject({ code: 0, stderr: "" });
+  const input = sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join("");
+  await inProcess({ cwd, env }, input, "import", "--file", "-");
   return { cwd, env };
+}
+
+/** What comes before an example, many times faster than as a process. */
+async function inProcess({ cwd, env }: Place, input: string, ...args: string[]): Promise<void> {
+  const host = fakeHost({ env, cwd, home: cwd, input, now: Date.now() });
+  expect(await main(args, host), host.err).toBe(0);
 }
 
 /** Examples that make sense only with an exchange that is held. */
@@ -95,7 +99,7 @@ describe("each example works when it is pasted against the sandbox", () => {
       symlinkSync(readyFile, join(cwd, "sandbox.json"));
       const place = await prepare(sandbox, cwd);
       if (finishes(example)) {
-        expect(await runVault(["get", place.env["VAULT"] ?? "", "--no-ack"], place)).toMatchObject({ code: 0 });
+        await inProcess(place, "", "get", place.env["VAULT"] ?? "", "--no-ack");
       }
       expect(await shell(example, place)).toMatchObject({ code: 0 });
     } finally {
