@@ -76,12 +76,15 @@ the service accepts. Look first: vault status shows the state of each vault. The
 A machine without a lasting disk: --credentials-out FILE and --save-cmd COMMAND receive, before the acknowledgement, a recovery
 document with both pairs and the token. vault import and --credentials take it, and settle it.
 
+A lost state comes back with vault backup FILE --restore; vault doctor says what else is not in order.
+
 The exit codes that ask for something: 11 (pending), 12 (in-doubt), 130 (interrupted). vault help exit-codes lists all.`,
 
   security: `
-Credentials and tokens are sealed in the state with AES-256-GCM, each bound to its vault and generation. The key is a file of
-mode 0600 in the configuration directory, made on first use, and never made anew where sealed values exist; --state-key gives
-another one. Without the key nothing in the state can be opened: back it up, apart from the state.
+Credentials and tokens are sealed in the state with AES-256-GCM, each bound to its vault and generation; so are the application
+keys of profiles. The key is in a file of mode 0600 in the configuration directory, made on first use, and never made anew where
+sealed values exist; or it comes from a passphrase, the keyring of the operating system, or --state-key. vault config rekey changes
+it. Without the key nothing in the state can be opened: back it up, apart from the state.
 
 Not sealed are uuids, kinds, labels, dates, counters, references, devices, messages of the service, and fingerprints of pairs.
 
