@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
+import { once } from "./config/once.ts";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
 import { stdinForOne } from "./config/stdin.ts";
@@ -58,7 +59,7 @@ export interface Deps {
   /** Whether a question may be asked: a terminal on both sides that no option has read, no --no-input, no CI. */
   readonly mayAsk: boolean;
   /** When all waiting and retrying of this command ends, in milliseconds since the epoch. */
-  deadline: number;
+  readonly deadline: number;
   version: string;
   /** The service's name in the state; raises `usage` or `invalid-input` for a base URL that cannot be used. */
   serviceName(): string;
@@ -107,6 +108,8 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     warn: (message) => narrator.warn(message),
   };
   const state = once(async () => await openLocal(deps));
+  // Counted from the first wait: the time that a person takes to answer questions is not waiting.
+  const deadline = once(() => host.now() + settings.maxWaitMs);
   const deps: Deps = {
     host,
     settings,
@@ -122,7 +125,9 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
       const isTerminal = host.stdin.isTTY && host.stderr.isTTY;
       return isTerminal && !stdin.isTaken() && flags["input"] !== false && (host.env["CI"] ?? "") === "";
     },
-    deadline: host.now() + settings.maxWaitMs,
+    get deadline() {
+      return deadline();
+    },
     version,
     serviceName: () => serviceName(settings),
     stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
@@ -141,11 +146,6 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
   return deps;
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }
 
 const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));

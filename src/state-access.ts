@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { Configuration } from "./config/config-file.ts";
 import { readConfiguration, writeConfiguration } from "./config/config-file.ts";
 import { secretKeys } from "./config/config-keys.ts";
@@ -13,6 +13,7 @@ import type { KeyAccess, KeySource } from "./state/key-source.ts";
 import { withLockFile } from "./state/lock-file.ts";
 import type { SealedConfiguration, SealedSecret } from "./state/rekey.ts";
 import { isSealed } from "./state/sealing.ts";
+import { realFolder } from "./state/known-states.ts";
 import type { LocalStore } from "./state/local-store.ts";
 import { openStore } from "./state/sqlite-store.ts";
 import { stateDirectory } from "./state/paths.ts";
@@ -78,7 +79,9 @@ export async function openLocalState(place: StatePlace, anySource = false): Prom
 /** The key file of a profile. */
 const keyFileOf = ({ host, configDirectory }: Pick<StatePlace, "host" | "configDirectory">, profile: Profile): string => {
   const path = profileValue(profile, "stateKeyFile") ?? `${configDirectory()}/state.key`;
-  return isAbsolute(path) ? path : resolve(host.cwd, path);
+  const absolute = isAbsolute(path) ? path : resolve(host.cwd, path);
+  // One file may be reached by several names.
+  return join(realFolder(dirname(absolute)), basename(absolute));
 };
 
 async function changeConfiguration(place: StatePlace, change: (current: Configuration) => Promise<Configuration>): Promise<Configuration> {

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import type { RawInput } from "./act.ts";
+import { checkNotOurs } from "./credentials-file.ts";
 import { confirmOrFail } from "./confirm.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { flag, parseInput, text } from "./options.ts";
@@ -31,6 +32,7 @@ export async function runBackup(deps: Deps, input: RawInput): Promise<number> {
 
 async function backup(deps: Deps, options: BackupOptions, file: string): Promise<number> {
   checkField(deps.output.field, ["backup"]);
+  if (options.force === true) checkNotOurs(deps, "FILE", file);
   const state = await deps.wholeState();
   const facts = await state.backup(file, options.force === true);
   const document = { backup: { ...facts, key: { inBackup: false, ...state.key } } };

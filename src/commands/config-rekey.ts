@@ -37,7 +37,9 @@ export async function runRekey(deps: Deps, input: RawInput): Promise<number> {
   checkField(deps.output.field, ["rekeyed"]);
   const local = await deps.localState(deps.profile, true);
   const now: Source = deps.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
-  const to = await newKey(deps, options, now);
+  // With several keys, an earlier run was cut off: the variable may hold the new passphrase.
+  const unfinished = (local.store.keys()?.length ?? 0) > 1;
+  const to = await newKey(deps, options, now, unfinished);
   await confirmOrFail(
     deps,
     options.yes === true,
@@ -54,21 +56,21 @@ export async function runRekey(deps: Deps, input: RawInput): Promise<number> {
 
 type NewKey = { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase: string } | { source: "given"; key: string };
 
-async function newKey(deps: Deps, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source): Promise<NewKey> {
+async function newKey(deps: Deps, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
   const source = to ?? now;
   if (source === "file" || source === "keyring") return { source };
   if (source === "given") {
     if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
     return { source, key: await secret(deps, newStateKey, "--new-state-key") };
   }
-  return { source, passphrase: await newPhrase(deps, newPassphrase, now) };
+  return { source, passphrase: await newPhrase(deps, newPassphrase, now !== "passphrase" || unfinished) };
 }
 
-/** VAULTSVC_STATE_PASSPHRASE is the new one only where there is none yet: else it is what opens the state. */
-async function newPhrase(deps: Deps, given: string | undefined, now: Source): Promise<string> {
+/** VAULTSVC_STATE_PASSPHRASE may be the new one only where there was none: else it is what opens the state. */
+async function newPhrase(deps: Deps, given: string | undefined, byVariable: boolean): Promise<string> {
   const { statePassphraseSpec } = deps.settings;
   if (given !== undefined) return await secret(deps, given, "--new-passphrase");
-  if (now !== "passphrase" && statePassphraseSpec !== undefined) return await deps.readSecret(statePassphraseSpec);
+  if (byVariable && statePassphraseSpec !== undefined) return await deps.readSecret(statePassphraseSpec);
   if (!deps.mayAsk) throw missing("the new passphrase", "--new-passphrase @FILE");
   const { askNewPassphrase } = await import("../terminal/prompts.ts");
   const passphrase = await askNewPassphrase(deps.host);

@@ -13,7 +13,7 @@ import { completeContents, readContents } from "./card-options.ts";
 import type { CreateOptions } from "./create-options.ts";
 import { checkCreateOptions, parseCreate, readHashedPin, readMetadata } from "./create-options.ts";
 import { checkCredentialsFile, replaceFile } from "./credentials-file.ts";
-import { checkField, serialise, serialiseDone } from "./document.ts";
+import { checkField, serialise, serialiseDone, writeDone } from "./document.ts";
 import { singleContext } from "./single-context.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
@@ -21,7 +21,7 @@ export async function runCreate(deps: Deps, input: RawInput): Promise<number> {
   const options = parseCreate(input);
   checkField(deps.output.field, ["vault", "kind", "created"]);
   const metadata = readMetadata(options.metadata);
-  if (options.credentialsOut !== undefined) await checkCredentialsFile(options.credentialsOut);
+  if (options.credentialsOut !== undefined) await checkCredentialsFile(deps, options.credentialsOut);
   const kind = await chooseKind(deps, options);
   checkCreateOptions(options, kind, deps.host.now());
   await askSettings(deps);
@@ -132,7 +132,15 @@ async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: Cre
   const { generation, fingerprint } = outcome;
   const document = { vault, kind, created: { generation, fingerprint, label: options.label ?? null } };
   const text = deps.output.field === undefined ? serialise(document, deps.output, deps.host.stdout.isTTY) : serialiseDone(document, deps);
-  await deps.host.stdout.write(text ?? (await table(deps, kind, outcome, options)));
+  await writeDone(
+    deps,
+    text ?? (await table(deps, kind, outcome, options)),
+    `vault ${success.uuid} is created, and its credentials are stored`,
+    {
+      vault: success.uuid,
+      hint: `do not create it again: vault status ${success.uuid} shows it`,
+    },
+  );
   deps.narrator.close(`The credentials are stored as generation ${generation}: vault get ${success.uuid} reads it.`);
   if (saved !== false) return 0;
   throw new VaultError(

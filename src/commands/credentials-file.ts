@@ -1,10 +1,28 @@
-import { constants } from "node:fs";
+import { constants, existsSync, realpathSync } from "node:fs";
 import { access, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 
+/** The program's own files must not be written over by what a flag names. Raises `invalid-input`. */
+export function checkNotOurs(deps: Deps, flag: string, path: string): void {
+  const real = (file: string): string => {
+    const folder = dirname(resolve(deps.host.cwd, file));
+    return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
+  };
+  const config = deps.configDirectory();
+  const keyFile = deps.settings.stateKeyFile ?? join(config, "state.key");
+  const files = [join(config, "config.json"), join(config, "config.lock"), keyFile, `${keyFile}.states`].map(real);
+  const target = real(path);
+  if (!files.includes(target) && !target.startsWith(real(join(deps.stateDirectory(), "x")).slice(0, -1))) return;
+  throw new VaultError("invalid-input", `${flag}: ${path} is a file of this program's own: nothing was written`, {
+    hint: "name a file elsewhere, like ./pair.json",
+  });
+}
+
 /** Checks, before anything is sent, that --credentials-out can be written. Raises `invalid-input`. */
-export async function checkCredentialsFile(path: string): Promise<void> {
+export async function checkCredentialsFile(deps: Deps, path: string): Promise<void> {
+  checkNotOurs(deps, "--credentials-out", path);
   const folder = dirname(resolve(path));
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {

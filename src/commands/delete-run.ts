@@ -4,7 +4,7 @@ import { VaultError } from "../errors.ts";
 import { checkDelete, deleteVault } from "../exchange/delete.ts";
 import type { RawInput } from "./act.ts";
 import { askSettings, askVault } from "./ask.ts";
-import { checkField, serialiseDone } from "./document.ts";
+import { checkField, serialiseDone, writeDone } from "./document.ts";
 import { lookUp } from "./look-up.ts";
 import { externalRef, flag, parseInput, uuid } from "./options.ts";
 
@@ -37,7 +37,8 @@ export async function runDelete(deps: Deps, input: RawInput): Promise<number> {
     const deleted = await deleteVault(context, { externalRef: options.externalRef, force: options.force === true, discardPending, device });
     const document = { deleted: [{ uuid: target, kind: deleted.kind, externalRef: deleted.externalRef }] };
     const text = serialiseDone(document, deps);
-    await deps.host.stdout.write(text ?? `${target}  deleted at the service; its credentials were removed from this machine\n`);
+    const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
+    await writeDone(deps, text ?? line, `vault ${target} is deleted`, { vault: target, hint: "nothing is left to do" });
     return 0;
   } finally {
     await context.session.release();

@@ -2,6 +2,7 @@ import type { Policy } from "../exchange/context.ts";
 import { allows, judge } from "../exchange/guard.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { when } from "../terminal/time.ts";
+import { nextStep } from "./vault-status.ts";
 import type { Finding } from "./doctor-finding.ts";
 import { count, ok, warning } from "./doctor-finding.ts";
 
@@ -38,11 +39,11 @@ function pending(vault: VaultRecord, now: number): Finding[] {
   const { open, uuid } = vault;
   if (open === null) return [];
   if (open.state === "in-doubt") {
-    return [warning("pending", `${named(vault)}: a ${open.operation} is in doubt: one of two pairs is valid`, `vault get ${uuid}`)];
+    return [warning("pending", `${named(vault)}: a ${open.operation} is in doubt: one of two pairs is valid`, nextStep(uuid, open))];
   }
   const left = open.tokenExpiry === null ? "" : `, its token expires ${when(open.tokenExpiry, now)}`;
   const state = open.state === "held" ? "is held" : "waits for its acknowledgement";
-  return [warning("pending", `${named(vault)}: a ${open.operation} ${state}${left}`, `vault ack ${uuid}`)];
+  return [warning("pending", `${named(vault)}: a ${open.operation} ${state}${left}`, nextStep(uuid, open))];
 }
 
 function lockRisk(vault: VaultRecord, policy: Policy): Finding[] {

@@ -1,3 +1,4 @@
+import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Deps, OutputChoice } from "../deps.ts";
 
@@ -49,4 +50,18 @@ export function checkField(field: string | undefined, roots: readonly string[]):
   throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {
     hint: `--field ${roots[0]} prints the whole of it; --json shows the document`,
   });
+}
+
+/**
+ * Prints what is done and cannot be undone. Where that fails it is said with it, so that nobody does it again for want of the
+ * output; a reader that has gone is not worth a word.
+ */
+export async function writeDone(deps: Deps, text: string, done: string, facts: ErrorFacts): Promise<void> {
+  try {
+    await deps.host.stdout.write(text);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof VaultError || code === undefined || code === "EPIPE") throw error;
+    throw new VaultError("state", `${done}, but that could not be printed (${code})`, { retry: "after-status", ...facts, cause: error });
+  }
 }

@@ -31,7 +31,7 @@ export async function planExchange(
   operation: Operation,
 ): Promise<PlannedExchange> {
   checkPairOptions(options);
-  if (options.credentialsOut !== undefined) await checkCredentialsFile(options.credentialsOut);
+  if (options.credentialsOut !== undefined) await checkCredentialsFile(deps, options.credentialsOut);
   await askSettings(deps);
   const uuid = await askVault(deps, options.uuid, operation);
   const given = await readPairChoice(deps, options);

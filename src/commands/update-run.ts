@@ -9,7 +9,7 @@ import type { RawInput } from "./act.ts";
 import { askCard, askContent } from "./ask-card.ts";
 import type { Contents, GivenContents } from "./card-options.ts";
 import { checkContentsOptions, completeContents, contentsOptions, readContents } from "./card-options.ts";
-import { checkField, serialiseDone } from "./document.ts";
+import { checkField, serialiseDone, writeDone } from "./document.ts";
 import { exchangeOptions } from "./exchange-options.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 import { confirmLive, liveMark } from "./live.ts";
@@ -33,9 +33,7 @@ export async function runUpdate(deps: Deps, input: RawInput): Promise<number> {
   if (!dryRun && options.yes !== true) await confirmUpdate(deps, planned, contents);
   const result = await runPlanned(deps, { uuid: planned.uuid, request: { ...planned.request, newVault: contents } }, dryRun);
   if (result === undefined) return 0;
-  await printReceipt(deps, result, contents).catch((error: unknown) => {
-    throw notPrinted(planned.uuid, result, error);
-  });
+  await printReceipt(deps, planned.uuid, result, contents);
   closeExchange(deps, planned.uuid, result);
   return 0;
 }
@@ -56,27 +54,13 @@ async function confirmUpdate(deps: Deps, { uuid, record }: PlannedExchange, cont
   throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
 }
 
-async function printReceipt(deps: Deps, { delivery, exchange }: ExchangeResult, contents: Contents): Promise<void> {
+async function printReceipt(deps: Deps, uuid: string, { delivery, exchange }: ExchangeResult, contents: Contents): Promise<void> {
   const { vault, kind, settled } = delivery;
   const { state, acknowledgedAt } = exchange;
   const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
-  const text = serialiseDone(document, deps);
-  if (text !== undefined) return await deps.host.stdout.write(text);
   const { receiptTable } = await import("../terminal/vault-view.ts");
   const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: deps.output.reveal };
-  await deps.host.stdout.write(await receiptTable(delivery, contents, exchange, view));
-}
-
-/** The exchange is what it is: what could not be printed is said with it. A reader that has gone is not worth a word. */
-function notPrinted(uuid: string, { exchange }: ExchangeResult, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof VaultError || code === undefined || code === "EPIPE") return error;
-  const isHeld = exchange.state === "held";
-  return new VaultError("state", `the update is ${exchange.state}, but its receipt could not be written (${code})`, {
-    vault: uuid,
-    exchange: summarise(exchange),
-    retry: "after-status",
-    hint: isHeld ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`,
-    cause: error,
-  });
+  const text = serialiseDone(document, deps) ?? (await receiptTable(delivery, contents, exchange, view));
+  const hint = state === "held" ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`;
+  await writeDone(deps, text, `the update is ${state}`, { vault: uuid, exchange: summarise(exchange), hint });
 }

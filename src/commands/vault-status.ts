@@ -24,6 +24,14 @@ export function describeExchange(exchange: ExchangeRecord, now: number) {
   };
 }
 
+/** What finishes an open exchange. A read of a limited vault that nobody has seen is read again, not acknowledged. */
+export function nextStep(uuid: string, open: ExchangeRecord): string {
+  if (open.state === "in-doubt") return `vault get ${uuid}`;
+  const isUnread = open.operation === "get" && open.limited && !open.delivered;
+  if (!isUnread || open.state === "ending") return `vault ack ${uuid}${open.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`;
+  return `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (or vault ack ${uuid} --unread)`;
+}
+
 /** One vault of `status`. */
 export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number) {
   const verdict = judge(record, policy);
@@ -39,7 +47,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     proven: pair?.proven ?? null,
     state: shown?.state ?? null,
     operation: shown?.operation ?? null,
-    pending: record.open === null ? null : describeExchange(record.open, now),
+    pending: record.open === null ? null : { ...describeExchange(record.open, now), next: nextStep(record.uuid, record.open) },
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     limits: { ...policy },

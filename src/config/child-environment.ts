@@ -1,4 +1,4 @@
-const secretNames: ReadonlySet<string> = new Set(["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_JWT"]);
+const secretNames: ReadonlySet<string> = new Set(["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_STATE_PASSPHRASE", "VAULTSVC_JWT"]);
 
 /** Proxy variables stay, whatever password they hold: it is meant for every program, and the command may need its proxy. */
 const forEveryProgram = /^(https?|all|no)_proxy$/i;

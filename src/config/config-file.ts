@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 
 /** What the configuration file holds. */
@@ -13,6 +13,11 @@ export const configPath = (directory: string): string => `${directory}/config.js
 /** The configuration, or null where there is none. Raises `state` for a file that cannot be read or is none. */
 export async function readConfiguration(directory: string): Promise<Configuration | null> {
   if (!existsSync(configPath(directory))) return null;
+  // It may name a command to run.
+  for (const path of [directory, configPath(directory)]) {
+    if ((statSync(path).mode & 0o022) === 0) continue;
+    throw new VaultError("state", `the configuration cannot be used: other users can write to ${path}`, { hint: `chmod go-w ${path}` });
+  }
   try {
     const stored = (await openConf(directory)).store;
     const { profiles = {}, currentProfile } = stored;

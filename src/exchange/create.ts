@@ -45,7 +45,8 @@ export async function createVault(context: CreateContext, request: CreateRequest
   const { kind, externalRef } = creation;
   const beside = { ...(device === undefined ? {} : { device }), ...(metadata === undefined ? {} : { metadata }) };
   const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, ...beside }, 0).catch(async (error: unknown) => {
-    await store.notCreated(creation, "create-refused", { code: "interrupted", message: "nothing was sent" });
+    const code = error instanceof VaultError ? error.code : "internal";
+    await store.notCreated(creation, "create-refused", { code, message: "nothing was sent" });
     throw error;
   });
   const answer = reply.type === "not-sent" ? undefined : reply.answer;

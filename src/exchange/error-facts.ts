@@ -42,8 +42,10 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
       ...(sent ? await spentIfKnown(context) : {}),
       ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
     };
-    if (!startCounts || error.retry !== "safe") throw error.with(facts);
-    throw new VaultError(error.code, error.message, {
+    // What is about the command line says that nothing was sent: that holds no longer.
+    const saysNothingSent = ["usage", "invalid-input"].includes(error.code);
+    if (!startCounts || (error.retry !== "safe" && !saysNothingSent)) throw error.with(facts);
+    throw new VaultError(saysNothingSent ? "network" : error.code, error.message, {
       ...error.facts,
       ...facts,
       retry: "after-status",

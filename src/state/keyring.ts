@@ -1,10 +1,12 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { KeyEntry } from "./key-file.ts";
 import { createKeyFile, readKeyFile } from "./key-file.ts";
 import type { KeySource } from "./key-source.ts";
 import { parseGivenKey } from "./key-source.ts";
-import { rememberState } from "./known-states.ts";
+import { knownStates, realFolder, rememberState } from "./known-states.ts";
 import { makeKey } from "./new-key.ts";
 import { stretch } from "./passphrase.ts";
 import { one } from "./query.ts";
@@ -105,6 +107,8 @@ export class Keyring {
     if (entries === null) {
       const sealed = (await access?.sealedInConfiguration()) ?? null;
       if (path === undefined || sealed !== null) throw this.#missing(sealed, "the configuration");
+      const others = knownStates(path).filter((state) => existsSync(join(state, "vault.db")) && state !== realFolder(this.#state));
+      if (others.length > 0) throw goneFor(path, others);
       const demand = this.#source.type === "file" ? (this.#source.demand ?? "file") : "file";
       const { key, entry } = await makeKey({ source: demand }, access);
       this.#had.set(key.id, key);
@@ -188,6 +192,13 @@ export class Keyring {
 export function neededKeyId(db: DatabaseSync): string | null {
   const found = one<{ sealed: string }>(db, "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1");
   return found === undefined ? null : keyIdOf(found.sealed);
+}
+
+/** Other states were begun with the key file that is gone: a new one would stand where theirs has to be put back. */
+function goneFor(path: string, states: readonly string[]): VaultError {
+  return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be sealed with its key`, {
+    hint: `put the key file back from its backup; or begin with another one: vault config set stateKeyFile FILE; if they are given up: rm ${path}.states`,
+  });
 }
 
 function checked(id: string, material: string): SealingKey {

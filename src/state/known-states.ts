@@ -1,6 +1,6 @@
-import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync } from "node:fs";
+import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import { ensurePrivateDirectory, syncDirectory } from "./private-directory.ts";
+import { ensurePrivateDirectory, statIfThere, syncDirectory } from "./private-directory.ts";
 import { onState, systemCode } from "./state-error.ts";
 
 /**
@@ -21,11 +21,18 @@ export function knownStates(keyFile: string): string[] {
   }
 }
 
+/** The same folder by whatever name it is reached. */
+export function realFolder(directory: string): string {
+  return statIfThere(directory) === null ? directory : realpathSync(directory);
+}
+
 /**
- * Notes a state, durably. To be called before the key file is read for the first value that the state seals: whoever drops
- * an old key reads the list after the key file has the new one.
+ * Notes a state, durably. To be called before the key file is read for the first value that the state seals (whoever drops
+ * an old key reads the list after the key file has the new one), and whenever a vault is held, because a state may have been
+ * moved, copied or restored.
  */
-export function rememberState(keyFile: string, directory: string): void {
+export function rememberState(keyFile: string, state: string): void {
+  const directory = realFolder(state);
   if (knownStates(keyFile).includes(directory)) return;
   ensurePrivateDirectory(dirname(keyFile));
   onState(listOf(keyFile), () => {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Waiting } from "../exchange/ports.ts";
@@ -6,7 +6,7 @@ import { readKeyFile, replaceKeyFile } from "./key-file.ts";
 import type { KeyEntry } from "./key-file.ts";
 import type { KeyAccess } from "./key-source.ts";
 import type { Keyring } from "./keyring.ts";
-import { knownStates, rememberState } from "./known-states.ts";
+import { knownStates, realFolder, rememberState } from "./known-states.ts";
 import type { NewKey } from "./new-key.ts";
 import { makeKey } from "./new-key.ts";
 import { stretch } from "./passphrase.ts";
@@ -110,7 +110,8 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         // Begun by others since the list was read; whoever begins from now on takes the new key.
         const late = statesOf(plan).filter((directory) => !done.has(directory));
         if (late.length > 0) await change(late, nothing, nothing);
-        else replaceKeyFile(keyFile, [made.entry]);
+        // A state that is away may come back: what opens it stays.
+        else replaceKeyFile(keyFile, [...(awayOf(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
       });
     const secrets = await configuration.secrets();
     await haveKeys(
@@ -155,18 +156,34 @@ function onceEach(warn: (message: string) => void): (message: string) => void {
 
 const nothing = async (): Promise<void> => Promise.resolve();
 
-/** The state in use and all that were begun with this key file; those that are not there raise `state`, or are skipped. */
-function statesOf({ keyFile, directory, skipMissing, warn }: Rekeying): string[] {
-  const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
+const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
+
+/** Known states that are not there. */
+const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !isThere(state));
+
+/** A state, and those that restores have replaced in it: each is a state in itself. */
+function withReplaced(state: string): string[] {
+  const names = isThere(state) ? readdirSync(state).filter((name) => name.startsWith("replaced-")) : [];
+  return [state, ...names.map((name) => join(state, name)).filter(isThere)];
+}
+
+/**
+ * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
+ * there raise `state`, or are skipped.
+ */
+function statesOf(plan: Rekeying): string[] {
+  const { keyFile, skipMissing, warn } = plan;
+  const directory = realFolder(plan.directory);
   const known = knownStates(keyFile).filter((state) => state !== directory);
-  const missing = known.filter((state) => !isThere(state));
+  const missing = awayOf(plan);
   if (missing.length > 0 && !skipMissing) {
     throw new VaultError("state", `a state that is sealed with this key is not there: ${missing.join(", ")}; nothing was changed`, {
-      hint: "mount it, or put it back, and run it again; if it is gone for good: --skip-missing",
+      hint: "mount it, or put it back, and run it again; if it was moved or is gone for good: --skip-missing (its key is kept)",
     });
   }
   for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
-  return [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)].sort();
+  const there = [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)];
+  return [...new Set(there.flatMap(withReplaced))].sort();
 }
 
 /** Makes keys ready; a new passphrase may be the one of an earlier rekey that was killed. */

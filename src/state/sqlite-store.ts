@@ -57,6 +57,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       // While this one waited the state may have been restored, or its key changed; from here on that is out of the question.
       const database = await this.#ensure();
       await this.#ready(database);
+      if ((await database.read(neededKeyId)) !== null) this.#keyring.rememberState();
       const { clock } = this.#options;
       return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
     } catch (error) {

@@ -25,7 +25,7 @@ export interface ShownVault extends Counted {
   state: string | null;
   /** Of the exchange that the state is of. */
   operation: string | null;
-  pending: { state: string; tokenExpiry: string | null } | null;
+  pending: { state: string; tokenExpiry: string | null; next: string } | null;
   locked: boolean;
   usesRemaining: number | null;
   expiryDate: string | null;
@@ -127,8 +127,7 @@ const tokenLeft = (expiry: number, now: number): string =>
 function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
   if (vault.lastError?.code === "gone") return { text: `if it was deleted: vault forget ${vault.uuid}`, paint: palette.code };
   if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
-  if (vault.pending !== null)
-    return { text: `vault ${vault.pending.state === "in-doubt" ? "get" : "ack"} ${vault.uuid}`, paint: palette.code };
+  if (vault.pending !== null) return { text: vault.pending.next, paint: palette.code };
   return undefined;
 }
 

@@ -70,7 +70,7 @@ describe.concurrent("an output that cannot be written", () => {
     const host = fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "ENOSPC", syscall: "write" } });
     const code = await main(["update", uuid, "--card", "env:CARD", "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
-    expectError(result, 14, "state", /the update is acknowledged, but its receipt/);
+    expectError(result, 14, "state", /the update is acknowledged, but that could not be printed/);
     expect(errorOf(result)).toMatchObject({ retry: "after-status", exchange: { state: "acknowledged" } });
   });
 

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -184,5 +184,80 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     expectError(result, 14, "state", /no keyring of the operating system answers here/);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
+  });
+});
+
+describe.concurrent("a rekey loses no state", () => {
+  it("that was restored into another folder, that a restore has replaced, or that was moved", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const [first, second] = lab.service.vaults;
+    if (first === undefined || second === undefined) throw new Error("two vaults are needed");
+    const machine = lab.machine();
+    expectExit(await machine.vault(...firstGetArgs(machine, first)), 0);
+    expectExit(await machine.vault("backup", "b.db"), 0);
+    expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
+    expectExit(await machine.vault("backup", "b.db", "--restore", "--yes"), 0);
+    const [replaced = ""] = readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced-"));
+    const kept = join(machine.stateDir, replaced);
+    const moved = join(machine.home, "moved");
+    expectExit(await machine.vault("backup", "b.db", "--restore", "--state", join(machine.home, "elsewhere")), 0);
+    renameSync(join(machine.home, "elsewhere"), moved);
+    expectExit(await machine.vault("get", first.uuid, "--state", moved, "--dry-run"), 0);
+    expectExit(await machine.vault(...rekey), 0);
+    for (const [uuid, state] of [
+      [first.uuid, machine.stateDir],
+      [second.uuid, kept],
+      [first.uuid, moved],
+    ] as const) {
+      expectExit(await machine.vault("export", uuid, "--state", state), 0);
+    }
+  });
+
+  it("that is away: what opens it stays in the key file", async () => {
+    const { machine, other, uuids } = await twoStates();
+    renameSync(other.stateDir, `${other.stateDir}-away`);
+    expectExit(await machine.vault(...rekey, "--skip-missing"), 0);
+    renameSync(`${other.stateDir}-away`, other.stateDir);
+    expectExit(await other.vault("export", uuids[1] ?? ""), 0);
+  });
+
+  it("a key file that is lost is not made anew while a state needs it", async () => {
+    const { machine, other } = await twoStates();
+    rmSync(join(machine.configDir, "state.key"));
+    const fresh = ["import", "123e4567-e89b-42d3-a456-426614174000", "--kind", "generic/offline", "--credentials", "env:PAIR"];
+    const pair = { PAIR: JSON.stringify({ encryptedData: "a", payload: "b" }) };
+    const refused = await machine.vaultWith({ env: pair }, ...fresh, "--state", join(machine.home, "third"), "--json");
+    expectError(refused, 14, "state", /key file .* is missing/);
+    expect(errorOf(refused).message).toContain(other.stateDir);
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+  });
+});
+
+describe.concurrent("the program's own files", () => {
+  it("are not written over by what a flag names", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
+    const sent = lab.service.sandbox.requests().length;
+    for (const name of ["config/state.key", "config/config.json", "config/state.key.states", "state/vault.db"]) {
+      const path = join(machine.home, name);
+      const before = existsSync(path) ? readFileSync(path) : null;
+      for (const args of [
+        ["get", lab.vault.uuid, "--credentials-out", path],
+        ["backup", path, "--force"],
+      ]) {
+        expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /this program's own/);
+      }
+      expect(existsSync(path) ? readFileSync(path) : null).toEqual(before);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  });
+
+  it("a configuration that others can write to is not used: it may name a command", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
+    chmodSync(join(machine.configDir, "config.json"), 0o666);
+    expectError(await machine.vault("get", lab.vault.uuid, "--json"), 14, "state", /other users can write/);
   });
 });
