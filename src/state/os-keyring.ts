@@ -18,7 +18,7 @@ export async function openOsKeyring(): Promise<OsKeyring> {
       return await work();
     } catch (error) {
       throw new VaultError("state", `no keyring of the operating system answers here: ${(error as Error).message}`, {
-        hint: "on a machine without one use a key file, a passphrase or a given key: vault config rekey --to file|passphrase|given",
+        hint: "on a machine without one use a key file: vault config set stateKeySource file; where a key exists already: vault config rekey --to file",
         cause: error,
       });
     }

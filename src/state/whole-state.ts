@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { VaultError } from "../errors.ts";
 import { asVaultError } from "../errors.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { BackupFacts, WholeState } from "./backup.ts";
 import { backupState } from "./backup.ts";
 import type { StateFacts } from "./inspect.ts";
 import { inspectState } from "./inspect.ts";
+import type { KeySource } from "./key-source.ts";
 import type { KeyPlace } from "./inspect-key.ts";
 import { keyPlace } from "./inspect-key.ts";
 import type { Examined, RestoreFacts } from "./restore.ts";
@@ -53,10 +55,23 @@ export function openWholeState(given: StoreOptions, scripts: readonly string[] =
     inspect: async () => {
       const problem = await ready(opening.path, () => undefined).then(() => null, asVaultError);
       const facts = inspectState(state);
+      const silent = facts.key.id === null && facts.key.problem === null ? await keyringProblem(options.keySource) : null;
+      if (silent !== null) return { ...facts, key: { ...facts.key, problem: silent } };
       return problem === null || facts.key.problem === null ? facts : { ...facts, key: { ...facts.key, problem } };
     },
     key: keyPlace(options.keySource),
   };
+}
+
+/** Where the first key is to be made in the keyring of the operating system: why that will not do. */
+async function keyringProblem(source: KeySource): Promise<VaultError | null> {
+  if (source.type !== "file" || source.demand !== "keyring") return null;
+  try {
+    await (await source.access?.keyring())?.get("none");
+    return null;
+  } catch (error) {
+    return asVaultError(error);
+  }
 }
 
 /** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */

@@ -184,6 +184,11 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     expectError(result, 14, "state", /no keyring of the operating system answers here/);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
+    const doctor = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
+    expectExit(doctor, 0);
+    const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string; level: string; message: string }[] };
+    const key = { check: "key", level: "error", message: expect.stringMatching(/no keyring of the operating system answers/) as string };
+    expect(checks).toContainEqual(expect.objectContaining(key));
   });
 });
 
