@@ -85,6 +85,11 @@ export class Keyring {
     return key ?? (await this.key(needed ?? ""));
   }
 
+  /** Null where the key does not come by way of one. */
+  get keyFile(): string | null {
+    return this.#source.type === "file" ? this.#source.path : null;
+  }
+
   /** Notes the state beside the key file, for a later rekey; before the first value that it seals. */
   rememberState(): void {
     if (this.#source.type === "file") rememberState(this.#source.path, this.#state);

@@ -1,6 +1,8 @@
 import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { ensurePrivateDirectory, statIfThere, syncDirectory } from "./private-directory.ts";
+import { one, run } from "./query.ts";
 import { onState, systemCode } from "./state-error.ts";
 
 /**
@@ -45,4 +47,12 @@ export function rememberState(keyFile: string, state: string): void {
     }
     syncDirectory(dirname(keyFile));
   });
+}
+
+/** The key file that a state was last used with; null where that is not known. */
+export const keyFileOf = (db: DatabaseSync): string | null =>
+  one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'key-file'")?.value ?? null;
+
+export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
+  run(db, "INSERT INTO meta (name, value) VALUES ('key-file', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", keyFile);
 }

@@ -6,7 +6,7 @@ import { readKeyFile, replaceKeyFile } from "./key-file.ts";
 import type { KeyEntry } from "./key-file.ts";
 import type { KeyAccess } from "./key-source.ts";
 import type { Keyring } from "./keyring.ts";
-import { knownStates, realFolder, rememberState } from "./known-states.ts";
+import { keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
 import type { NewKey } from "./new-key.ts";
 import { makeKey } from "./new-key.ts";
 import { stretch } from "./passphrase.ts";
@@ -79,7 +79,8 @@ export interface Rekeyed {
  * and another rekey finishes. Raises `state` before anything is changed where a key cannot be had or a value does not open.
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
-  const plan = { ...given, warn: onceEach(given.warn) };
+  const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };
+  for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
   const { keyFile, configuration } = plan;
   const keys = new Map<string, SealingKey>();
   // Asks for what it takes to open them, before anybody has to wait for this process.
@@ -156,6 +157,23 @@ function onceEach(warn: (message: string) => void): (message: string) => void {
 
 const nothing = async (): Promise<void> => Promise.resolve();
 
+interface Plan extends Rekeying {
+  /** States of another key file. */
+  foreign: Set<string>;
+}
+
+/**
+ * The list came here with a copy of the key file: a state that is used with the file that it was copied from keeps its key,
+ * which stands there.
+ */
+async function isForeign(plan: Plan, state: string): Promise<boolean> {
+  if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
+  const other = await plan.look(state, async (database) => await database.read(keyFileOf));
+  if (other === null || other === plan.keyFile || !existsSync(other)) return false;
+  plan.warn(`the state ${state} is used with the key file ${other}, and keeps its key`);
+  return true;
+}
+
 const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
 
 /** Known states that are not there. */
@@ -171,7 +189,7 @@ function withReplaced(state: string): string[] {
  * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
  * there raise `state`, or are skipped.
  */
-function statesOf(plan: Rekeying): string[] {
+function statesOf(plan: Plan): string[] {
   const { keyFile, skipMissing, warn } = plan;
   const directory = realFolder(plan.directory);
   const known = knownStates(keyFile).filter((state) => state !== directory);
@@ -183,11 +201,11 @@ function statesOf(plan: Rekeying): string[] {
   }
   for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
   const there = [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)];
-  return [...new Set(there.flatMap(withReplaced))].sort();
+  return [...new Set(there.flatMap(withReplaced))].filter((state) => !plan.foreign.has(state)).sort();
 }
 
 /** Makes keys ready; a new passphrase may be the one of an earlier rekey that was killed. */
-async function haveKeys(plan: Rekeying, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
+async function haveKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
   for (const id of new Set(ids)) {
     if (keys.has(id)) continue;
     const entry = readKeyFile(plan.keyFile, () => undefined)?.find((each) => each.id === id);

@@ -9,6 +9,7 @@ import { prune } from "./journal.ts";
 import type { KeyEntry } from "./key-file.ts";
 import { readKeyFile } from "./key-file.ts";
 import { Keyring, neededKeyId } from "./keyring.ts";
+import { keyFileOf, noteKeyFile } from "./known-states.ts";
 import { reserveSlot } from "./limiter.ts";
 import type { Opening } from "./open-database.ts";
 import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
@@ -57,7 +58,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       // While this one waited the state may have been restored, or its key changed; from here on that is out of the question.
       const database = await this.#ensure();
       await this.#ready(database);
-      if ((await database.read(neededKeyId)) !== null) this.#keyring.rememberState();
+      if ((await database.read(neededKeyId)) !== null) await this.#noteKeyFile(database);
       const { clock } = this.#options;
       return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
     } catch (error) {
@@ -71,6 +72,13 @@ class SqliteStore implements LocalStore, RekeyedStore {
     const needed = await database.read(neededKeyId);
     if (needed === null) this.#keyring.rememberState();
     await this.#keyring.prepare(needed);
+  }
+
+  /** State and key file know each other, also after one of them was moved or copied: a rekey asks both. */
+  async #noteKeyFile(database: StateDatabase): Promise<void> {
+    this.#keyring.rememberState();
+    const { keyFile } = this.#keyring;
+    if (keyFile !== null && (await database.read(keyFileOf)) !== keyFile) await database.write((db) => noteKeyFile(db, keyFile));
   }
 
   async #ready(database: StateDatabase): Promise<void> {

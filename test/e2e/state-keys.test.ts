@@ -218,6 +218,21 @@ describe.concurrent("a rekey loses no state", () => {
     }
   });
 
+  it("of the machine that this one is a copy of", async () => {
+    const lab = await openLab(offlineNote);
+    const original = lab.machine();
+    expectExit(await original.vault(...firstGetArgs(original, lab.vault)), 0);
+    expectExit(await original.vault("get", lab.vault.uuid), 0);
+    const home = tempDir("copied");
+    cpSync(original.home, home, { recursive: true });
+    const copy = lab.machine({ home });
+    const result = await copy.vault(...rekey);
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/is used with the key file .*, and keeps its key/);
+    expectExit(await original.vault("get", lab.vault.uuid), 0);
+    expectExit(await copy.vault("export", lab.vault.uuid), 0);
+  });
+
   it("that is away: what opens it stays in the key file", async () => {
     const { machine, other, uuids } = await twoStates();
     renameSync(other.stateDir, `${other.stateDir}-away`);
