@@ -64,7 +64,8 @@ describe("several processes", () => {
     expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBe(2);
   });
 
-  it("16 at a time over 24 vaults keep to the application's rate, and see no 429", async () => {
+  // Repeated, because a process that the machine stops for longer than the margin, between its clock and its socket, is late.
+  it("16 at a time over 24 vaults keep to the application's rate, and see no 429", { retry: 2 }, async () => {
     const seed = Array.from({ length: 24 }, () => offlineNote);
     const lab = await openLab(seed, { policy: { rate: 25 } });
     const { sandbox } = lab.service;
