@@ -45,9 +45,14 @@ const aboutApplication =
 /** What an item says, before it is known what it means. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
+/** So many different unknown actions are counted. */
+const mostOthers = 100;
+
 /** Tells what an item means from its action, its outcome and its wording, in this order of weight. */
 export class Classifier {
   readonly #failure: RegExp | null;
+  /** Items by action, of actions that this program does not know. */
+  readonly others = new Map<string, number>();
   /** Items with a former action name (before release 1.2.11). */
   former = 0;
 
@@ -67,8 +72,17 @@ export class Classifier {
     const base = name === undefined ? undefined : names[name];
     const rest = name === undefined ? wording.action : action.replace(name, " ").replaceAll("_", " ");
     const said = [rest, wording.description === wording.action ? null : wording.description];
+    if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
     if (!this.#hasFailed(wording, said)) return base ?? (isAboutApplication(action) ? "application" : "other");
     return failureOf(base, `${said.filter((text) => text !== null).join(" ")} ${wording.outcome ?? ""}`, action);
+  }
+
+  /** Counts an item of that kind where it is one to be told of. */
+  count(action: string, kind: number): void {
+    if (isFormerName(action)) this.former += 1;
+    if (kind !== otherNumber) return;
+    const known = this.others.get(action);
+    if (known !== undefined || this.others.size < mostOthers) this.others.set(action, (known ?? 0) + 1);
   }
 
   #hasFailed({ action, outcome, description }: Wording, said: (string | null)[]): boolean {
@@ -85,7 +99,7 @@ function failureOf(base: EventKind | undefined, wording: string, action: string)
     return aboutCredentials.test(wording) ? "failed-access" : isAboutApplication(`${action} ${wording}`) ? "application" : "other";
   const kind = failed[base];
   if (kind === undefined || kind === "failed-ack") return kind ?? "other";
-  if (aboutCredentials.test(wording)) return kind;
+  if (aboutCredentials.test(wording)) return lockedAlready.test(wording) ? "locking-failure" : kind;
   if (tooManyStarts.test(wording)) return "locking-start";
   if (lockedAlready.test(wording)) return "refused-locked";
   return aboutApplication.test(wording) ? "application" : kind;
@@ -102,3 +116,5 @@ const numbers = new Map(eventKinds.map((kind, number) => [kind, number]));
 
 /** The place of a kind in `eventKinds`. */
 export const numberOf = (kind: EventKind): number => numbers.get(kind) as number;
+
+const otherNumber = numberOf("other");

@@ -110,6 +110,7 @@ export class FastLines {
     let kind = this.#wordings.kindOf(action, outcome);
     if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, bytes, this.#description.from, this.#description.to);
     if (kind < 0) return -1;
+    this.#wordings.count(action, kind);
     batch.add(time, vault, kind, place, line, idHash);
     return at + 1;
   }

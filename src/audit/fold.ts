@@ -65,10 +65,10 @@ export class Fold {
     const { vault, time } = due;
     const records = this.records;
     records.ensure(vault);
-    if (records.items(vault) === 0) this.#begin(vault, time);
+    if (records.getSmall(vault, small.items) === 0) this.#begin(vault, time);
     else if (!this.#follows(due)) return false;
-    records.countItem(vault);
-    records.setIdHash(vault, due.idHash);
+    records.setSmall(vault, small.items, records.getSmall(vault, small.items) + 1);
+    records.setSmall(vault, small.idHash, due.idHash);
     if (time > records.get(vault, field.lastTime)) records.set(vault, field.lastTime, time);
     if (this.#expiringInvalid) this.#expireInvalid(vault, time);
     this.#locks = false;
@@ -107,7 +107,7 @@ export class Fold {
       return true;
     }
     const before = this.#sameTime.get(vault);
-    const hashes = before?.time === time ? before.hashes : [this.records.idHash(vault)];
+    const hashes = before?.time === time ? before.hashes : [this.records.getSmall(vault, small.idHash)];
     if (hashes.includes(idHash)) {
       this.duplicates += 1;
       return false;
@@ -130,6 +130,11 @@ export class Fold {
       case "failed-delete":
       case "failed-access":
         return this.#fail(vault, due, event);
+      case "locking-failure":
+        this.#fail(vault, due, event);
+        if (this.records.getSmall(vault, small.condition) === deleted) return;
+        this.#lock(vault, due, "failed-accesses");
+        return this.records.raise(vault, flag.lockIsSaid);
       case "create":
         return this.#create(vault, due);
       case "delete":
@@ -141,13 +146,20 @@ export class Fold {
         this.#countStart(vault, due);
         return this.#lock(vault, due, "unacknowledged-starts", flag.lockIsSaid);
       case "refused-locked":
-        if (this.records.getSmall(vault, small.condition) === active) this.#lock(vault, due, "unseen", flag.lockIsSaid);
-        return;
+        if (this.records.getSmall(vault, small.condition) !== active) return;
+        this.#note(vault, due, "refused-while-open");
+        return this.#lock(vault, due, "unseen", flag.lockIsSaid);
       case "lock":
         return this.#lock(vault, due, "administrator", flag.lockIsSaid);
       case "unlock":
         this.records.raise(vault, flag.known | flag.unlockedByItem);
         return this.#reopen(vault, due);
+      case "unanswered-start":
+        this.records.raise(vault, flag.unanswered);
+        if (this.#isOpenFor(vault, due, false)) this.#start(vault, due, 1);
+        return;
+      case "unanswered-ack":
+        return this.records.raise(vault, flag.unanswered);
       case "other":
         return this.records.raise(vault, flag.other);
       default:
@@ -155,7 +167,7 @@ export class Fold {
   }
 
   #create(vault: number, due: Due): void {
-    const isFirst = this.records.items(vault) === 1;
+    const isFirst = this.records.getSmall(vault, small.items) === 1;
     if (this.records.has(vault, flag.created)) this.#note(vault, due, "created-twice");
     else if (!isFirst) this.#note(vault, due, "activity-before-creation");
     this.records.raise(vault, flag.created | flag.known);
@@ -182,7 +194,7 @@ export class Fold {
     const pending = records.getSmall(vault, small.pending);
     if (pending === 0) {
       // The first item of a vault whose start the log does not reach back to is nothing odd.
-      if (records.items(vault) > 1) this.#note(vault, due, "acknowledgement-without-start");
+      if (records.getSmall(vault, small.items) > 1) this.#note(vault, due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(vault, due, "acknowledgement-of-other-operation");
     else if (due.time - records.get(vault, field.pendingSince) > this.rules.tokenLifetimeMs) {
       this.#note(vault, due, "acknowledgement-after-expiry");
@@ -196,16 +208,16 @@ export class Fold {
   #fail(vault: number, due: Due, event: EventKind): void {
     const records = this.records;
     if (records.getSmall(vault, small.condition) !== active) return;
-    const failed = records.getSmall(vault, small.failed);
+    const failed = records.getSmall(vault, small.failed) + 1;
     records.setFailure(vault, failed, due.place, due.line);
     this.kept.keep(due);
-    records.setSmall(vault, small.failed, failed + 1);
+    records.setSmall(vault, small.failed, failed);
     if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
       records.set(vault, field.invalidSince, due.time);
       records.set(vault, field.causePlace, due.place);
       records.set(vault, field.causeLine, due.line);
     }
-    if (failed + 1 >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
+    if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
   }
 
   /** Whether calls can be accepted here; where one was although the log says otherwise, that is noted, and it is open again. */
@@ -220,10 +232,10 @@ export class Fold {
   }
 
   #countStart(vault: number, due: Due): void {
-    const unacked = this.records.getSmall(vault, small.unacked);
-    this.records.setStart(vault, Math.min(unacked, this.rules.lockAfterUnacked - 1), due.place, due.line);
+    const unacked = this.records.getSmall(vault, small.unacked) + 1;
+    this.records.setStart(vault, unacked, due.place, due.line);
     this.kept.keep(due);
-    this.records.setSmall(vault, small.unacked, Math.min(unacked + 1, this.rules.lockAfterUnacked));
+    this.records.setSmall(vault, small.unacked, unacked);
   }
 
   #expireInvalid(vault: number, now: number): void {
@@ -248,7 +260,7 @@ export class Fold {
     this.records.set(vault, field.since, due.time);
     this.records.set(vault, field.causePlace, due.place);
     this.records.set(vault, field.causeLine, due.line);
-    this.kept.keep(due);
+    this.kept.keep(due, true);
   }
 
   #reopen(vault: number, due: Due): void {
@@ -280,6 +292,6 @@ export class Fold {
       return;
     }
     known.first.push({ kind, time: due.time, place: due.place, line: due.line });
-    this.kept.keep(due);
+    this.kept.keep(due, true);
   }
 }

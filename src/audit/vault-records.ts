@@ -15,8 +15,11 @@ export const field = {
   causeLine: 9,
 } as const;
 
-/** Small numbers of a vault, by their place behind those. */
-export const small = { condition: 0, rule: 1, unacked: 2, failed: 3, pending: 4, flags: 5 } as const;
+/** Whole numbers of a vault, by their place behind those. */
+export const small = { condition: 0, rule: 1, unacked: 2, failed: 3, pending: 4, flags: 5, items: 6, idHash: 7 } as const;
+
+/** Of a chain, so many items are remembered, the newest. */
+const longestChain = 16;
 
 export const flag = {
   /** Its counters are known: its creation, an acknowledgement or an unlock was seen. */
@@ -33,11 +36,12 @@ export const flag = {
   /** The item that locked it says so itself. */
   lockIsSaid: 64,
   unlockedByItem: 128,
+  /** A call of this machine's went unanswered: nobody knows whether it counted. */
+  unanswered: 256,
 } as const;
 
 const smallAt = 10;
-const countsAt = 11;
-const chainAt = 12;
+const chainAt = 14;
 
 /**
  * What is remembered of each vault, in one block of memory: the fold touches one place for an item, and millions of vaults cost
@@ -46,17 +50,17 @@ const chainAt = 12;
 export class VaultRecords {
   readonly #stride: number;
   readonly #starts: number;
+  readonly #failures: number;
   #capacity = 256;
   #numbers: Float64Array<ArrayBuffer>;
-  #bytes: Uint8Array<ArrayBuffer>;
   #words: Int32Array<ArrayBuffer>;
 
   /** Room for so many starts and failed accesses of each vault. */
   constructor(starts: number, failures: number) {
-    this.#starts = starts;
-    this.#stride = chainAt + 2 * (starts + failures);
+    this.#starts = Math.min(starts, longestChain);
+    this.#failures = Math.min(failures, longestChain);
+    this.#stride = chainAt + 2 * (this.#starts + this.#failures);
     this.#numbers = new Float64Array(this.#capacity * this.#stride);
-    this.#bytes = new Uint8Array(this.#numbers.buffer);
     this.#words = new Int32Array(this.#numbers.buffer);
   }
 
@@ -67,7 +71,6 @@ export class VaultRecords {
     const larger = new Float64Array(this.#capacity * this.#stride);
     larger.set(this.#numbers);
     this.#numbers = larger;
-    this.#bytes = new Uint8Array(larger.buffer);
     this.#words = new Int32Array(larger.buffer);
   }
 
@@ -80,11 +83,11 @@ export class VaultRecords {
   }
 
   getSmall(vault: number, at: number): number {
-    return this.#bytes[(vault * this.#stride + smallAt) * 8 + at] as number;
+    return this.#words[(vault * this.#stride + smallAt) * 2 + at] as number;
   }
 
   setSmall(vault: number, at: number, value: number): void {
-    this.#bytes[(vault * this.#stride + smallAt) * 8 + at] = value;
+    this.#words[(vault * this.#stride + smallAt) * 2 + at] = value;
   }
 
   has(vault: number, flags: number): boolean {
@@ -99,37 +102,22 @@ export class VaultRecords {
     this.setSmall(vault, small.flags, this.getSmall(vault, small.flags) & ~flags);
   }
 
-  items(vault: number): number {
-    return (this.#words[(vault * this.#stride + countsAt) * 2] as number) >>> 0;
+  /** The item with which a chain has become so long. */
+  setStart(vault: number, length: number, place: number, line: number): void {
+    this.#setLink(vault * this.#stride + chainAt + 2 * ((length - 1) % this.#starts), place, line);
   }
 
-  countItem(vault: number): void {
-    const at = (vault * this.#stride + countsAt) * 2;
-    this.#words[at] = (this.#words[at] as number) + 1;
+  setFailure(vault: number, length: number, place: number, line: number): void {
+    this.#setLink(vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures)), place, line);
   }
 
-  idHash(vault: number): number {
-    return this.#words[(vault * this.#stride + countsAt) * 2 + 1] as number;
-  }
-
-  setIdHash(vault: number, hash: number): void {
-    this.#words[(vault * this.#stride + countsAt) * 2 + 1] = hash;
-  }
-
-  setStart(vault: number, index: number, place: number, line: number): void {
-    this.#setLink(vault * this.#stride + chainAt + 2 * index, place, line);
-  }
-
-  setFailure(vault: number, index: number, place: number, line: number): void {
-    this.#setLink(vault * this.#stride + chainAt + 2 * (this.#starts + index), place, line);
-  }
-
+  /** Oldest first. */
   starts(vault: number): Link[] {
-    return this.#links(vault * this.#stride + chainAt, Math.min(this.getSmall(vault, small.unacked), this.#starts));
+    return this.#links(vault * this.#stride + chainAt, this.getSmall(vault, small.unacked), this.#starts);
   }
 
   failures(vault: number): Link[] {
-    return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getSmall(vault, small.failed));
+    return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getSmall(vault, small.failed), this.#failures);
   }
 
   #setLink(at: number, place: number, line: number): void {
@@ -137,11 +125,12 @@ export class VaultRecords {
     this.#numbers[at + 1] = line;
   }
 
-  #links(from: number, count: number): Link[] {
-    return Array.from({ length: count }, (_, index) => ({
-      place: this.#numbers[from + 2 * index] as number,
-      line: this.#numbers[from + 2 * index + 1] as number,
-    }));
+  #links(from: number, length: number, most: number): Link[] {
+    const oldest = Math.max(0, length - most);
+    return Array.from({ length: length - oldest }, (_, index) => {
+      const at = from + 2 * ((oldest + index) % most);
+      return { place: this.#numbers[at] as number, line: this.#numbers[at + 1] as number };
+    });
   }
 }
 

@@ -6,12 +6,15 @@ const mostOutcomes = 201;
 const mostDescriptions = 200;
 
 const unknown = -2;
+const otherNumber = numberOf("other");
 
 /** Kinds of events by the numbers of their action and their outcome, each classified once. */
 export class WordingTable {
   readonly #actions: Interner;
   readonly #outcomes: Interner;
   readonly #classifier: Classifier;
+  /** By action: whether its name is a former one. */
+  readonly #former: boolean[] = [];
   readonly #kinds = new Int8Array(mostOutcomes * mostOutcomes).fill(unknown);
   readonly #descriptions = new Interner(mostDescriptions);
   readonly #described = new Map<number, number>();
@@ -46,9 +49,14 @@ export class WordingTable {
     return kind;
   }
 
+  /** Counts an item where it is one to be told of. */
+  count(action: number, kind: number): void {
+    if (kind === otherNumber || this.#former[action] === true) this.#classifier.count(this.#actions.text(action), kind);
+  }
+
   #classify(action: number, outcome: number): number {
     const said = this.#said(action, outcome);
-    if (isFormerName(said.action)) this.#classifier.former += 1;
+    this.#former[action] = isFormerName(said.action);
     return this.#classifier.asksDescription(said) ? -1 : numberOf(this.#classifier.kindOf({ ...said, description: null }));
   }
 
