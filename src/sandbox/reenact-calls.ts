@@ -14,6 +14,11 @@ export type Went = "accepted" | "credentials" | "token" | "locked-already" | "lo
 const card = { number: "4111111111111111", name: "Re-enactment", expiryMonth: 12, expiryYear: 2099 };
 const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 
+function emptyState(): State {
+  const id = "00000000-0000-4000-8000-000000000000";
+  return { application: { uuid: id, apiKey: id }, vaults: {}, initial: [], audit: [], drawn: 0 };
+}
+
 /**
  * A private service in memory, and a client of it that always has the right credentials: no socket, no file, and no log
  * that grows with the calls.
@@ -29,10 +34,10 @@ export class Rehearsal {
   /** Whether the last call left an audit item: a call that is refused because the vault is locked leaves none. */
   #recorded = false;
 
-  constructor(policy: Partial<Policy>) {
-    const id = "00000000-0000-4000-8000-000000000000";
-    this.#application = { uuid: id, apiKey: id };
-    this.#state = { application: this.#application, vaults: {}, initial: [], audit: [], drawn: 0 };
+  /** The state may be given only to be looked at. */
+  constructor(policy: Partial<Policy>, state = emptyState()) {
+    this.#state = state;
+    this.#application = state.application;
     const save = (state: State): void => {
       this.#recorded = state.audit.length > 0;
       state.audit.length = 0;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Reenactment } from "../../src/sandbox/reenact.ts";
 import type { ReenactedEvent, ReenactedStep, ReplayedState } from "../../src/sandbox/reenact-types.ts";
-import type { AuditItem } from "../../src/sandbox/state.ts";
+import { Rehearsal } from "../../src/sandbox/reenact-calls.ts";
+import type { AuditItem, State } from "../../src/sandbox/state.ts";
 import { tellFacts } from "../support/audit-log.ts";
 import type { DialectName } from "../support/audit-log-dialects.ts";
 import { dialects } from "../support/audit-log-dialects.ts";
@@ -116,6 +117,7 @@ describe("a difference, with the first item at which they disagree", () => {
 
   test.each<[string, ReplayedState, string, number, RegExp]>([
     ["an acknowledgement without a start", "active", "create ack-read", 2, /acknowledgement of a read succeeded; .* no exchange is open/],
+    ["the first one of several", "active", "create ack-read create", 2, /no exchange is open/],
     ["one of another operation", "active", "create update ack-read", 3, /a read succeeded; .* \(line 2\) is an update/],
     ["one that comes twice", "active", "create read ack-read ack-read", 4, /no exchange is open/],
     ["a start that was not one too many", "locked", "create read locking-start", 3, /accepted it \(number 2 of 5 without/],
@@ -178,6 +180,24 @@ describe("a difference, with the first item at which they disagree", () => {
   ])("the end alone: not %s after %s", (state, events) => {
     expect(first(events.split(" ") as ReenactedEvent[], state)).not.toHaveProperty("line");
   });
+});
+
+test("nothing grows with the calls", () => {
+  const id = "00000000-0000-4000-8000-000000000000";
+  const state: State = { application: { uuid: id, apiKey: id }, vaults: {}, initial: [], audit: [], drawn: 0 };
+  const rehearsal = new Rehearsal({}, state);
+  rehearsal.create(uuid, "generic/offline");
+  const sizeAfter = (rounds: number): number => {
+    for (let i = 0; i < rounds; i += 1) {
+      rehearsal.start(uuid, "get", false);
+      rehearsal.start(uuid, "update");
+      rehearsal.end(uuid, "update", false);
+      expect(rehearsal.end(uuid, "update")).toBe("accepted");
+    }
+    return JSON.stringify(state).length;
+  };
+  const before = sizeAfter(10);
+  expect(sizeAfter(500) - before).toBeLessThan(20);
 });
 
 describe("what cannot be performed", () => {
