@@ -122,6 +122,8 @@ describe("a file", () => {
     const marks = marksOf(truth);
     expect(marks.length).toBeGreaterThan(100);
     for (const { id, line, index } of marks) expect([items[line - 1]?.id, index]).toEqual([id, line - 1]);
+    expect((truth.asOf - truth.firstAt) / 86_400_000).toBeGreaterThan(28);
+    expect((truth.asOf - truth.firstAt) / 86_400_000).toBeLessThan(33);
     const activity = all(truth)
       .map(({ items }) => items)
       .toSorted((a, b) => b - a);

@@ -138,7 +138,8 @@ export class Life {
 
   #pause(): number {
     const episodesLeft = Math.max(1, this.#left / 2.4);
-    return this.#dice.wait(Math.max(20, (this.#until - this.time) / (episodesLeft + 0.5)));
+    const left = this.#until - this.time;
+    return Math.min(this.#dice.wait(Math.max(20, left / (episodesLeft + 0.5))), Math.max(1000, left));
   }
 
   /** Milliseconds between two steps of one part; an acknowledgement always comes while its token lives. */
