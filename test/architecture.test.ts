@@ -33,7 +33,7 @@ const table: Record<string, Allowance> = {
     packages: ["node:sqlite", "@napi-rs/keyring"],
   },
   config: { parts: ["interface", "errors"], packages: ["conf", "zod"] },
-  audit: { parts: ["interface", "exchange", "errors"], packages: ["zod"] },
+  audit: { parts: ["interface", "exchange", "errors"], packages: ["zod", "csv-parse", "stream-json", "stream-chain"] },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: { parts: ["interface", "errors"], packages: ["zod", "node:sqlite"] },
   terminal: { parts: ["interface", "exchange", "errors"], packages: ["chalk", "cli-table3", "@inquirer/prompts"] },

@@ -1,0 +1,13 @@
+/** A value of an export for a message: at most 40 characters of it, in quotes, with controls and marks of direction escaped. */
+export function clip(text: string): string {
+  const short = text.length > 40 ? `${text.slice(0, 39)}…` : text;
+  return JSON.stringify(short).replaceAll(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Names of columns for a message: the first 20. */
+export function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, 20).map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
+  return names.length > 20 ? `${shown.join(", ")} and ${names.length - 20} more` : shown.join(", ");
+}

@@ -1,0 +1,58 @@
+/** Values that lie deeper are kept as JSON text. */
+const deepest = 8;
+
+/** Columns of a record. A line of 1 MiB can name a hundred thousand; no export does. */
+const mostColumns = 2000;
+
+/**
+ * The columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as
+ * text, null and empty strings left out. A Map, so that a key like `__proto__` is a key. Raises RangeError for an array
+ * that is nested too deeply to be written as text.
+ */
+export function flatten(value: object): Map<string, string> {
+  const fields = new Map<string, string>();
+  collect(fields, "", value, 1);
+  return fields;
+}
+
+function collect(fields: Map<string, string>, prefix: string, value: object, depth: number): void {
+  for (const [key, child] of Object.entries(value) as [string, unknown][]) {
+    if (fields.size >= mostColumns) return;
+    const name = prefix + key;
+    if (typeof child === "string") {
+      if (child !== "") fields.set(name, child);
+    } else if (typeof child === "number" || typeof child === "boolean") {
+      fields.set(name, String(child));
+    } else if (typeof child === "object" && child !== null) {
+      if (!Array.isArray(child) && depth < deepest) collect(fields, `${name}.`, child, depth + 1);
+      else fields.set(name, JSON.stringify(child));
+    }
+  }
+}
+
+/**
+ * A line of NDJSON as an object, or why it is none. Integers beyond 2^53 become strings, so that ids and nanoseconds keep
+ * their digits. Never raises.
+ */
+export function parseObject(text: string): { value: object } | { reason: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+    if (hasLongNumber.test(text)) value = JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]);
+  } catch (error) {
+    return { reason: error instanceof RangeError ? "nested too deeply" : "not JSON" };
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value };
+  return { reason: `${kindOf(value)}, not an object` };
+}
+
+const hasLongNumber = /[:,[\s]-?\d{16}/;
+
+function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
+}
+
+export function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  return value === null ? "null" : `a ${typeof value}`;
+}

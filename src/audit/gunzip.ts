@@ -1,0 +1,49 @@
+import { createGunzip } from "node:zlib";
+
+/**
+ * Decompresses gzip, also several members one after the other, as fast as it is read and no faster. Data that ends early or is
+ * damaged ends the sequence after what could be read, and `told` says why.
+ */
+export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem: string) => void): AsyncGenerator<Buffer> {
+  const unzip = createGunzip({ chunkSize: 32 * 1024 });
+  let problem: string | undefined;
+  let isTaken = false;
+  let wake = (): void => undefined;
+  unzip.on("error", (error: NodeJS.ErrnoException) => {
+    problem ??= error.code === "Z_BUF_ERROR" ? "the gzip data is cut off" : "the gzip data is damaged";
+  });
+  for (const event of ["readable", "end", "error", "close"]) unzip.on(event, () => wake());
+  async function* drain(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const bytes = unzip.read() as Buffer | null;
+      if (bytes !== null) yield bytes;
+      else if (isTaken || unzip.readableEnded || problem !== undefined) return;
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+    }
+  }
+  try {
+    for await (const chunk of chunks) {
+      isTaken = false;
+      unzip.write(chunk, () => {
+        isTaken = true;
+        wake();
+      });
+      yield* drain();
+      if (problem !== undefined || unzip.readableEnded) break;
+    }
+    if (unzip.readableEnded) problem = "something else follows the gzip data";
+    if (problem === undefined) {
+      // Only now, with everything read: an error drops what waits.
+      isTaken = false;
+      unzip.end();
+      yield* drain();
+    }
+  } finally {
+    unzip.destroy();
+  }
+  if (problem !== undefined) told(problem);
+}

@@ -1,0 +1,50 @@
+import { StringDecoder } from "node:string_decoder";
+import { getManyValues, isMany, none } from "stream-chain/core";
+import { jsonParser } from "stream-json/core/parser.js";
+import { JsonElements } from "./json-elements.ts";
+import type { AuditRecord, SkipLine } from "./record.ts";
+
+/**
+ * The objects of an array, or of the first array of objects in a wrapper (`{"items":[…]}`), or one after the other without any
+ * array, numbered from 1. After a syntax error nothing more can be read: where that was is told to `skip`, and the elements before
+ * it count.
+ */
+export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+  // Strings in pieces: the parser would gather a string of any length.
+  const parse = jsonParser({ packValues: false, jsonStreaming: true });
+  const elements = new JsonElements(skip);
+  const feed = (text: string | typeof none): string | null => {
+    try {
+      // Its type leaves out the sign for the end.
+      const tokens = parse(text as string);
+      if (isMany(tokens)) elements.take(getManyValues(tokens));
+      return elements.stopped;
+    } catch {
+      return text === none ? "cut off here" : "not valid JSON from here on";
+    }
+  };
+  const decoder = new StringDecoder("utf8");
+  let stopped: string | null = null;
+  for await (const chunk of chunks) {
+    for (const part of partsOf(decoder.write(chunk))) {
+      stopped ??= feed(part);
+      if (stopped !== null) break;
+    }
+    yield elements.found();
+    if (stopped !== null) break;
+  }
+  stopped ??= feed(decoder.end());
+  stopped ??= feed(none);
+  if (stopped !== null) skip(elements.current(), `${stopped}: reading stopped`);
+  yield elements.found();
+}
+
+/** Cut after each brace, because an error drops what the parser found in the same part. */
+function* partsOf(text: string): Generator<string> {
+  let from = 0;
+  for (let at = text.indexOf("}"); at !== -1; at = text.indexOf("}", from)) {
+    yield text.slice(from, at + 1);
+    from = at + 1;
+  }
+  if (from < text.length) yield text.slice(from);
+}

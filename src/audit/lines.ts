@@ -1,0 +1,67 @@
+import { StringDecoder } from "node:string_decoder";
+
+/** Bytes of a line, or of an element of a JSON array; what is longer is skipped, and never held in memory. */
+export const longestRecord = 1024 * 1024;
+
+/** The reason to skip it. */
+export const tooLong = "longer than 1 MiB";
+
+/** Bytes that are worked on at a time. */
+const pieceSize = 256 * 1024;
+
+export interface Line {
+  /** Counted from 1. */
+  number: number;
+  /** Without its end (LF or CRLF). */
+  text: string;
+  /** False for the last one where no newline follows. */
+  ended: boolean;
+}
+
+/** Lines that are neither empty nor too long, a batch for each piece of the input. The too long ones are told to `skip`. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: number, reason: string) => void): AsyncGenerator<Line[]> {
+  const decoder = new StringDecoder("utf8");
+  let number = 1;
+  // The beginning of a line whose end has not come yet.
+  let begun = "";
+  let begunBytes = 0;
+  for await (const piece of piecesOf(chunks)) {
+    const last = piece.lastIndexOf(10);
+    if (last === -1) {
+      begunBytes += piece.length;
+      const more = decoder.write(piece);
+      begun = begunBytes > longestRecord ? "" : begun + more;
+      continue;
+    }
+    // With the newline, so that a broken character ends where its line ends.
+    const texts = (begun + decoder.write(piece.subarray(0, last + 1))).split("\n");
+    texts.pop();
+    const lines: Line[] = [];
+    const firstBytes = begunBytes + piece.indexOf(10);
+    for (const [index, text] of texts.entries()) {
+      if (index === 0 && firstBytes > longestRecord) skip(number, tooLong);
+      else add(lines, number, text, true);
+      number += 1;
+    }
+    begunBytes = piece.length - last - 1;
+    begun = decoder.write(piece.subarray(last + 1));
+    if (lines.length > 0) yield lines;
+  }
+  if (begunBytes > longestRecord) return skip(number, tooLong);
+  const rest: Line[] = [];
+  add(rest, number, begun + decoder.end(), false);
+  if (rest.length > 0) yield rest;
+}
+
+function add(lines: Line[], number: number, text: string, ended: boolean): void {
+  const whole = text.endsWith("\r") ? text.slice(0, -1) : text;
+  if (whole.trim() !== "") lines.push({ number, text: whole, ended });
+}
+
+/** No chunk is so long that its lines could be too long by themselves. */
+async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize);
+  }
+}

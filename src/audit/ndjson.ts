@@ -1,0 +1,28 @@
+import { flatten, parseObject } from "./flatten.ts";
+import { linesOf } from "./lines.ts";
+import type { AuditRecord, SkipLine } from "./record.ts";
+
+/** One record a line. */
+export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+  for await (const lines of linesOf(chunks, skip)) {
+    const records: AuditRecord[] = [];
+    for (const { number, text, ended } of lines) {
+      const fields = fieldsOf(text);
+      if (typeof fields !== "string") records.push({ line: number, fields });
+      else skip(number, fields === "not JSON" && !ended ? "not JSON: the last line is cut off" : fields);
+    }
+    yield records;
+  }
+}
+
+/** The columns of a line, or why it has none. */
+function fieldsOf(text: string): Map<string, string> | string {
+  const parsed = parseObject(text);
+  if ("reason" in parsed) return parsed.reason;
+  try {
+    return flatten(parsed.value);
+  } catch (error) {
+    if (error instanceof RangeError) return "nested too deeply";
+    throw error;
+  }
+}

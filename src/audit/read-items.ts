@@ -1,0 +1,78 @@
+import { recogniseColumns } from "./columns.ts";
+import type { Input } from "./input.ts";
+import { readRoles, toItem } from "./items.ts";
+import type { Columns, Item, Skip } from "./item.ts";
+import type { ColumnMap } from "./parse-map.ts";
+import type { AuditRecord } from "./record.ts";
+import { recordsOf } from "./records.ts";
+import { parseTime } from "./times.ts";
+
+/** Records by which columns are recognised: that many, or as many as there are in so many batches. */
+const sampleSize = 1000;
+const mostBatches = 200;
+/** Characters of values, because a record may be a megabyte. */
+const sampleLength = 8 * 1024 * 1024;
+
+export interface Reading {
+  columns: Columns;
+  order: "oldest-first" | "newest-first";
+  /** All items in the order of the input, once. Only now is anything told to `skip`: who reads the file by other means need not care. */
+  items: AsyncIterable<Item[]>;
+}
+
+export interface ReadingOptions {
+  /** Of the input among all, counted from 0. */
+  index: number;
+  map?: ColumnMap;
+  skip: (skip: Skip) => void;
+}
+
+/**
+ * Reads the beginning of an input and recognises its columns. Raises as recogniseColumns does, `invalid-input` where the input
+ * cannot be read, and nothing for one that is empty.
+ */
+export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
+  const early: Skip[] = [];
+  let tell = (one: Skip): void => void early.push(one);
+  let lastLine = 0;
+  const batches = recordsOf(input, (line, reason) => {
+    lastLine = Math.max(lastLine, line);
+    tell({ input: index, line, reason });
+  });
+  const sample: AuditRecord[] = [];
+  let length = 0;
+  for (let count = 0; count < mostBatches && sample.length < sampleSize && length < sampleLength; count += 1) {
+    const next = await batches.next();
+    if (next.done === true) break;
+    sample.push(...next.value);
+    for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
+  }
+  const columns = recogniseColumns(sample.slice(0, sampleSize), map, input.name);
+  const itemsOf = (records: readonly AuditRecord[]): Item[] => {
+    const items: Item[] = [];
+    for (const { line, fields } of records) {
+      lastLine = line;
+      const item = toItem(readRoles(fields, columns), index, line);
+      if ("reason" in item) skip({ input: index, line, reason: item.reason });
+      else items.push(item);
+    }
+    return items;
+  };
+  async function* all(): AsyncGenerator<Item[]> {
+    tell = skip;
+    for (const one of early) skip(one);
+    yield itemsOf(sample.splice(0));
+    for await (const records of batches) yield itemsOf(records);
+    const problem = input.problem();
+    if (problem !== null) skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
+  }
+  return { columns, order: orderOf(sample, columns), items: all() };
+}
+
+/** Newest first where more neighbours go back in time than forward. */
+function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
+  const name = columns.time?.name ?? "";
+  const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
+  const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
+  return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
+}

@@ -1,0 +1,61 @@
+import { parseObject } from "./flatten.ts";
+import { isEmptyWrapper } from "./json-elements.ts";
+
+/** How an input is written, told by its beginning. */
+export interface Format {
+  format: "ndjson" | "json" | "csv" | "tsv";
+  /** Of CSV and TSV; empty for JSON. */
+  delimiter: string;
+}
+
+const json: Format = { format: "json", delimiter: "" };
+const ndjson: Format = { format: "ndjson", delimiter: "" };
+
+/** @param isWhole whether `head` is all there is, and not the beginning only. */
+export function sniff(head: string, isWhole: boolean): Format {
+  const text = head.trimStart();
+  if (/^\[(?:\s*[{\]]|\s*\n|\s*$)/.test(text)) return json;
+  const lines = text.split("\n");
+  // The last one may be cut.
+  if (!isWhole && lines.length > 1) lines.pop();
+  const filled = lines.map((line) => line.trim()).filter((line) => line !== "");
+  if (text.startsWith("{")) return sniffObject(filled, isWhole || lines.length > 1);
+  if (filled.filter((line) => line.endsWith("}") && line.includes("{")).length > filled.length / 2) return ndjson;
+  return sniffTable(filled);
+}
+
+/** Lines of NDJSON, a wrapper around an array, or objects over several lines. */
+function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
+  const [first = "", second] = lines;
+  if (second !== undefined) return second.startsWith("{") || "value" in parseObject(first) ? ndjson : json;
+  if (!isFirstWhole) return hasList.test(first) ? json : ndjson;
+  const parsed = parseObject(first);
+  if ("reason" in parsed) return hasList.test(first) ? json : ndjson;
+  return hasList.test(first) || isEmptyWrapper(parsed.value) ? json : ndjson;
+}
+
+/** An array of objects as the value of a key. */
+const hasList = /"\s*:\s*\[\s*\{/;
+
+function sniffTable(lines: readonly string[]): Format {
+  const named = /^sep=(.)$/.exec(lines[0] ?? "")?.[1];
+  if (named !== undefined) return table(named);
+  const [header = "", ...rest] = lines;
+  let best: { delimiter: string; score: number } | undefined;
+  for (const delimiter of ["\t", ",", ";", "|"]) {
+    const cells = countOutsideQuotes(header, delimiter);
+    const same = rest.slice(0, 20).filter((line) => countOutsideQuotes(line, delimiter) === cells).length;
+    const score = cells === 0 ? 0 : same * 1000 + cells;
+    if (score > (best?.score ?? 0)) best = { delimiter, score };
+  }
+  // One column is no table, but lines of something else.
+  return best === undefined ? ndjson : table(best.delimiter);
+}
+
+const table = (delimiter: string): Format => ({ format: delimiter === "\t" ? "tsv" : "csv", delimiter });
+
+function countOutsideQuotes(line: string, delimiter: string): number {
+  const parts = line.split('"');
+  // Each second part lies between quotes.
+  return parts.reduce((sum, part, index) => (index % 2 === 0 ? sum + part.split(delimiter).length - 1 : sum), 0);
+}

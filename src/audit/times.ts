@@ -1,0 +1,67 @@
+const zero = 48;
+const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
+const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+const isoTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
+const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
+
+/**
+ * A time as exports write it, in milliseconds since the epoch; null for what is none. Finer fractions are cut off.
+ *
+ * ISO 8601 with date and time of day (`T` or a space between them, a dot or a comma before a fraction, seconds may be left
+ * out), with any offset; **without an offset it is taken as UTC**. Or the epoch in seconds (10 digits, with a fraction or not),
+ * milliseconds (13 digits), microseconds (16) or nanoseconds (19).
+ */
+export function parseTime(text: string): number | null {
+  const given = text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32 ? text.trim() : text;
+  if (given.charCodeAt(4) === 45) return isoTime.test(given) ? isoMilliseconds(given) : null;
+  if (!epochTime.test(given)) return null;
+  // Digits are cut instead of divided: 19 of them do not fit a number.
+  return given.length < 13 || given.includes(".") ? Math.floor(Number(given.slice(0, 14)) * 1000 + 1e-4) : Number(given.slice(0, 13));
+}
+
+/** Of a text that has the form already. */
+function isoMilliseconds(text: string): number | null {
+  const year = two(text, 0) * 100 + two(text, 2);
+  const month = two(text, 5);
+  const day = two(text, 8);
+  const hour = two(text, 11);
+  const minute = two(text, 14);
+  const hasSeconds = text.charCodeAt(16) === 58;
+  const second = hasSeconds ? two(text, 17) : 0;
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return null;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  if (day > (daysIn[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0)) return null;
+  let at = hasSeconds ? 19 : 16;
+  let milliseconds = 0;
+  const mark = text.charCodeAt(at);
+  if (hasSeconds && (mark === 46 || mark === 44)) {
+    at += 1;
+    for (let scale = 100; isDigit(text, at); at += 1, scale /= 10) {
+      if (scale >= 1) milliseconds += (text.charCodeAt(at) - zero) * scale;
+    }
+  }
+  const offset = offsetMinutes(text, at);
+  if (offset === null) return null;
+  const past = year - 1;
+  const leapDays = Math.floor(past / 4) - Math.floor(past / 100) + Math.floor(past / 400);
+  const inYear = (daysBefore[month - 1] ?? 0) + (isLeap && month > 2 ? 1 : 0) + day - 1;
+  // 719162 days from year 1 to 1970.
+  const days = past * 365 + leapDays + inYear - 719_162;
+  return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1000 + milliseconds;
+}
+
+/** East of Greenwich; 0 for UTC and where none is written; null for one that no place has. */
+function offsetMinutes(text: string, from: number): number | null {
+  const at = text.charCodeAt(from) === 32 ? from + 1 : from;
+  const sign = text.charCodeAt(at);
+  if (sign !== 43 && sign !== 45) return 0;
+  const hours = two(text, at + 1);
+  const rest = text.charCodeAt(at + 3) === 58 ? at + 4 : at + 3;
+  const minutes = rest < text.length ? two(text, rest) : 0;
+  if (hours > 23 || minutes > 59) return null;
+  return (sign === 43 ? 1 : -1) * (hours * 60 + minutes);
+}
+
+const two = (text: string, at: number): number => (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
+
+const isDigit = (text: string, at: number): boolean => text.charCodeAt(at) >= zero && text.charCodeAt(at) <= zero + 9;
