@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import { auditToCsv, auditToNdjson } from "../sandbox/audit-export.ts";
+import { auditExport, auditToNdjson, exportEndings } from "../sandbox/audit-export.ts";
 import type { ControlClient } from "../sandbox/control-client.ts";
 import { connectControl } from "../sandbox/control-client.ts";
 import { parseFault } from "../sandbox/fault-grammar.ts";
@@ -60,13 +60,14 @@ export async function runFault(deps: Deps, input: RawInput): Promise<number> {
   return await print(deps, { armed }, armed === 0 ? "No faults." : `${armed} fault${armed === 1 ? "" : "s"} armed.`);
 }
 
-/** Prints the audit items, or writes them to a file: CSV where its name ends in .csv, else NDJSON. */
+/** Prints the audit items, or writes them to a file in the form that its name asks for. */
 export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   const options = parseInput(audit, input);
   checkField(deps.output.field, ["items", "file"]);
+  const toForm = options.export === undefined ? auditToNdjson : formOf(options.export);
   const items = await connect(deps, options).audit();
   if (options.export !== undefined) {
-    await writeExport(options.export, /\.csv$/i.test(options.export) ? auditToCsv(items) : auditToNdjson(items));
+    await writeExport(options.export, toForm(items));
     return await print(deps, { items: items.length, file: options.export }, `${items.length} items written to ${options.export}`);
   }
   if (deps.output.format === "ndjson") {
@@ -78,9 +79,17 @@ export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   return 0;
 }
 
-async function writeExport(path: string, text: string): Promise<void> {
+function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
+  const form = auditExport(path);
+  if (form !== undefined) return form;
+  throw new VaultError("usage", `--export: the name of the file must end in ${exportEndings.join(", ")}, or in one of them and .gz`, {
+    hint: "for example --export items.csv, or --export items.ndjson.gz",
+  });
+}
+
+async function writeExport(path: string, content: string | Uint8Array): Promise<void> {
   try {
-    await replaceFile(path, text);
+    await replaceFile(path, content);
   } catch (cause) {
     throw new VaultError(
       "invalid-input",

@@ -20,8 +20,14 @@ export function defineSandbox(program: Command, act: Act): void {
   control("reset", "back to the seed, without faults", "vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json").action(
     act(async () => (await import("./sandbox-control.ts")).runReset),
   );
-  control("audit", "print the audit items", "vault sandbox audit", "vault sandbox audit --export items.csv")
-    .option("--export <file>", "write them to a file instead: NDJSON, or CSV by its name")
+  control(
+    "audit",
+    "print the audit items",
+    "vault sandbox audit",
+    "vault sandbox audit --export items.csv",
+    "vault sandbox audit --export items.ndjson.gz",
+  )
+    .option("--export <file>", "write them to a file instead, by its name: .ndjson, .jsonl, .json, .csv or .tsv, each also with .gz")
     .action(act(async () => (await import("./sandbox-control.ts")).runAudit));
   control("lock", "lock a vault, as the console would", "vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json")
     .argument("<uuid>", "the vault")

@@ -1,5 +1,6 @@
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { auditToCsv, auditToNdjson } from "../../src/sandbox/audit-export.ts";
+import { auditExport, auditToCsv, auditToNdjson } from "../../src/sandbox/audit-export.ts";
 import type { AuditItem } from "../../src/sandbox/state.ts";
 import { Bench, matching, wrongPair } from "./support.ts";
 
@@ -113,4 +114,47 @@ describe("its export", () => {
         `1,2026-11-20T14:00:00.000Z,READ_VAULT,SUCCESS,,a,${cell},127.0.0.1,POST /x,read started\r\n`,
     );
   });
+
+  test("JSON: one array, a line an item", () => {
+    const written = auditExport("items.json")?.([item('"\n'), item(null)]);
+    expect(JSON.parse(String(written))).toEqual([item('"\n'), item(null)]);
+    expect(String(written).split("\n")).toHaveLength(5);
+    expect(JSON.parse(String(auditExport("items.json")?.([])))).toEqual([]);
+  });
+
+  test.each([
+    ["a,b", "a,b"],
+    ['say "hi"', '"say ""hi"""'],
+    ["two\nlines", '"two\nlines"'],
+    ["a\tb", '"a\tb"'],
+    ["\tx", '"\'\tx"'],
+    ["=1+1", "'=1+1"],
+  ])("TSV: the cell %j", (externalRef, cell) => {
+    const [head, ...rows] = String(auditExport("items.tsv")?.([item(externalRef)])).split("\r\n");
+    expect(head).toBe("id\ttime\taction\toutcome\tvaultUuid\tapplicationUuid\texternalRef\tipAddress\tendpoint\tdescription");
+    expect(rows).toEqual([`1\t2026-11-20T14:00:00.000Z\tREAD_VAULT\tSUCCESS\t\ta\t${cell}\t127.0.0.1\tPOST /x\tread started`, ""]);
+  });
+
+  test.each([
+    ["a.ndjson", "a.jsonl"],
+    ["a.ndjson", "folder.csv/A.NDJSON"],
+    ["a.csv", "x.json.CSV"],
+  ])("%s and %s have the same form", (one, other) => {
+    const items = [item("=1"), item(null)];
+    expect(auditExport(one)?.(items)).toBeTruthy();
+    expect(auditExport(other)?.(items)).toEqual(auditExport(one)?.(items));
+  });
+
+  test.each([".ndjson", ".jsonl", ".json", ".csv", ".tsv"])("%s.gz is the same, compressed", (ending) => {
+    const items = [item("Höhe"), item("a,b")];
+    const packed = auditExport(`items${ending}.gz`)?.(items) as Uint8Array;
+    expect(gunzipSync(packed).toString("utf8")).toBe(auditExport(`items${ending}`)?.(items));
+  });
+
+  test.each(["items", "items.txt", "items.gz", "items.csv.zip", "csv", "items.constructor", "items.csv/", ""])(
+    "%j names no form",
+    (name) => {
+      expect(auditExport(name)).toBeUndefined();
+    },
+  );
 });
