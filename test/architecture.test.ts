@@ -36,7 +36,8 @@ const table: Record<string, Allowance> = {
   audit: { parts: ["interface", "exchange", "errors"], packages: ["zod", "csv-parse", "stream-json", "stream-chain"] },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: { parts: ["interface", "errors"], packages: ["zod", "node:sqlite"] },
-  terminal: { parts: ["interface", "exchange", "errors"], packages: ["chalk", "cli-table3", "@inquirer/prompts"] },
+  // Of audit only the words that its page has too.
+  terminal: { parts: ["interface", "exchange", "audit/words", "errors"], types: ["audit"], packages: ["chalk", "cli-table3", "@inquirer/prompts"] },
   completion: { parts: ["config/definitions", "interface/endpoints", "errors"], packages: ["commander"] },
 };
 

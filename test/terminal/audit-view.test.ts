@@ -1,0 +1,142 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, test } from "vitest";
+import { reenactmentView, whatIfView } from "../../src/terminal/audit-changes.ts";
+import { exactTime, shown } from "../../src/terminal/audit-text.ts";
+import { auditTimeline } from "../../src/terminal/audit-timeline.ts";
+import type { AuditView } from "../../src/terminal/audit-text.ts";
+import { auditSummary, columnLines } from "../../src/terminal/audit-view.ts";
+import { widthOf } from "../../src/terminal/width.ts";
+import * as reports from "../support/audit-reports.ts";
+
+const now = Date.parse("2026-11-20T16:00:00Z");
+const viewOf = (columns: number, color = false): AuditView => ({
+  facts: { isTTY: true, columns, color },
+  now,
+  timeZone: "Europe/Berlin",
+});
+
+const few = () => [reports.lockedByFailures(), reports.openExchange(), reports.deleted(), reports.fine()];
+const every = () => [...reports.problems(), reports.deleted(), reports.fine()];
+const hostile = () => [reports.hostile()];
+
+const views: Record<string, (view: AuditView) => Promise<string>> = {
+  "few vaults": (view) => auditSummary(reports.summaryOf(few()), few(), view),
+  "a vault of each kind": (view) => auditSummary(reports.summaryOf(every()), every(), view),
+  "the same, in few lines each": (view) => auditSummary(reports.summaryOf(every()), every(), view, { blocks: 2, sketches: 3, problems: 5 }),
+  "a lock of failures": (view) => auditTimeline(reports.lockedByFailures(), reports.rules, view),
+  "a lock of starts": (view) => auditTimeline(reports.lockedByStarts(), reports.rules, view),
+  "contradictions in place": (view) => auditTimeline(reports.atRisk(), reports.rules, view),
+  "an open exchange, older events left out": (view) =>
+    auditTimeline({ ...reports.openExchange(), timelineOmitted: 1203 }, reports.rules, view),
+  "what if": (view) => whatIfView(reports.whatIf(), view),
+  "a re-enactment": (view) => reenactmentView(reports.reenactment(), view),
+};
+
+const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
+  summary: (view) => auditSummary(reports.hostileSummary(hostile()), hostile(), view),
+  timeline: (view) => auditTimeline(reports.hostile(), reports.rules, view),
+  "what if": (view) => {
+    const [script, , , , , escapes] = reports.hostileTexts;
+    return whatIfView(
+      { change: `${script}${escapes}`, vaults: [{ uuid: escapes, before: reports.hostile(), after: reports.hostile() }], unchanged: 0 },
+      view,
+    );
+  },
+  "re-enactment": (view) => {
+    const [, , , , , evil] = reports.hostileTexts;
+    const difference = { uuid: evil, replayed: evil, emulated: evil, at: evil, line: 1, text: evil };
+    return reenactmentView({ vaults: 2, agree: 0, notPerformed: [{ uuid: evil, reason: evil }], differences: [difference] }, view);
+  },
+};
+
+describe.each([80, 120])("at %i columns", (columns) => {
+  test.each(Object.entries(views))("%s", async (_name, render) => {
+    const text = await render(viewOf(columns));
+    expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
+    expect(text.split("\n").filter((line) => line.endsWith(" "))).toEqual([]);
+    expect(`\n${text}`).toMatchSnapshot();
+  });
+});
+
+describe("colour", () => {
+  test.each(Object.entries(views))("changes nothing else: %s", async (_name, render) => {
+    const colored = await render(viewOf(80, true));
+    expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(await render(viewOf(80)));
+  });
+
+  test("by meaning", async () => {
+    const summary = await auditSummary(reports.summaryOf(few()), few(), viewOf(80, true));
+    expect(summary.replaceAll("\u001B", "␛")).toMatchSnapshot("summary");
+    const timeline = await auditTimeline(reports.lockedByFailures(), reports.rules, viewOf(120, true));
+    expect(timeline.replaceAll("\u001B", "␛")).toMatchSnapshot("timeline");
+  });
+});
+
+describe.each(Object.entries(hostileViews))("hostile values in the %s", (_name, render) => {
+  test.each([40, 80, 120])("reach a terminal of %i columns as visible text only, and no line of their own", async (columns) => {
+    const text = await render(viewOf(columns));
+    // eslint-disable-next-line no-control-regex -- what must not be there
+    expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/);
+    expect(text).not.toMatch(/^vault: all is well/m);
+    expect(text).toContain("\\u{1b}");
+    if (columns >= 80) expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
+    // eslint-disable-next-line no-control-regex -- the palette's own sequences are the only ones
+    expect((await render(viewOf(columns, true))).replaceAll(/\u001B\[\d+m/g, "")).not.toContain("\u001B");
+  });
+});
+
+describe("many vaults", () => {
+  test("are counted by the summary and taken only as far as they are shown", async () => {
+    const summary = reports.summaryOf([], {
+      vaults: 10_000_000,
+      verdicts: { locked: 300, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 9_999_700 },
+    });
+    let taken = 0;
+    function* all() {
+      for (let n = 0; n < 10_000_000; n += 1) {
+        taken += 1;
+        yield n < 300 ? { ...reports.lockedByStarts(), uuid: reports.uuid(n) } : reports.fine(n);
+      }
+    }
+    const text = await auditSummary(summary, all(), viewOf(80));
+    expect(text).toContain("10,000,000 vaults: 300 locked, 9,999,700 ok");
+    expect(text).toContain("… and 260 more that need somebody: --json or -o ndjson lists all");
+    expect(text).toContain("… and 9,999,690 more that need nobody: --json or -o ndjson lists all");
+    expect(text).toContain("275 more are not told here");
+    expect(taken).toBeLessThan(320);
+  });
+
+  test("without any, and with nothing to say", async () => {
+    const summary = reports.summaryOf([], { items: 0, asOf: null, skipped: [], skippedLines: 0, otherActions: [], notes: [] });
+    expect(await auditSummary(summary, [], viewOf(80))).toMatchSnapshot();
+  });
+});
+
+test("columns: what each was taken for, a line for each input", () => {
+  expect(columnLines(reports.summaryOf([]))).toEqual([
+    'audit-2026-11.ndjson.gz (NDJSON, gzip): time from "transactionTime", action from "description" (by its values), vault from "vault.uuid" (--map), ip from "ipAddress"',
+    'console.csv (CSV, newest first): time from "transactionTime", action from "description" (by its values), vault from "vault.uuid" (--map), ip from "ipAddress"',
+  ]);
+  for (const line of columnLines(reports.hostileSummary([]))) expect(line).toMatch(/^[\u0020-\u007E…]+$/);
+});
+
+describe("a text of an item", () => {
+  test.each([
+    ["plain", "plain"],
+    ["a\nb\tc", "a\\u{a}b\\u{9}c"],
+    ["\u001B[31m", "\\u{1b}[31m"],
+    ["a\u2028b\u202E", "a\\u{2028}b\\u{202e}"],
+    ["\u200Bd\u{E0041}", "\\u{200b}d\\u{e0041}"],
+    ["12345678901234567890", "12345678901234567890"],
+    ["123456789012345678901", "1234567890123456789…"],
+    ["漢字漢字漢字漢字漢字漢字", "漢字漢字漢字漢字漢…"],
+    [`e${"\u0301".repeat(300)}`, `e${"\u0301".repeat(4)}…`],
+  ])("%j is shown in 20 columns as %j", (text, expected) => {
+    expect(shown(text, 20)).toBe(expected);
+  });
+
+  test("that is no date is shown as it is, and a date in its zone", () => {
+    expect(exactTime("\u001Bsoon")).toBe("\\u{1b}soon");
+    expect(exactTime("2026-07-01T22:00:09.999Z", "Europe/Berlin")).toBe("2026-07-02 00:00:09");
+  });
+});

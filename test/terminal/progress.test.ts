@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { createProgressBar, progressText } from "../../src/terminal/progress.ts";
+import { widthOf } from "../../src/terminal/width.ts";
+
+const half = { bytes: 271_000_000, total: 470_000_000, items: 1_204_331, elapsedMs: 900 };
+
+describe("the text of a progress bar", () => {
+  test.each([
+    [80, "█████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
+    [120, "██████████████░░░░░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
+    [64, "████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s"],
+    [20, "███████░░░░░   57 %"],
+    [7, " 57 %"],
+  ])("in %i columns", (columns, expected) => {
+    expect(progressText(half, columns)).toBe(expected);
+  });
+
+  test.each([
+    [{ ...half, bytes: 0, items: 0, elapsedMs: 0 }, "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 items  0.0 of 470 MB"],
+    [{ ...half, bytes: 470_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  470 of 470 MB"],
+    // A file that grows while it is read.
+    [{ ...half, bytes: 990_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  990 of 470 MB"],
+    [{ ...half, total: undefined }, "1,204,331 items  1.3 M items/s  271 MB"],
+    [{ ...half, total: 0, bytes: 0, items: 0 }, "0 items  0 items/s  0.0 MB"],
+    [
+      { bytes: 1_000_000, total: 400_000_000, items: 900, elapsedMs: 2000 },
+      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  14 min left  900 items  450 items/s  1.0 of 400 MB",
+    ],
+  ])("of %j", (progress, expected) => {
+    expect(progressText(progress, 120)).toBe(expected);
+  });
+
+  test("never fills the last column, in which a terminal may wrap", () => {
+    for (let columns = 1; columns < 140; columns += 1) expect(widthOf(progressText(half, columns))).toBeLessThan(columns);
+  });
+});
+
+describe("the bar", () => {
+  function drawing() {
+    const written: string[] = [];
+    let time = 0;
+    const terminal = { columns: 40, write: (text: string) => written.push(text) };
+    const bar = createProgressBar(terminal, () => time);
+    return { bar, written, pass: (ms: number) => (time += ms), terminal };
+  }
+
+  test("is drawn at most ten times a second, in place, and erased", () => {
+    const { bar, written, pass } = drawing();
+    for (let n = 0; n <= 100; n += 1) {
+      bar.update({ bytes: n, total: 100, items: n });
+      pass(10);
+    }
+    expect(written).toHaveLength(11);
+    for (const text of written)
+      expect([text.startsWith("\r"), text.endsWith("\u001B[K"), text.split("\r").length]).toEqual([true, true, 2]);
+    bar.clear();
+    expect(written.at(-1)).toBe("\r\u001B[K");
+    bar.clear();
+    expect(written).toHaveLength(12);
+  });
+
+  test("comes back at the next update after something else was written, in the width that the terminal has then", () => {
+    const { bar, written, terminal } = drawing();
+    bar.update({ bytes: 1, total: 100, items: 1 });
+    bar.clear();
+    terminal.columns = 10;
+    bar.update({ bytes: 2, total: 100, items: 2 });
+    expect(written.slice(1)).toEqual(["\r\u001B[K", "\r  2 %\u001B[K"]);
+  });
+
+  test("is nothing without a terminal", () => {
+    const bar = createProgressBar(undefined, () => 0);
+    bar.update({ bytes: 1, total: 2, items: 1 });
+    expect(() => bar.clear()).not.toThrow();
+  });
+});
