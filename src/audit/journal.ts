@@ -89,7 +89,7 @@ function tell(line: JournalLine, exchange: Exchange | null): Told | null {
     case "discarded":
       // Nothing else that is taken back leaves an audit item behind.
       return codeOf(line) === "unauthorised"
-        ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: `application refused${said(line)}` }
+        ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: "application refused: key, JWT or address" }
         : null;
     case "ending":
       if (line.fate === "arrived") return success(action.end, `${word} acknowledged, as a later start has shown`);
@@ -113,8 +113,12 @@ const unknown = (action: string, description: string): Told => ({ action, outcom
 
 function refusal(line: JournalLine): string {
   if (line.detail["counted"] === true) return `bad credentials${said(line)}`;
-  return `${codeOf(line) === "gone" ? "no such vault" : "vault is locked"}${said(line)}`;
+  // What was understood as a lock is not to be read as something else for a word of the service's.
+  const words = aboutCredentials.test(said(line)) ? "" : said(line);
+  return `${codeOf(line) === "gone" ? "vault not found" : "vault is locked"}${words}`;
 }
+
+const aboutCredentials = /credential|payload|encrypted|pin\b|device/i;
 
 const errorOf = ({ detail }: JournalLine): { code?: unknown; message?: unknown } =>
   typeof detail["error"] === "object" && detail["error"] !== null ? detail["error"] : {};
