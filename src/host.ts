@@ -5,7 +5,7 @@ import { wantsColor } from "./terminal/color.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
 import type { DataStream, InputStream, TalkStream, TerminalFacts } from "./terminal/streams.ts";
-import { dataStream, descriptorWriter, readAll, talkStream } from "./terminal/streams.ts";
+import { chunksOf, dataStream, descriptorWriter, readAll, talkStream } from "./terminal/streams.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
 export interface Host extends Clock, Interrupts {
@@ -77,6 +77,7 @@ export function createHost(process: NodeJS.Process): Host {
         return isTTY(0);
       },
       readAll: (limit, signal = interrupts().interrupted) => readAll(process.stdin, limit, signal),
+      chunks: (signal = interrupts().interrupted) => chunksOf(process.stdin, signal),
     },
     get interrupted() {
       return interrupts().interrupted;

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { readAction } from "./commands/act.ts";
 import type { Act } from "./commands/act.ts";
 import { defineAck } from "./commands/ack.ts";
+import { defineAuditReplay } from "./commands/audit-replay.ts";
 import { defineBackup } from "./commands/backup.ts";
 import { defineCompletion } from "./commands/completion.ts";
 import { defineDoctor } from "./commands/doctor.ts";
@@ -107,6 +108,7 @@ const commands = {
   ack: defineAck,
   status: defineStatus,
   guard: defineGuard,
+  "audit-replay": defineAuditReplay,
   import: defineImport,
   export: defineExport,
   forget: defineForget,

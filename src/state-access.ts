@@ -9,12 +9,14 @@ import type { Settings, Sourced } from "./config/settings.ts";
 import { VaultError } from "./errors.ts";
 import type { Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
+import type { JournalLine } from "./state/journal-items.ts";
 import type { KeyAccess, KeySource } from "./state/key-source.ts";
 import { withLockFile } from "./state/lock-file.ts";
 import type { SealedConfiguration, SealedSecret } from "./state/rekey.ts";
 import { isSealed } from "./state/sealing.ts";
 import { realFolder } from "./state/known-states.ts";
 import type { LocalStore } from "./state/local-store.ts";
+import type { Near, OwnExchange } from "./state/own-exchanges.ts";
 import { openStore } from "./state/sqlite-store.ts";
 import { stateDirectory } from "./state/paths.ts";
 import { ensurePrivateDirectory } from "./state/private-directory.ts";
@@ -46,10 +48,21 @@ export interface LocalState {
   openSecret(at: SealedSecret["place"], sealed: string): Promise<string>;
   /** Backup, restore and facts. */
   whole(): Promise<WholeStateWork>;
+  /** What the journal tells, read only; null where there is no state. Makes nothing, needs no key. Raises `state`. */
+  history(): Promise<StateHistory | null>;
   /** Changes the configuration as one step; what `change` raises leaves it as it was. */
   configure(change: (current: Configuration) => Promise<Configuration>): Promise<Configuration>;
   /** Changes the key of all sealed values. */
   rekey(plan: Pick<Parameters<LocalStore["rekey"]>[0], "to" | "skipMissing">): ReturnType<LocalStore["rekey"]>;
+}
+
+/** What this machine has done, on one snapshot. */
+export interface StateHistory {
+  /** Oldest first. */
+  journal(): Iterable<JournalLine>;
+  /** The exchange with this external reference: see `OwnExchanges.find`. */
+  own(externalRef: string, near?: Near): OwnExchange | undefined;
+  close(): void;
 }
 
 /** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
@@ -70,10 +83,23 @@ export async function openLocalState(place: StatePlace, anySource = false): Prom
     store,
     openSecret: async (at, sealed) => await openProfileSecret(place, store, at, sealed),
     whole: async () => (await import("./state/whole-state.ts")).openWholeState(options),
+    history: async () => await openHistory(place, directory),
     configure: async (change) => await changeConfiguration(place, change),
     rekey: async (plan) =>
       await store.rekey({ ...plan, keyFile: path, configuration: sealedConfiguration(place, path), waiting: waitingOf(place) }),
   };
+}
+
+async function openHistory({ host }: StatePlace, directory: string): Promise<StateHistory | null> {
+  const [{ openForReading }, { journalLines }, { OwnExchanges }] = await Promise.all([
+    import("./state/read-only.ts"),
+    import("./state/journal-items.ts"),
+    import("./state/own-exchanges.ts"),
+  ]);
+  const db = await openForReading(directory, host);
+  if (db === null) return null;
+  const exchanges = new OwnExchanges(db);
+  return { journal: () => journalLines(db), own: (externalRef, near) => exchanges.find(externalRef, near), close: () => db.close() };
 }
 
 /** The key file of a profile. */

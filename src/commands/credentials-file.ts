@@ -41,7 +41,7 @@ export async function checkCredentialsFile(deps: Deps, path: string): Promise<vo
  * Replaces a file as a whole, mode 0600, durable when it resolves: written beside it, synced, renamed, the folder
  * synced. At every instant the path holds the former content or the new one. Rejects with Node's error.
  */
-export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array | Iterable<string>): Promise<void> {
   const folder = dirname(resolve(path));
   const beside = join(folder, `.${basename(path)}.vault-new`);
   // What a killed run left: it was never renamed, so nobody relies on it.

@@ -65,8 +65,10 @@ async function values(source: ValueSource, typed: string, place: Place, known: K
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
-      const left = source.values.filter((value) => !chosen.includes(value));
-      return list(left.map((value) => ({ value: [...chosen, value].join(",") })));
+      const isOpen = source.open === true;
+      const left = source.values.filter((value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)));
+      const candidates = left.map((value) => ({ value: [...chosen, value].join(",") }));
+      return { candidates, directive: isOpen ? "nospace" : "done" };
     }
     case "commands": {
       const [root] = place.path;

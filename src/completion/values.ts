@@ -11,7 +11,8 @@ export interface Candidate {
 
 /** Where the values of a flag or an argument come from. */
 export type ValueSource =
-  | { from: "list"; values: readonly string[]; separated?: boolean }
+  /** `separated` by commas; `open` where more is to be typed behind each. */
+  | { from: "list"; values: readonly string[]; separated?: boolean; open?: boolean }
   /** Commands, nested ones behind their parents, and other words in the place of the first one. */
   | { from: "commands"; also: readonly Candidate[] }
   /** `given` is what a secret or a document comes from: @FILE, -, env:NAME. */

@@ -50,6 +50,8 @@ export const settingDefinitions = {
   proxy: { flag: "--proxy <url>", key: "proxy", help: "proxy to the service (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)" },
   lockAfterFailed: { flag: "--lock-after-failed <n>", key: "policy.failed", help: "failed accesses that lock a vault (3)" },
   lockAfterUnacked: { flag: "--lock-after-unacked <n>", key: "policy.unacked", help: "unacknowledged starts that lock a vault (5)" },
+  policyTokenLifetime: { key: "policy.tokenLifetime", help: "how long a token lives, as audit-replay assumes (5m)" },
+  auditFailure: { key: "audit.failure", help: "regular expression of what marks a failed access in audit items" },
   output: { flag: "-o, --output <format>", env: "VAULTSVC_OUTPUT", key: "output", help: "table, json or ndjson (table)" },
   debug: { flag: "--debug", env: "VAULTSVC_DEBUG", help: "print each request and response, secrets redacted" },
 } as const satisfies Record<string, SettingDefinition>;

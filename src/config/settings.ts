@@ -4,6 +4,7 @@ import { defaults } from "../interface/limits.ts";
 import type { OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
 import { flagOf, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
+import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
 
@@ -41,6 +42,10 @@ export interface Settings {
   /** Flag or profile; what the environment says about proxies depends on the address (`chooseProxy`). */
   proxy: Sourced | undefined;
   policy: { failed: number; unacked: number };
+  /** What a replay of audit items assumes. */
+  tokenLifetimeMs: number;
+  /** A regular expression. */
+  auditFailure: string | undefined;
   output: OutputFormat;
   debug: boolean;
 }
@@ -88,6 +93,8 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
       failed: wholeNumber(find("lockAfterFailed"), 1, defaults.lockAfterFailed),
       unacked: wholeNumber(find("lockAfterUnacked"), 1, defaults.lockAfterUnacked),
     },
+    tokenLifetimeMs: duration("policyTokenLifetime", defaults.tokenLifetimeMs),
+    auditFailure: pattern(find("auditFailure")),
     output: outputFormat(find("output")),
     debug: !["", "0", "false", undefined].includes(text("debug")),
   };
@@ -119,6 +126,9 @@ function wholeNumber(found: Sourced | undefined, min: number, fallback: number):
     hint: `${found.source} ${fallback}`,
   });
 }
+
+const pattern = (found: Sourced | undefined): string | undefined =>
+  found === undefined ? undefined : checkPattern(found.text, found.source);
 
 function keySource(found: Sourced | undefined): KeySourceName | undefined {
   if (found === undefined) return undefined;

@@ -23,6 +23,12 @@ export const defaults = {
   lockAfterFailed: 3,
   /** Consecutive starts without an acknowledgement that lock a vault. */
   lockAfterUnacked: 5,
+  /** Milliseconds from a start that was accepted to the autoLockDate. */
+  autoLockAfterMs: 365 * 24 * 60 * 60_000,
+  /** Milliseconds. Not documented: a guess. */
+  tokenLifetimeMs: 5 * 60_000,
+  /** The newest one that the specification describes (section 9). */
+  release: "1.2.28",
 } as const;
 
 /** Length in Unicode characters, as the interface counts it. */

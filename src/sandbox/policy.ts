@@ -25,13 +25,13 @@ export interface Policy {
   whitelist: string[];
 }
 
-/** Service-facts: FAQ and reference/rate-limit. The lifetime of a token is not documented: five minutes is a guess. */
+/** Service-facts: FAQ and reference/rate-limit. */
 export const defaultPolicy: Policy = {
   lockAfterFailed: defaults.lockAfterFailed,
   lockAfterUnacked: defaults.lockAfterUnacked,
-  tokenTtlMs: 5 * 60_000,
+  tokenTtlMs: defaults.tokenLifetimeMs,
   rate: defaults.rate,
-  autoLockAfterMs: 365 * 24 * 60 * 60_000,
+  autoLockAfterMs: defaults.autoLockAfterMs,
   idempotentEnd: false,
   jwt: null,
   whitelist: [],

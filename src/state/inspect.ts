@@ -9,7 +9,7 @@ import type { DiskFacts } from "./inspect-disk.ts";
 import { diskOf } from "./inspect-disk.ts";
 import type { KeyFacts } from "./inspect-key.ts";
 import { keyFacts } from "./inspect-key.ts";
-import { checkNotNewer, withMode } from "./open-database.ts";
+import { checkNotNewer, readOnlyUrl } from "./open-database.ts";
 import { statIfThere } from "./private-directory.ts";
 import { all, one } from "./query.ts";
 import { listVaults } from "./read-vault.ts";
@@ -79,10 +79,7 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
 }
 
 function read(path: string, newest: number, options: WholeState["options"]): { contents: Contents; key: KeyFacts } {
-  const url = withMode(path, "ro");
-  // A state at rest would be given an empty WAL.
-  if ((statIfThere(`${path}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
-  const db = new DatabaseSync(url, { readOnly: true });
+  const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true });
   try {
     db.exec("BEGIN");
     if (one<{ n: number }>(db, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'vaults'")?.n !== 1) {

@@ -112,6 +112,14 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
   return url;
 }
 
+/** For reading a database without changing anything beside it. */
+export function readOnlyUrl(path: string): URL {
+  const url = withMode(path, "ro");
+  // One at rest would be given an empty WAL.
+  if ((statIfThere(`${path}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
+  return url;
+}
+
 function noWal(path: string): VaultError {
   return new VaultError("state", `the state cannot be made: ${path}: this file system lacks what SQLite's WAL needs`, {
     hint: "name a directory on a local disk with --state",

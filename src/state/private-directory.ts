@@ -25,13 +25,18 @@ function makeDirectory(path: string): void {
   syncDirectory(parent);
 }
 
-/**
- * Whether the directory exists. One that others can write to is refused (`state`): they could exchange what is in it.
- * One that others can only read is tightened, if it is ours.
- */
+/** As `findPrivateDirectory`; one that others can only read is tightened, if it is ours. */
 export function checkPrivateDirectory(path: string): boolean {
-  const stats = onState(path, () => statIfThere(path));
+  const stats = findPrivateDirectory(path);
   if (stats === null) return false;
+  if ((stats.mode & 0o055) !== 0) tighten(path, 0o700);
+  return true;
+}
+
+/** The directory, or null if there is none. One that others can write to is refused (`state`): they could exchange what is in it. */
+export function findPrivateDirectory(path: string): Stats | null {
+  const stats = onState(path, () => statIfThere(path));
+  if (stats === null) return null;
   if (!stats.isDirectory()) {
     throw new VaultError("state", `the state cannot be used: ${path}: a file is where a directory should be`, {
       hint: "move that file away, or name another directory with --state",
@@ -42,8 +47,7 @@ export function checkPrivateDirectory(path: string): boolean {
       hint: `chmod go-w ${path}, or name a directory of your own below it`,
     });
   }
-  if ((stats.mode & 0o055) !== 0) tighten(path, 0o700);
-  return true;
+  return stats;
 }
 
 /** Null if there is nothing of that name. A file in the place of a folder on the way is an error. */

@@ -13,8 +13,7 @@ import { keyPlace } from "./inspect-key.ts";
 import type { Examined, RestoreFacts } from "./restore.ts";
 import { examineBackup, restoreState } from "./restore.ts";
 import { Keyring, neededKeyId } from "./keyring.ts";
-import { withMode } from "./open-database.ts";
-import { statIfThere } from "./private-directory.ts";
+import { readOnlyUrl } from "./open-database.ts";
 import { migrations } from "./schema.ts";
 import type { SealingKey } from "./sealing.ts";
 import type { StoreOptions } from "./local-store.ts";
@@ -77,10 +76,7 @@ async function keyringProblem(source: KeySource): Promise<VaultError | null> {
 /** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */
 function neededKeyOf(file: string): string | null {
   try {
-    const url = withMode(file, "ro");
-    // One at rest would be given an empty WAL.
-    if ((statIfThere(`${file}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
-    const db = new DatabaseSync(url, { readOnly: true });
+    const db = new DatabaseSync(readOnlyUrl(file), { readOnly: true });
     try {
       return neededKeyId(db);
     } finally {

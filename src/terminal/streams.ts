@@ -33,6 +33,8 @@ export interface InputStream {
   readonly isTTY: boolean;
   /** Everything up to the end. More than `limit` bytes: rejects with InputTooLong; aborted: with the signal's reason. */
   readAll(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /** The same piece by piece, without a limit; once. */
+  chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 export class InputTooLong extends Error {
@@ -114,21 +116,26 @@ function printableText(text: string, keepColor: boolean): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }
 
-/** Everything that a readable stream yields. Destroys it when aborted: a read that waits would keep the process alive. */
+/** Everything that a readable stream yields. Rejects with InputTooLong, and as `chunksOf`. */
 export async function readAll(input: NodeJS.ReadStream, limit: number, signal?: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunksOf(input, signal)) {
+    length += chunk.length;
+    if (length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What a readable stream yields. Destroys it when aborted: a read that waits would keep the process alive. */
+export async function* chunksOf(input: NodeJS.ReadStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const onAbort = (): void => void input.destroy(signal?.reason as Error);
   if (signal?.aborted === true) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });
-  const chunks: Uint8Array[] = [];
-  let length = 0;
   try {
-    for await (const chunk of input as AsyncIterable<Uint8Array>) {
-      length += chunk.length;
-      if (length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
-      chunks.push(chunk);
-    }
+    yield* input as AsyncIterable<Uint8Array>;
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
-  return Buffer.concat(chunks);
 }

@@ -4,6 +4,7 @@ import { readAction } from "../../src/commands/act.ts";
 import { parseAck } from "../../src/commands/ack-options.ts";
 import { parseCreate } from "../../src/commands/create-options.ts";
 import { parseDelete } from "../../src/commands/delete-run.ts";
+import { parseAuditReplay } from "../../src/commands/audit-replay-options.ts";
 import { parseBackup } from "../../src/commands/backup-run.ts";
 import { parseDoctor } from "../../src/commands/doctor-run.ts";
 import { parseConfigGet, parseConfigList } from "../../src/commands/config-list.ts";
@@ -30,6 +31,7 @@ const parsers: Record<string, (input: RawInput) => unknown> = {
   ack: parseAck,
   status: parseStatus,
   guard: parseGuard,
+  "audit-replay": parseAuditReplay,
   import: parseImport,
   export: parseExport,
   forget: parseForget,
@@ -93,6 +95,41 @@ test.each<[string, unknown]>([
   [`ack ${uuid} --unread --saved --save-cmd true`, { uuid, unread: true, saved: true, saveCmd: "true" }],
   [`ack ${uuid} --token @t --kind generic/offline --operation get`, { uuid, token: "@t", kind: "generic/offline", operation: "get" }],
   ["status --pending --history --fail-on locked,at-risk", { pending: true, history: true, failOn: ["locked", "at-risk"] }],
+  ["audit-replay", { files: [] }],
+  ["audit-replay a.ndjson - b.csv.gz --problems --reenact", { files: ["a.ndjson", "-", "b.csv.gz"], problems: true, reenact: true }],
+  [`audit-replay --vault ${uuid.toUpperCase()} --timeline`, { files: [], vault: uuid, timeline: true }],
+  [
+    "audit-replay --since 2026-11-20T14:02:11+01:00 --until 1.5h",
+    { files: [], since: { at: Date.UTC(2026, 10, 20, 13, 2, 11) }, until: { ago: 5_400_000 } },
+  ],
+  ["audit-replay --since 2026-11-20 --until 30s", { files: [], since: { at: Date.UTC(2026, 10, 20) }, until: { ago: 30_000 } }],
+  [
+    "audit-replay a --map time=when,vault=wallet.id --html - --failure denied|bad --release 1.2.22 --token-lifetime 90s",
+    {
+      files: ["a"],
+      map: { time: "when", vault: "wallet.id" },
+      html: "-",
+      failure: "denied|bad",
+      release: "1.2.22",
+      tokenLifetimeMs: 90_000,
+    },
+  ],
+  ["audit-replay --fail-on locked,at-risk,open-exchange", { files: [], failOn: ["locked", "at-risk", "open-exchange"] }],
+  ...(
+    [
+      ["ack@2026-11-20T14:02:11Z", { type: "ack", at: Date.UTC(2026, 10, 20, 14, 2, 11) }],
+      ["without@2026-11-20T14:02Z", { type: "without", from: Date.UTC(2026, 10, 20, 14, 2), to: Date.UTC(2026, 10, 20, 14, 3) }],
+      ["without@2026-11-20T14:02:11Z", { type: "without", from: Date.UTC(2026, 10, 20, 14, 2, 11), to: Date.UTC(2026, 10, 20, 14, 2, 12) }],
+      [
+        "without@2026-11-20T15:02:11.250+01:00",
+        { type: "without", from: Date.UTC(2026, 10, 20, 14, 2, 11, 250), to: Date.UTC(2026, 10, 20, 14, 2, 11, 251) },
+      ],
+      ["lock-after-failed=5", { type: "rules", rules: { lockAfterFailed: 5 } }],
+      ["lock-after-unacked=1", { type: "rules", rules: { lockAfterUnacked: 1 } }],
+      ["token-lifetime=2m", { type: "rules", rules: { tokenLifetimeMs: 120_000 } }],
+      ["release=1.2.10", { type: "rules", rules: { release: "1.2.10" } }],
+    ] as const
+  ).map(([text, change]): [string, unknown] => [`audit-replay a --what-if ${text}`, { files: ["a"], whatIf: { text, ...change } }]),
   [`guard ${uuid} --reset --yes`, { uuid, reset: true, yes: true }],
   [
     `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
@@ -152,6 +189,22 @@ test.each<[string, RegExp]>([
   [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   [`ack ${uuid} --operation read`, /^--operation: must be get or update/],
   ["status --fail-on pending,broken", /^--fail-on: must be of locked, pending, at-risk/],
+  ["audit-replay --vault 123", /^--vault: must be 36 characters/],
+  ["audit-replay --since yesterday", /^--since: must be a time in ISO 8601, or a duration back from now/],
+  ["audit-replay --until 2026-13-01", /^--until: must be a time in ISO 8601/],
+  ["audit-replay --until 1.2.3h", /^--until: must be a duration/],
+  ["audit-replay --failure (", /^--failure: must be a regular expression/],
+  ["audit-replay --failure a*", /^--failure: must not match an empty text/],
+  ["audit-replay --release 1.2", /^--release: must be a release, X\.Y\.Z, like 1\.2\.22/],
+  ["audit-replay --token-lifetime 5", /^--token-lifetime: must be a duration/],
+  ["audit-replay --token-lifetime 0s", /^--token-lifetime: must be longer than nothing/],
+  ["audit-replay --fail-on pending", /^--fail-on: must be of locked, at-risk, open-exchange/],
+  ["audit-replay --what-if unlock", /^--what-if: must be one of ack@TIME, without@TIME, lock-after-failed=N/],
+  ["audit-replay --what-if ack@noon", /^--what-if: ack@ needs a time in ISO 8601, like ack@2026-11-20T14:02:11Z/],
+  ["audit-replay --what-if lock-after-failed=0", /^--what-if: lock-after-failed= needs a whole number of at least 1/],
+  ["audit-replay --what-if token-lifetime=1", /^--what-if token-lifetime: must be a duration/],
+  ["audit-replay --what-if token-lifetime=0m", /^--what-if token-lifetime: must be longer than nothing/],
+  ["audit-replay --what-if release=2", /^--what-if: release= needs a release/],
   ["info 123", /^<uuid>: must be 36 characters/],
   [`delete ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   ["create --kind generic", /^--kind: must be one of .*generic\/online/],
@@ -167,6 +220,10 @@ test.each<[string, RegExp]>([
 });
 
 test.each<[string, RegExp]>([
+  ["audit-replay --timeline", /^--timeline shows one vault: it needs --vault/],
+  ["audit-replay --map time=a", /^--map is about files/],
+  ["audit-replay - a -", /^- is given twice/],
+  ["audit-replay a --map when=a", /^--map: "when" is none of time, action/],
   ["backup b.db --restore --force", /^--force has no meaning with --restore/],
   ["backup b.db --yes", /^--yes has no meaning without --restore/],
   ["backup b.db --service-restored", /^--service-restored has no meaning without --restore/],

@@ -5,6 +5,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { valuesOf } from "../../src/completion/values.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/completion/tree.ts";
+import { roles } from "../../src/audit/item.ts";
+import { whatIfForms } from "../../src/audit/what-if.ts";
+import { parseAuditReplay } from "../../src/commands/audit-replay-options.ts";
 import { parseStatus } from "../../src/commands/status-run.ts";
 import { buildProgram } from "../../src/program.ts";
 import type { Machine } from "../support/machine.ts";
@@ -47,16 +50,38 @@ describe("whatever the tree holds is offered", () => {
     if (node.commands.length > 0) expect(values(await ask([...words, ""]))).toEqual([...node.commands.map(({ name }) => name), ":done"]);
     for (const { long, value } of node.options) {
       if (value?.values.from !== "list") continue;
-      expect(values(await ask([...words, long, ""]))).toEqual([...value.values.values, ":done"]);
-      expect(values(await ask([...words, `${long}=`]))).toEqual([...value.values.values.map((each) => `${long}=${each}`), ":done"]);
+      const end = value.values.open === true ? ":nospace" : ":done";
+      expect(values(await ask([...words, long, ""]))).toEqual([...value.values.values, end]);
+      expect(values(await ask([...words, `${long}=`]))).toEqual([...value.values.values.map((each) => `${long}=${each}`), end]);
     }
   });
 
+  const offeredFor = (name: string, flag: string): readonly string[] => {
+    const option = program.commands.find((command) => command.name() === name)?.options.find(({ long }) => long === flag);
+    const source = option === undefined ? undefined : valuesOf(option, name);
+    return source?.from === "list" ? source.values : [];
+  };
+
   test("what is offered for --fail-on is what it takes", () => {
-    const option = program.commands.find((command) => command.name() === "status")?.options.find(({ long }) => long === "--fail-on");
-    const source = option === undefined ? undefined : valuesOf(option, "status");
-    const offered = source?.from === "list" ? source.values : [];
+    const offered = offeredFor("status", "--fail-on");
     expect(parseStatus({ args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
+    const verdicts = offeredFor("audit-replay", "--fail-on");
+    expect(parseAuditReplay({ args: [], options: { failOn: verdicts.join(",") } })).toMatchObject({ failOn: verdicts });
+  });
+
+  test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
+    const endings = { "ack@": "2026-11-20T14:02:11Z", "without@": "2026-11-20T14:02Z", "token-lifetime=": "1m", "release=": "1.2.22" };
+    const changes = offeredFor("audit-replay", "--what-if");
+    expect(changes).toEqual(whatIfForms.map((form) => form.replace(/[^@=]+$/, "")));
+    for (const change of changes)
+      parseAuditReplay({
+        args: [],
+        options: { whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}` },
+      });
+    const columns = offeredFor("audit-replay", "--map").map((column) => `${column}x`);
+    expect(parseAuditReplay({ args: [["a.csv"]], options: { map: columns.join(",") } }).map).toEqual(
+      Object.fromEntries(roles.map((role) => [role, "x"])),
+    );
   });
 });
 
@@ -68,6 +93,16 @@ test.each<[string, string[]]>([
   ["-qo ", ["table", "json", "ndjson", ":done"]],
   ["-qon", [":done"]],
   ["status --fail-on pending,", ["pending,locked", "pending,at-risk", ":done"]],
+  ["audit-replay --fail-on at-risk,", ["at-risk,locked", "at-risk,open-exchange", ":done"]],
+  ["audit-replay --what-if lock-after-f", ["lock-after-failed=", ":nospace"]],
+  ["audit-replay --map ac", ["action=", ":nospace"]],
+  [
+    "audit-replay --map time=when,",
+    ["action", "vault", "outcome", "ip", "ref", "endpoint", "application", "id", "description"]
+      .map((role) => `time=when,${role}=`)
+      .concat(":nospace"),
+  ],
+  ["audit-replay a.ndjson ", [":files"]],
   ["get --credentials ", ["@", "env:", "-", ":nospace"]],
   ["get --credentials @f", [":files @"]],
   ["get --credentials=@f", [":files --credentials=@"]],

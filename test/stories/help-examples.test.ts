@@ -76,6 +76,12 @@ async function inProcess({ cwd, env }: Place, input: string, ...args: string[]):
   expect(await main(args, host), host.err).toBe(0);
 }
 
+/** The files that examples of `audit-replay` name, as `sandbox audit` writes them. */
+async function writeExports(place: Place): Promise<void> {
+  await inProcess(place, "", "get", place.env["VAULT"] ?? "");
+  for (const name of ["audit.ndjson", "audit.csv.gz"]) await inProcess(place, "", "sandbox", "audit", "--export", join(place.cwd, name));
+}
+
 /** Examples that make sense only with an exchange that is held. */
 const finishes = (example: string): boolean => /vault ack|--discard-pending/.test(example);
 
@@ -101,6 +107,7 @@ describe("each example works when it is pasted against the sandbox", () => {
       if (finishes(example)) {
         await inProcess(place, "", "get", place.env["VAULT"] ?? "", "--no-ack");
       }
+      if (example.includes("audit-replay")) await writeExports(place);
       expect(await shell(example, place)).toMatchObject({ code: 0 });
     } finally {
       await sandbox.close();

@@ -72,6 +72,9 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
         if (bytes.length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
         return bytes;
       },
+      chunks: async function* () {
+        yield Buffer.from(options.input ?? "");
+      },
     },
     chooseColor: (choice) => {
       facts.color = choice ?? options.color ?? false;

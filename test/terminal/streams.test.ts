@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
-import { dataStream, InputTooLong, readAll, talkStream } from "../../src/terminal/streams.ts";
+import { chunksOf, dataStream, InputTooLong, readAll, talkStream } from "../../src/terminal/streams.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { startInPty, vaultInPty } from "../support/pty.ts";
 
@@ -76,6 +76,17 @@ describe("stdin", () => {
     const never = readAll(text(), 4, controller.signal);
     controller.abort(new Interruption("SIGINT"));
     await expect(never).rejects.toThrow("interrupted by SIGINT");
+  });
+
+  test("comes piece by piece, and lets go of what is not read to its end", async () => {
+    const source = new PassThrough();
+    const chunks = chunksOf(source as unknown as NodeJS.ReadStream);
+    source.write("one");
+    expect(Buffer.from((await chunks.next()).value as Uint8Array).toString()).toBe("one");
+    source.write("two");
+    expect(Buffer.from((await chunks.next()).value as Uint8Array).toString()).toBe("two");
+    await chunks.return(undefined);
+    expect(source.destroyed).toBe(true);
   });
 });
 

@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import type { Item } from "../../src/audit/item.ts";
+import { journalItems } from "../../src/audit/journal.ts";
+import { journalLines } from "../../src/state/journal-items.ts";
+import { openForReading } from "../../src/state/read-only.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectExit, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+
+async function itemsOf(machine: Machine): Promise<Item[]> {
+  const db = await openForReading(machine.stateDir, fakeHost());
+  if (db === null) throw new Error("there is no state");
+  try {
+    return [...journalItems(journalLines(db))];
+  } finally {
+    db.close();
+  }
+}
+
+const wrong = '{"encryptedData":"wrong","payload":"wrong"}';
+
+/** Runs a command, and checks how it ends. */
+async function run(machine: Machine, code: number, ...args: string[]): Promise<void> {
+  expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "300ms" }, ...args), code);
+}
+
+const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string => `${action} ${outcome}`;
+
+/** What the service itself has recorded, of what has to do with its vaults. */
+const recorded = (lab: Lab): string[] =>
+  lab.service.sandbox
+    .audit()
+    .filter(({ endpoint }) => endpoint !== null)
+    .map(short);
+
+describe("the journal as audit items", () => {
+  test("says what the service has recorded, in its words, in its order", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const [vault, other] = lab.service.vaults;
+    const uuid = vault?.uuid ?? "";
+    const machine = lab.machine();
+    const kind = ["--kind", "generic/offline"];
+    await run(machine, 6, "get", uuid, ...kind, "--credentials", wrong);
+    await run(machine, 0, "get", uuid, ...kind, "--credentials", JSON.stringify(vault?.credentials), "--external-ref", "order-1");
+    await run(machine, 0, "update", uuid, "--content", "new");
+    await run(machine, 0, "get", uuid, "--no-ack");
+    await run(machine, 0, "get", uuid, "--discard-pending");
+    await run(machine, 0, "info", uuid);
+    await run(machine, 5, "get", uuid, "--api-key", "123e4567-e89b-42d3-a456-426614174000");
+    await run(machine, 0, "create", ...kind, "--content", "made", "--external-ref", "creation");
+    await run(machine, 0, "get", other?.uuid ?? "", ...kind, "--credentials", JSON.stringify(other?.credentials));
+    await run(machine, 0, "delete", uuid, "--yes");
+    const items = await itemsOf(machine);
+    const told = items.map((item) => ({ what: short(item), vault: item.vault, externalRef: item.externalRef }));
+    const audit = lab.service.sandbox.audit().filter(({ endpoint }) => endpoint !== null);
+    expect(told).toEqual(
+      audit.map((item) => ({
+        what: short(item),
+        vault: item.vaultUuid,
+        // A failed check of the key comes before the reference is looked at.
+        externalRef: item.externalRef ?? (expect.stringMatching(/^vault-/) as string),
+      })),
+    );
+    expect(told).toHaveLength(13);
+    expect(items[0]).toEqual({
+      input: 0,
+      line: 3,
+      time: expect.any(Number) as number,
+      action: "READ_VAULT",
+      vault: uuid,
+      outcome: "FAILURE",
+      description: expect.stringMatching(/^bad credentials \(.*HTTP 403/) as string,
+      application: null,
+      address: null,
+      endpoint: `${lab.service.baseUrl}/vaultsvc/v1-2`,
+      externalRef: expect.stringMatching(/^vault-/) as string,
+      id: expect.any(String) as string,
+    });
+    const times = items.map(({ time }) => time);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("a start without an answer may count, and says so", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("get-start:drop-after*all");
+    await run(machine, 10, "get", lab.vault.uuid);
+    const sent = (await itemsOf(machine)).slice(2);
+    expect(new Set(sent.map(short))).toEqual(new Set(["READ_VAULT UNKNOWN"]));
+    expect(sent[0]?.description).toMatch(/^sent, no whole answer: it may count \(.+\)$/);
+    expect(sent).toHaveLength(recorded(lab).length - 2);
+  });
+
+  test("a process that died with its start on the way leaves one that may count, once, in its place", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("get-start:hang*all");
+    const dies = machine.start({}, "get", lab.vault.uuid);
+    await expect.poll(async () => (await itemsOf(machine)).length, { timeout: 10_000 }).toBe(3);
+    dies.kill("SIGKILL");
+    await dies.exit;
+    lab.service.faults.clear();
+    await run(machine, 0, "get", lab.vault.uuid);
+    const items = await itemsOf(machine);
+    expect(items.map(short)).toEqual([
+      "READ_VAULT SUCCESS",
+      "ACKNOWLEDGE_READ_VAULT SUCCESS",
+      "READ_VAULT UNKNOWN",
+      "READ_VAULT SUCCESS",
+      "ACKNOWLEDGE_READ_VAULT SUCCESS",
+    ]);
+    expect(items[2]?.description).toMatch(/nothing is known of an answer: it may count/);
+  });
+
+  test("nothing was sent, or it was over the rate: no item", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    lab.faults("get-start:status=429,retry-after=9");
+    await run(machine, 9, "get", lab.vault.uuid);
+    await run(machine, 10, "get", lab.vault.uuid, "--timeout", "100ms", "--proxy", "http://127.0.0.1:1");
+    expect(await itemsOf(machine)).toHaveLength(2);
+  });
+
+  test("a locked vault, a deleted one, and what an unlock was told by", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const [one, two] = lab.service.vaults;
+    const machine = lab.machine();
+    for (const vault of [one, two]) {
+      const pair = JSON.stringify(vault?.credentials);
+      await run(machine, 0, "get", vault?.uuid ?? "", "--kind", "generic/offline", "--credentials", pair);
+    }
+    lab.service.sandbox.lock(one?.uuid ?? "");
+    await run(machine, 7, "get", one?.uuid ?? "");
+    await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--yes");
+    await lab.machine().inProcess({}, "delete", two?.uuid ?? "", "--yes");
+    lab.service.sandbox.unlock(one?.uuid ?? "");
+    const [refused, reset] = (await itemsOf(machine)).slice(4);
+    expect(refused).toMatchObject({ action: "READ_VAULT", outcome: "FAILURE", vault: one?.uuid });
+    expect(refused?.description).toMatch(/^vault is locked \(the vault is locked; .+\)$/);
+    expect(reset).toMatchObject({ action: "UNLOCK_VAULT", outcome: "SUCCESS", vault: one?.uuid, externalRef: null });
+  });
+
+  test("the start that locks is told in the words of the service", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    for (let starts = 1; starts < 5; starts += 1) await run(machine, 0, "get", lab.vault.uuid, "--no-ack", "--discard-pending", "--force");
+    await run(machine, 7, "get", lab.vault.uuid, "--discard-pending", "--force");
+    const last = (await itemsOf(machine)).at(-1);
+    expect(last).toMatchObject({ action: "READ_VAULT", outcome: "FAILURE" });
+    expect(last?.description).toContain("too many starts without acknowledgement");
+  });
+
+  test("an acknowledgement that arrived unseen is told where it was sent, once it is known", async () => {
+    const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 400 } });
+    const machine = await lab.warmMachine();
+    lab.faults("get-end:drop-after", "get-end:error-after=400*all");
+    await run(machine, 12, "get", lab.vault.uuid);
+    const inDoubt = await itemsOf(machine);
+    expect(inDoubt.slice(2).map(short)).toEqual(["READ_VAULT SUCCESS", "ACKNOWLEDGE_READ_VAULT UNKNOWN"]);
+    expect(inDoubt[3]?.description).toBe("acknowledgement sent, no answer: it may have arrived");
+    lab.service.faults.clear();
+    await run(machine, 0, "get", lab.vault.uuid);
+    const settled = await itemsOf(machine);
+    expect(settled.slice(2).map(short)).toEqual(recorded(lab).slice(2));
+    expect(settled[3]).toEqual({
+      ...inDoubt[3],
+      outcome: "SUCCESS",
+      description: "read acknowledged, as a later start has shown",
+    });
+  });
+
+  test("a refused end call is a failed one", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    await run(machine, 0, "get", lab.vault.uuid, "--no-ack");
+    lab.clock.ahead = 3_600_000;
+    await run(machine, 13, "ack", lab.vault.uuid);
+    const last = (await itemsOf(machine)).at(-1);
+    expect(last).toMatchObject({ action: "ACKNOWLEDGE_READ_VAULT", outcome: "FAILURE" });
+    expect(last?.description).toMatch(/^not acknowledged \(.*token/);
+  });
+});
+
+test("what the journal no longer has the beginning of is left out", () => {
+  const line = { seq: 1, at: "2026-11-20T14:00:00Z", service: "s", uuid: "V", exchange: "x", detail: {}, fate: null };
+  expect([...journalItems([{ ...line, event: "acknowledged" }])]).toEqual([]);
+  const strange = { operation: "dance", externalRef: 1 };
+  expect([...journalItems([{ ...line, event: "intent", detail: strange, fate: "unknown" }])]).toEqual([]);
+});

@@ -1,0 +1,166 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+
+interface Document {
+  items: number;
+  rules: Record<string, unknown>;
+  vaults: unknown[];
+}
+
+const documentOf = ({ stdout }: { stdout: string }): Document => JSON.parse(stdout) as Document;
+
+const item = (uuid: string) =>
+  JSON.stringify({ time: "2026-11-20T14:02:11Z", action: "READ_VAULT", outcome: "SUCCESS", vaultUuid: uuid, externalRef: "order-1" });
+
+describe("audit-replay", () => {
+  let lab: Lab;
+  beforeAll(async () => {
+    lab = await openLab();
+  });
+
+  /** A machine without a state, and an export on it. */
+  function withExport(): Machine & { audit: string } {
+    const machine = lab.machine();
+    return { ...machine, audit: machine.file("audit.ndjson", `${item(lab.vault.uuid)}\n`) };
+  }
+
+  const expectNothingMade = ({ stateDir, configDir }: Machine): void => {
+    expect([existsSync(stateDir), existsSync(configDir)]).toEqual([false, false]);
+  };
+
+  it("without a file replays this machine's own journal, and needs no key for it", async () => {
+    const machine = await lab.warmMachine();
+    rmSync(join(machine.configDir, "state.key"));
+    const before = readdirSync(machine.stateDir, { recursive: true }).toSorted();
+    const result = await machine.vault("audit-replay", "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toBe("");
+    expect(documentOf(result).items).toBe(2);
+    expect(readdirSync(machine.stateDir, { recursive: true }).toSorted()).toEqual(before);
+    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+  });
+
+  it("makes no state where there is none, with a file and without", async () => {
+    const machine = withExport();
+    const journal = await machine.vault("audit-replay", "--json");
+    expectExit(journal, 0);
+    expect(documentOf(journal)).toMatchObject({ items: 0, vaults: [] });
+    const file = await machine.vault("audit-replay", machine.audit, "--json");
+    expectExit(file, 0);
+    expect(file.stderr).toBe("");
+    expectNothingMade(machine);
+  });
+
+  it("a state that cannot be read is a failure without a file, and a warning with one", async () => {
+    const machine = withExport();
+    mkdirSync(machine.stateDir, { mode: 0o700 });
+    writeFileSync(join(machine.stateDir, "vault.db"), "x".repeat(5000));
+    expectError(await machine.vault("audit-replay", "--json"), 14, "state", /damaged/);
+    const result = await machine.vault("audit-replay", machine.audit, "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/^vault: warning: this machine's own exchanges are not named: the state cannot be used: .+\n$/);
+    expect(documentOf(result).vaults).toBeDefined();
+  });
+
+  it("the state key is not needed, and what is wrong with it neither", async () => {
+    const machine = withExport();
+    const result = await machine.vault("audit-replay", machine.audit, "--state-key", "@missing", "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/own exchanges are not named: .*--state-key/);
+    expectError(await machine.vault("audit-replay", "-", "--state-key", "-", "--json"), 2, "usage", /standard input holds the audit items/);
+  });
+
+  it.each<[string, string[], number, RegExp]>([
+    ["a file that is not there", ["missing.csv"], 3, /missing\.csv: there is no such file/],
+    ["a folder", ["."], 3, /\.: it is a folder/],
+    ["--since behind --until", ["--since", "1h", "--until", "2h"], 2, /--since is not before --until/],
+    ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of items, asOf/],
+    ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output holds the document/],
+    ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
+    ["a page in place of the state", ["--html", "state/vault.db"], 3, /is a file of this program's own: nothing was written/],
+  ])("%s: nothing is printed, nothing made", async (_what, args, exit, message) => {
+    const machine = withExport();
+    const code = exit === 2 ? "usage" : "invalid-input";
+    const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "--json", ...args);
+    expectError(result, exit, code, message);
+    expect(result.stdout).toBe("");
+    expectNothingMade(machine);
+  });
+
+  describe("the rules", () => {
+    it("come from flags, over the profile, over the defaults", async () => {
+      const machine = lab.machine();
+      const rules = async (...args: string[]) => documentOf(await machine.vault("audit-replay", "--json", ...args)).rules;
+      expect(await rules()).toEqual({
+        lockAfterFailed: 3,
+        lockAfterUnacked: 5,
+        tokenLifetimeMs: 300_000,
+        autoLockAfterMs: 31_536_000_000,
+        release: "1.2.28",
+        failure: null,
+      });
+      for (const [key, value] of Object.entries({ "policy.tokenLifetime": "90s", "audit.failure": "denied", "policy.failed": "7" })) {
+        expectExit(await machine.inProcess({}, "config", "set", key, value), 0);
+      }
+      expect(await rules()).toMatchObject({ tokenLifetimeMs: 90_000, failure: "denied", lockAfterFailed: 7 });
+      const flags = ["--token-lifetime", "1m", "--failure", "bad", "--lock-after-failed", "4", "--release", "1.2.22"];
+      expect(await rules(...flags)).toMatchObject({ tokenLifetimeMs: 60_000, failure: "bad", lockAfterFailed: 4, release: "1.2.22" });
+    });
+
+    it.each([
+      ["audit.failure", "(", /config key audit\.failure: must be a regular expression/],
+      ["policy.tokenLifetime", "soon", /config key policy\.tokenLifetime: must be a duration/],
+    ])("%s is checked when it is set", async (key, value, message) => {
+      expectError(await lab.machine().inProcess({ VAULTSVC_OUTPUT: "json" }, "config", "set", key, value), 3, "invalid-input", message);
+    });
+  });
+
+  describe("the page", () => {
+    it("is written whole, for its owner only, also over an older one, beside the document", async () => {
+      const machine = withExport();
+      const page = machine.file("report.html", "older");
+      chmodSync(page, 0o644);
+      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", "report.html", "--json");
+      expectExit(result, 0);
+      expect(documentOf(result).vaults).toBeDefined();
+      expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>/i);
+      expect(statSync(page).mode & 0o777).toBe(0o600);
+      expect(
+        readdirSync(machine.home)
+          .filter((name) => name !== ".cache")
+          .toSorted(),
+      ).toEqual(["audit.ndjson", "report.html"]);
+    });
+
+    it("goes to standard output in place of the table", async () => {
+      const machine = withExport();
+      const result = await machine.vault("audit-replay", machine.audit, "--html", "-");
+      expectExit(result, 0);
+      expect(result.stdout).toMatch(/^<!doctype html>/i);
+      expect(result.stderr).toBe("");
+    });
+
+    it("never takes the place of what is replayed", async () => {
+      const machine = withExport();
+      symlinkSync(machine.audit, join(machine.home, "link.html"));
+      for (const page of ["audit.ndjson", "./audit.ndjson", "link.html"]) {
+        const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", page, "--json");
+        expectError(result, 3, "invalid-input", /is one of the files to replay: nothing was written/);
+      }
+      expect(readFileSync(machine.audit, "utf8")).toBe(`${item(lab.vault.uuid)}\n`);
+    });
+  });
+
+  it("says that no item names a vault", async () => {
+    const machine = withExport();
+    const other = "00000000-0000-4000-8000-000000000000";
+    const result = await machine.vault("audit-replay", machine.audit, "--vault", other, "--json");
+    expectExit(result, 0);
+    expect(result.stderr).toBe(`vault: warning: no item names vault ${other}\n`);
+  });
+});
