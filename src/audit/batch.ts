@@ -39,7 +39,22 @@ export class Batch {
     this.add(item.time, vault, kind, place, item.line, idHash);
   }
 
+  /** One of another batch. */
+  addFrom(other: Batch, at: number): void {
+    const item = other.items[at];
+    if (item !== undefined) this.items[this.size] = item;
+    this.add(
+      other.time[at] as number,
+      other.vault[at] as number,
+      other.kind[at] as number,
+      other.place[at] as number,
+      other.line[at] as number,
+      other.idHash[at] as number,
+    );
+  }
+
   clear(): void {
+    this.items.length = 0;
     this.size = 0;
   }
 }

@@ -32,9 +32,6 @@ export interface Oddity {
 /** Of a vault, so many are listed. */
 const mostOddities = 20;
 
-/** Told of each event after it was taken in. */
-export type Watcher = (vault: number, due: Due, event: EventKind, locks: boolean) => void;
-
 /**
  * The service's state machine, as far as audit items show it: one item after another, in order of time, and no more memory
  * than the vaults need. It is what judges, and what timeline, report and what-if are made from.
@@ -45,37 +42,40 @@ export class Fold {
   readonly kept: KeptItems;
   /** Of the vaults that have any, the first ones and how many more. */
   readonly oddities = new Map<number, { first: Oddity[]; more: number }>();
-  readonly #watch: Watcher | undefined;
   readonly #expiringInvalid: boolean;
   readonly #sameTime = new Map<number, { time: number; hashes: number[] }>();
-  #locks = false;
+  /** The event taken in last has locked its vault. */
+  hasLocked = false;
   duplicates = 0;
   late = 0;
 
-  constructor(rules: Rules, watch?: Watcher) {
+  constructor(rules: Rules) {
     this.rules = rules;
     this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
     this.kept = new KeptItems();
-    this.#watch = watch;
     this.#expiringInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
-  /** Returns whether the item counted: a duplicate does not. */
-  take(due: Due): boolean {
+  /** Takes in the next item. Undefined for a duplicate, which counts nothing. */
+  take(due: Due): EventKind | undefined {
     const { vault, time } = due;
     const records = this.records;
     records.ensure(vault);
     if (records.getSmall(vault, small.items) === 0) this.#begin(vault, time);
-    else if (!this.#follows(due)) return false;
+    else if (!this.#follows(due)) return undefined;
     records.setSmall(vault, small.items, records.getSmall(vault, small.items) + 1);
     records.setSmall(vault, small.idHash, due.idHash);
     if (time > records.get(vault, field.lastTime)) records.set(vault, field.lastTime, time);
     if (this.#expiringInvalid) this.#expireInvalid(vault, time);
-    this.#locks = false;
+    this.hasLocked = false;
     const event = eventKinds[due.kind] as EventKind;
     this.#apply(vault, due, event);
-    this.#watch?.(vault, due, event, this.#locks);
-    return true;
+    return event;
+  }
+
+  /** Whether there was an item of this vault. */
+  hasSeen(vault: number): boolean {
+    return this.records.knows(vault) && this.records.getSmall(vault, small.items) > 0;
   }
 
   /** What time alone has done until then. */
@@ -94,7 +94,8 @@ export class Fold {
   #begin(vault: number, time: number): void {
     const records = this.records;
     for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
-    for (const at of [field.lastStart, field.pendingSince, field.invalidSince, field.causePlace]) records.set(vault, at, Number.NaN);
+    for (const at of [field.lastStart, field.pendingSince, field.pendingPlace, field.invalidSince, field.causePlace])
+      records.set(vault, at, Number.NaN);
   }
 
   /** False for a duplicate of an item of the same time. */
@@ -248,7 +249,7 @@ export class Fold {
 
   #lock(vault: number, due: Due, rule: LockRule, flags = 0): void {
     if (this.records.getSmall(vault, small.condition) === locked) return;
-    this.#locks = true;
+    this.hasLocked = true;
     this.records.setSmall(vault, small.rule, lockRules.indexOf(rule));
     this.records.lower(vault, flag.lockIsSaid);
     if (flags !== 0) this.records.raise(vault, flags);

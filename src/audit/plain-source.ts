@@ -90,7 +90,9 @@ export class PlainSource {
     try {
       return read();
     } catch (cause) {
-      throw new VaultError("invalid-input", `cannot read ${this.#path}: ${(cause as NodeJS.ErrnoException).code ?? "unreadable"}`, { cause });
+      throw new VaultError("invalid-input", `cannot read ${this.#path}: ${(cause as NodeJS.ErrnoException).code ?? "unreadable"}`, {
+        cause,
+      });
     }
   }
 
@@ -101,7 +103,15 @@ export class PlainSource {
     let escape = this.#escapeFrom(this.#from);
     while (!batch.isFull) {
       const from = this.#from;
-      const next = this.#fast.read(this.#view, bytes, from, Math.min(escape, this.#to), batch, placeIn(this.#input, this.#offset + from), this.#line);
+      const next = this.#fast.read(
+        this.#view,
+        bytes,
+        from,
+        Math.min(escape, this.#to),
+        batch,
+        placeIn(this.#input, this.#offset + from),
+        this.#line,
+      );
       if (next >= 0) {
         this.#from = next;
         this.#line += 1;

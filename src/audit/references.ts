@@ -24,13 +24,17 @@ export class References {
     this.#own = own;
   }
 
-  item({ place, line }: Link): Item {
+  item({ place, line }: Link): Item | undefined {
     return this.#find(place, line);
   }
 
   to(link: Link, known?: Item): ItemReference {
     const item = known ?? this.#find(link.place, link.line);
-    const own = item.externalRef === null ? undefined : this.#own?.(item.externalRef, { ...(item.vault === null ? {} : { vault: item.vault }), at: item.time });
+    if (item === undefined) throw new Error("an item that a report names was not kept");
+    const own =
+      item.externalRef === null
+        ? undefined
+        : this.#own?.(item.externalRef, { ...(item.vault === null ? {} : { vault: item.vault }), at: item.time });
     const texts = {
       outcome: item.outcome,
       description: item.description,

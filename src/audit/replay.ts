@@ -1,56 +1,170 @@
-import type { Item, Role } from "./item.ts";
-import type { OwnExchange, ReenactmentReport, ReplaySummary, VaultReport, WhatIfReport } from "./report.ts";
+import { Classifier } from "./classify-item.ts";
+import type { Columns, Item } from "./item.ts";
+import type { InputSpec } from "./open-source.ts";
+import { journalSource, openSource } from "./open-source.ts";
+import type { ColumnMap } from "./parse-map.ts";
+import { inputOf, mostInputs } from "./places.ts";
+import { readMerged } from "./merge.ts";
+import { References } from "./references.ts";
+import type { FindOwn } from "./references.ts";
+import { Replayer } from "./replayer.ts";
+import type { Reenacted } from "./replayer.ts";
+import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "./report.ts";
 import type { Rules } from "./rules.ts";
+import { Skips } from "./skips.ts";
+import type { Source } from "./source.ts";
+import { summaryOf, tellsFailures } from "./summary.ts";
+import { inOrder, judgementOf, reportOf } from "./vault-reports.ts";
+import type { Folded } from "./vault-reports.ts";
+import { VaultTable } from "./vault-table.ts";
 import type { WhatIf } from "./what-if.ts";
+import { whatIfReport } from "./what-if-report.ts";
+import { VaultError } from "../errors.ts";
 
-// A stand-in, to compile against.
+/** More are refused: each takes some 350 bytes. */
+const mostVaults = 4_000_000;
 
 export interface ReplayOptions {
-  inputs: readonly { name: string; path?: string; stream?: AsyncIterable<Uint8Array> }[];
+  inputs: readonly InputSpec[];
+  /** In place of inputs: this machine's own, oldest first. */
   journal?: Iterable<Item> | undefined;
   rules: Rules;
-  map: Partial<Record<Role, string>>;
+  map: ColumnMap;
+  /** Only this vault; its uuid in either case. */
   vault?: string;
+  /** Milliseconds since the epoch: only items from the one on, up to the other. */
   since?: number;
   until?: number;
+  /** Keep events for timelines: all of the one vault, or the newest of each. */
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
-  reenact?: { add(step: unknown): void; finish(...given: unknown[]): ReenactmentReport } | undefined;
-  own?: (externalRef: string, near?: { vault?: string; at?: number }) => OwnExchange | undefined;
+  reenact?: Reenacted | undefined;
+  own?: FindOwn;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
 }
 
+/** What came of it. To be closed: the inputs are looked up in until then. */
 export interface Replay {
   summary: ReplaySummary;
+  /** Made as they are asked for: there may be many. */
   vaults(filter: { problems: boolean }): Iterable<VaultReport>;
   whatIf?: WhatIfReport;
   reenactment?: ReenactmentReport;
+  close(): Promise<void>;
 }
 
-export async function replay({ rules, journal, whatIf, reenact }: ReplayOptions): Promise<Replay> {
-  const summary: ReplaySummary = {
-    items: [...(journal ?? [])].length,
-    asOf: null,
-    inputs: [],
-    rules,
-    columns: {},
-    vaults: 0,
-    verdicts: { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 },
-    skippedLines: 0,
-    skipped: [],
-    otherActions: [],
-    applicationItems: 0,
-    withoutVault: 0,
-    duplicates: 0,
-    reordered: 0,
-    late: 0,
-    notes: [],
+/**
+ * Replays audit items in one pass. Memory grows with the vaults, not with the items. Raises `invalid-input` for inputs that cannot
+ * be read or have too many vaults, `usage` for columns that are not there, and the signal's reason.
+ */
+export async function replay(options: ReplayOptions): Promise<Replay> {
+  if (options.inputs.length > mostInputs)
+    throw new VaultError("usage", `at most ${mostInputs} files at once`, { hint: "put them into one" });
+  const vaults = new VaultTable(mostVaults, options.vault);
+  const classifier = new Classifier(options.rules.failure === null ? null : new RegExp(options.rules.failure, "i"));
+  const skips = new Skips();
+  const sources: Source[] = [];
+  const close = async (): Promise<void> => {
+    for (const source of sources) await source.close();
   };
-  return await Promise.resolve({
-    summary,
-    vaults: () => [],
-    ...(whatIf === undefined ? {} : { whatIf: { change: whatIf.text, vaults: [], unchanged: 0 } }),
-    ...(reenact === undefined ? {} : { reenactment: reenact.finish() }),
-  });
+  try {
+    const shared = { map: options.map, vaults, classifier, skip: skips.add };
+    if (options.journal !== undefined) sources.push(journalSource(options.journal, { ...shared, index: 0 }));
+    for (const [index, spec] of options.inputs.entries()) sources.push(await openSource(spec, { ...shared, index }));
+    const replayer = new Replayer(options, vaults);
+    await readMerged(sources, replayer.take, pauseBetween(options, sources, replayer));
+    replayer.end();
+    return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Parts {
+  sources: readonly Source[];
+  replayer: Replayer;
+  vaults: VaultTable;
+  classifier: Classifier;
+  skips: Skips;
+}
+
+function conclude(options: ReplayOptions, { sources, replayer, vaults, classifier, skips }: Parts): Omit<Replay, "close"> {
+  const inputs = sources.map(({ report }) => report);
+  const find = (place: number, line: number): Item | undefined => replayer.keptItem(place) ?? sources[inputOf(place)]?.find?.(place, line);
+  const references = new References(
+    find,
+    inputs.map(({ name }) => name),
+    classifier,
+    options.own,
+  );
+  const asOf = options.until ?? replayer.newest;
+  const facts = {
+    skippedLines: skips.count,
+    tellsFailures: tellsFailures(inputs, replayer),
+    beginsLater: options.since !== undefined,
+  };
+  const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf };
+  const every = inOrder(folded, () => true);
+  const counts = countVerdicts(folded, every);
+  const { changed } = replayer;
+  const whatIf = changed === undefined ? undefined : whatIfReport(changed.text, folded, { ...folded, fold: changed.fold });
+  const reenactment = options.reenact?.finish(asOf, statesOf(folded, every));
+  return {
+    summary: summaryOf({
+      options,
+      inputs,
+      replayer,
+      classifier,
+      skips,
+      vaults: every.length,
+      verdicts: counts,
+      asOf,
+      columns: columnsOf(inputs),
+    }),
+    *vaults({ problems }) {
+      for (const vault of every) {
+        if (problems && !isProblem(judgementOf(folded, vault).verdict)) continue;
+        yield reportOf(folded, vault);
+      }
+    },
+    ...(whatIf === undefined ? {} : { whatIf }),
+    ...(reenactment === undefined ? {} : { reenactment }),
+  };
+}
+
+const isProblem = (verdict: Verdict): boolean => verdict !== "ok" && verdict !== "deleted";
+
+const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
+
+function countVerdicts(folded: Folded, vaults: readonly number[]): Record<Verdict, number> {
+  const counts: Record<Verdict, number> = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
+  for (const vault of vaults) counts[judgementOf(folded, vault).verdict] += 1;
+  return counts;
+}
+
+function* statesOf(folded: Folded, vaults: readonly number[]) {
+  for (const vault of vaults) yield { uuid: folded.vaults.uuid(vault), state: judgementOf(folded, vault).state };
+}
+
+/** After so many bytes the program looks up: for a signal, and to show how far it is. */
+const bytesAtATime = 4 * 1024 * 1024;
+
+function pauseBetween({ signal, progress }: ReplayOptions, sources: readonly Source[], replayer: Replayer) {
+  let next = bytesAtATime;
+  const isSized = sources.every(({ totalBytes }) => totalBytes !== null);
+  const total = isSized ? sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0) : null;
+  return (): Promise<void> | undefined => {
+    const read = sources.reduce((sum, source) => sum + source.bytesRead(), 0);
+    if (read < next) return undefined;
+    next = read + bytesAtATime;
+    progress?.(read, total, replayer.items);
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        if (signal.aborted) reject(signal.reason as Error);
+        else resolve();
+      });
+    });
+  };
 }

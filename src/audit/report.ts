@@ -172,6 +172,8 @@ export interface WhatIfReport {
   change: string;
   vaults: { uuid: string; before: VaultReport; after: VaultReport }[];
   unchanged: number;
+  /** Vaults that differ and are not listed. */
+  moreChanged: number;
 }
 
 /** How the emulated service took the same sequence. */

@@ -74,6 +74,10 @@ export class VaultRecords {
     this.#words = new Int32Array(larger.buffer);
   }
 
+  knows(vault: number): boolean {
+    return vault < this.#capacity;
+  }
+
   get(vault: number, at: number): number {
     return this.#numbers[vault * this.#stride + at] as number;
   }

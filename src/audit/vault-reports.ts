@@ -25,9 +25,6 @@ export interface Folded {
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-/** Whether a vault was in the items: one that --vault has left out was not. */
-export const wasSeen = ({ fold }: Pick<Folded, "fold">, vault: number): boolean => fold.records.has(vault, 0) || fold.records.getSmall(vault, small.items) > 0;
-
 export function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
   return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
 }
@@ -35,18 +32,19 @@ export function judgementOf({ fold, references, facts, asOf }: Folded, vault: nu
 /** By the endpoint of its last start. */
 function isGeneric(fold: Fold, vault: number, references: References): boolean {
   const place = fold.records.get(vault, field.pendingPlace);
-  if (Number.isNaN(fold.records.get(vault, field.lastStart)) || fold.kept.size > 0) return false;
+  if (Number.isNaN(place)) return false;
   const item = references.item({ place, line: fold.records.get(vault, field.pendingLine) });
-  return item.endpoint?.includes("/generic/") === true;
+  return item?.endpoint?.includes("/generic/") === true;
 }
 
 /** Problems first, the newest locks before older ones. */
 export function inOrder(folded: Folded, wanted: (verdict: Verdict) => boolean): number[] {
   const found: { vault: number; rank: number; time: number }[] = [];
   for (let vault = 0; vault < folded.vaults.size; vault++) {
-    if (!wasSeen(folded, vault)) continue;
+    if (!folded.fold.hasSeen(vault)) continue;
     const { verdict, lockedAt } = judgementOf(folded, vault);
-    if (wanted(verdict)) found.push({ vault, rank: verdicts.indexOf(verdict), time: lockedAt ?? folded.fold.records.get(vault, field.lastTime) });
+    if (wanted(verdict))
+      found.push({ vault, rank: verdicts.indexOf(verdict), time: lockedAt ?? folded.fold.records.get(vault, field.lastTime) });
   }
   return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault).map(({ vault }) => vault);
 }
@@ -70,14 +68,12 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   };
   const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
   return {
-    uuid: known.uuid,
-    verdict: judgement.verdict,
+    ...known,
     certainty: judgement.certainty,
     reason: judgement.reason,
     state: judgement.state,
     ...(since === undefined ? {} : { since: iso(since) }),
     ...(judgement.lockedAt === undefined ? {} : { lockedAt: iso(judgement.lockedAt) }),
-    ...known,
     items: records.getSmall(vault, small.items),
     firstAt: iso(records.get(vault, field.firstTime)),
     lastAt: iso(records.get(vault, field.lastTime)),
@@ -134,7 +130,11 @@ function tally(values: readonly (string | undefined)[]): Tally[] {
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
 }
 
-function timelineOf({ timelines, references }: Folded, vault: number, chain: readonly ItemReference[]): Pick<VaultReport, "timeline" | "timelineOmitted"> {
+function timelineOf(
+  { timelines, references }: Folded,
+  vault: number,
+  chain: readonly ItemReference[],
+): Pick<VaultReport, "timeline" | "timelineOmitted"> {
   if (timelines === undefined) return {};
   const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
   const { events, omitted } = timelines.of(vault);

@@ -16,13 +16,22 @@ export class VaultTable {
   /** Open addressing: number of the vault and one more; 0 is a free place. */
   #slots = new Int32Array(4096);
   readonly #limit: number;
+  /** Only the first vault is wanted: all others are one, the second. */
+  readonly #onlyOne: boolean;
   readonly #scratch = Buffer.alloc(uuidLength);
   readonly #scratchView = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, uuidLength);
   size = 0;
 
-  /** More vaults than `limit` raise `invalid-input`. */
-  constructor(limit: number) {
+  /** More vaults than `limit` raise `invalid-input`. With `only`, nothing is remembered of others. */
+  constructor(limit: number, only?: string) {
     this.#limit = limit;
+    if (only !== undefined) this.of(only.toLowerCase());
+    this.#onlyOne = only !== undefined;
+  }
+
+  /** Whether a number is of a vault that somebody asks for. */
+  isWanted(number: number): boolean {
+    return !this.#onlyOne || number === 0;
   }
 
   /** The vault whose uuid stands at a place in either case; -1 where no uuid stands there. */
@@ -60,6 +69,7 @@ export class VaultTable {
       .toString("latin1")
       .toLowerCase();
     if (!isUuid(text)) return -1;
+    if (this.#onlyOne) return 1;
     if (this.size === this.#limit) {
       const hint = "give it the items of fewer vaults, or name one: --vault UUID";
       throw new VaultError("invalid-input", `more than ${this.#limit.toLocaleString("en")} vaults in these items`, { hint });

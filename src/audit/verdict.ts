@@ -32,7 +32,8 @@ export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, 
   const { records, rules } = fold;
   const condition = fold.condition(vault);
   const doubts = doubtsOf(fold, vault, facts);
-  if (condition === "deleted") return { verdict: "deleted", state: "deleted", ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
+  if (condition === "deleted")
+    return { verdict: "deleted", state: "deleted", ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
   if (condition === "locked") return lockedBy(fold, vault, doubts);
   const idle = asOf - Math.max(records.get(vault, field.firstTime), records.get(vault, field.lastStart) || 0);
   if (idle >= rules.autoLockAfterMs && !records.has(vault, flag.generic) && !isGeneric()) {
@@ -59,7 +60,11 @@ function lockedBy(fold: Fold, vault: number, doubts: readonly string[]): Judgeme
     return { ...locked, certainty: "certain", reason: "a call was refused because the vault was locked; by what, the log does not show" };
   }
   if (rule === "expired-invalid-start") {
-    return { ...locked, certainty: "likely", reason: "releases up to 1.2.22 lock when the transaction expires; how long it lives is an assumption" };
+    return {
+      ...locked,
+      certainty: "likely",
+      reason: "releases up to 1.2.22 lock when the transaction expires; how long it lives is an assumption",
+    };
   }
   // What was not seen can only have locked it earlier; that it is locked stays true, unless something has unlocked it unseen.
   return { ...locked, ...sure(doubts, `the items are as many as the rule asks for, and ${knownBy(fold, vault)}`) };
@@ -79,7 +84,9 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
     ...(records.has(vault, flag.late) ? ["some of its items came too late to be put in order"] : []),
     ...(records.has(vault, flag.unanswered) ? ["a call went unanswered: nobody knows whether it counted"] : []),
     ...(records.has(vault, flag.other) ? ["it has items of unknown actions"] : []),
-    ...(isKnown ? [] : [`the log ${beginsLater ? "is read from later on" : "begins later"} than the vault: its counters at that time are not known`]),
+    ...(isKnown
+      ? []
+      : [`the log ${beginsLater ? "is read from later on" : "begins later"} than the vault: its counters at that time are not known`]),
     ...(tellsFailures ? [] : ["nothing in these items tells failed accesses from others"]),
     ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed accesses`] : []),
     ...(skippedLines > 0 ? [`${skippedLines} ${skippedLines === 1 ? "line" : "lines"} could not be read`] : []),

@@ -61,7 +61,6 @@ export const contradictionWords: Record<Contradiction["kind"], string> = {
   "activity-before-creation": "activity before the creation",
   "created-twice": "created twice",
   "refused-while-open": "refused as locked while open",
-  "lock-expected-earlier": "a lock was expected earlier",
 };
 
 const formats: Record<InputReport["format"], string> = {

@@ -33,7 +33,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
       ...(options.vault === undefined ? {} : { vault: options.vault }),
       timeline: timelineOf(options),
       ...(options.whatIf === undefined ? {} : { whatIf: options.whatIf }),
-      ...(options.reenact === true ? { reenact: (await import("../sandbox/reenact.ts")).createReenactment(rules) } : {}),
+      ...(options.reenact === true ? { reenact: new (await import("../sandbox/reenact.ts")).Reenactment(rules) } : {}),
       ...(sources.own === undefined ? {} : { own: sources.own }),
       ...(bar === undefined ? {} : { progress: bar.update }),
       signal: interrupted,

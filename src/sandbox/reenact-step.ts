@@ -22,7 +22,8 @@ const agreed: Performed = {};
 
 /** Does what one item says. The vault is made at its first item. */
 export function perform(stage: Stage, step: ReenactedStep): Performed {
-  if (step.event === "application" || step.event === "other") return agreed;
+  // An unanswered call is this machine's: what the service made of it, nobody knows.
+  if (["application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
   const { rehearsal, note } = stage;
   const isFirst = rehearsal.look(step.uuid) === undefined;
   if (isFirst) rehearsal.create(step.uuid, kindIn(step.kindHint) ?? "credit-card/offline");
@@ -45,6 +46,8 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
     case "failed-update":
     case "failed-access":
       return failed(startWrong(stage, step));
+    case "locking-failure":
+      return lockingFailure(stage, step);
     case "locking-start":
       return lockingStart(stage, step);
     case "refused-locked":
@@ -58,7 +61,18 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
       rehearsal[step.event](step.uuid);
       if (step.event === "unlock") reset(note);
       return agreed;
+    default:
+      return agreed;
   }
+}
+
+/** The item says that it locked the vault. Where the counters are not known, it may be right. */
+function lockingFailure(stage: Stage, step: ReenactedStep): Performed {
+  const { rehearsal, note } = stage;
+  const performed = failed(startWrong(stage, step));
+  if (rehearsal.look(step.uuid)?.state !== "active") return performed;
+  rehearsal.lock(step.uuid);
+  return note.isSure ? { difference: "the item says that it locked the vault, which the emulated service did not do" } : performed;
 }
 
 function start(stage: Stage, step: ReenactedStep, operation: Operation): Performed {

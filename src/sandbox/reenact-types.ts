@@ -12,12 +12,15 @@ export type ReenactedEvent =
   | "failed-update"
   | "failed-delete"
   | "failed-access"
+  | "locking-failure"
   | "locking-start"
   | "refused-locked"
   | "failed-ack"
   | "lock"
   | "unlock"
   | "application"
+  | "unanswered-start"
+  | "unanswered-ack"
   | "other";
 
 export interface ReenactedStep {

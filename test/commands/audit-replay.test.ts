@@ -46,10 +46,10 @@ const summary: ReplaySummary = {
 };
 
 const both = [vault("one"), vault("two")];
-const plain: Replay = { summary, vaults: () => both };
+const plain: Replay = { summary, vaults: () => both, close: async () => Promise.resolve() };
 const whole: Replay = {
   ...plain,
-  whatIf: { change: "release=1.2.22", vaults: [{ uuid: "one", before: vault("one"), after: vault("one") }], unchanged: 1 },
+  whatIf: { change: "release=1.2.22", vaults: [{ uuid: "one", before: vault("one"), after: vault("one") }], unchanged: 1, moreChanged: 0 },
   reenactment: { vaults: 2, agree: 2, notPerformed: [], differences: [] },
 };
 

@@ -297,7 +297,7 @@ export function atRisk(): VaultReport {
       },
       {
         at: "2026-11-20T10:05:00.000Z",
-        kind: "lock-expected-earlier",
+        kind: "activity-while-locked",
         text: "With release 1.2.22 the vault would have locked here.",
         item: item("20T10:05:00", "other"),
       },
@@ -482,6 +482,7 @@ export const whatIf = (): WhatIfReport => ({
     { uuid: uuid(7), before: atRisk(), after: { ...lockedByFailures(), uuid: uuid(7) } },
   ],
   unchanged: 1234,
+  moreChanged: 0,
 });
 
 export const reenactment = (): ReenactmentReport => ({

@@ -38,7 +38,12 @@ const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
   "what if": (view) => {
     const [script, , , , , escapes] = reports.hostileTexts;
     return whatIfView(
-      { change: `${script}${escapes}`, vaults: [{ uuid: escapes, before: reports.hostile(), after: reports.hostile() }], unchanged: 0 },
+      {
+        change: `${script}${escapes}`,
+        vaults: [{ uuid: escapes, before: reports.hostile(), after: reports.hostile() }],
+        unchanged: 0,
+        moreChanged: 0,
+      },
       view,
     );
   },

@@ -1,0 +1,131 @@
+import type { Batch } from "./batch.ts";
+import type { EventKind } from "./events.ts";
+import { numberOf } from "./classify-item.ts";
+import { Fold } from "./fold.ts";
+import type { Item } from "./item.ts";
+import type { ReenactmentReport, VaultState } from "./report.ts";
+import type { Rules } from "./rules.ts";
+import type { Due } from "./time-order.ts";
+import { TimeOrder } from "./time-order.ts";
+import { Timelines } from "./timelines.ts";
+import { small } from "./vault-records.ts";
+import type { VaultTable } from "./vault-table.ts";
+import type { WhatIf } from "./what-if.ts";
+
+/** An emulated service that is taken through the same events. */
+export interface Reenacted {
+  add(step: { uuid: string; time: number; event: EventKind; line: number; kindHint?: string }): void;
+  finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
+}
+
+export interface ReplayerOptions {
+  rules: Rules;
+  vault?: string;
+  since?: number;
+  until?: number;
+  timeline: "none" | "vault" | "problems";
+  whatIf?: WhatIf;
+  reenact?: Reenacted | undefined;
+}
+
+/** Events that a timeline shows at most: of the one vault that was asked for, of each of many. */
+const mostEvents = { none: 0, vault: 5000, problems: 40 };
+
+const application = numberOf("application");
+const failures = new Set(
+  ["failed-read", "failed-update", "failed-delete", "failed-access", "locking-failure"].map((kind) => numberOf(kind as EventKind)),
+);
+
+/** Takes the items of all inputs, leaves out what was not asked for, and hands the rest to the fold in order of time. */
+export class Replayer {
+  readonly fold: Fold;
+  readonly timelines: Timelines | undefined;
+  /** The same with the change of --what-if. */
+  readonly changed: { text: string; fold: Fold } | undefined;
+  readonly #options: ReplayerOptions;
+  readonly #vaults: VaultTable;
+  readonly #since: number;
+  readonly #until: number;
+  readonly #order = new TimeOrder((due) => this.#due(due));
+  #inserted = false;
+  items = 0;
+  applicationItems = 0;
+  withoutVault = 0;
+  failures = 0;
+  oldest = Number.POSITIVE_INFINITY;
+  newest = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ReplayerOptions, vaults: VaultTable) {
+    const { rules, whatIf, timeline, since, until } = options;
+    this.#options = options;
+    this.#vaults = vaults;
+    this.#since = since ?? Number.NEGATIVE_INFINITY;
+    this.#until = until ?? Number.POSITIVE_INFINITY;
+    this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline]);
+    this.fold = new Fold(rules);
+    if (whatIf !== undefined)
+      this.changed = { text: whatIf.text, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules) };
+  }
+
+  get reordered(): number {
+    return this.#order.reordered;
+  }
+
+  readonly take = (batch: Batch, index: number): void => {
+    const time = batch.time[index] as number;
+    if (time < this.#since || time > this.#until) return;
+    this.items += 1;
+    if (time > this.newest) this.newest = time;
+    if (time < this.oldest) this.oldest = time;
+    const vault = batch.vault[index] as number;
+    if (batch.kind[index] === application) this.applicationItems += 1;
+    else if (vault < 0) this.withoutVault += 1;
+    else if (this.#vaults.isWanted(vault)) this.#order.add(batch, index);
+  };
+
+  /** After the last item. */
+  end(): void {
+    this.#order.end();
+    this.#insert(Number.POSITIVE_INFINITY);
+  }
+
+  keptItem(place: number): Item | undefined {
+    return this.fold.kept.get(place) ?? this.changed?.fold.kept.get(place);
+  }
+
+  #due(due: Due): void {
+    if (failures.has(due.kind)) this.failures += 1;
+    const event = this.fold.take(due);
+    if (event === undefined) return;
+    this.timelines?.add(this.fold, due, this.fold.hasLocked);
+    this.#options.reenact?.add(stepOf(this.#vaults.uuid(due.vault), due, event));
+    if (this.changed !== undefined) this.#changedDue(due, this.changed.fold);
+  }
+
+  #changedDue(due: Due, fold: Fold): void {
+    const { whatIf } = this.#options;
+    this.#insert(due.time);
+    if (whatIf?.type === "without" && due.time >= whatIf.from && due.time < whatIf.to) return;
+    fold.take(due);
+  }
+
+  /** The acknowledgement of --what-if, of each exchange that is open when its time has come. */
+  #insert(now: number): void {
+    const { whatIf } = this.#options;
+    if (this.changed === undefined || whatIf?.type !== "ack" || this.#inserted || now <= whatIf.at) return;
+    this.#inserted = true;
+    const { fold } = this.changed;
+    for (let vault = 0; vault < this.#vaults.size; vault++) {
+      if (!fold.hasSeen(vault)) continue;
+      const pending = fold.records.getSmall(vault, small.pending);
+      const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
+      if (kind === undefined || fold.condition(vault) !== "active") continue;
+      fold.take({ time: whatIf.at, vault, kind: numberOf(kind), place: Number.NaN, line: 0, idHash: 0, item: undefined });
+    }
+  }
+}
+
+function stepOf(uuid: string, { time, line, item }: Due, event: EventKind) {
+  const kindHint = item?.endpoint ?? undefined;
+  return { uuid, time, event, line, ...(kindHint === undefined ? {} : { kindHint }) };
+}

@@ -1,0 +1,39 @@
+import { VaultError } from "../errors.ts";
+import { Batch } from "./batch.ts";
+import type { Source } from "./source.ts";
+
+/** Items of an input that has the newest first are held until its end is reached: so many at most. */
+const mostHeld = 1_000_000;
+
+/** An input whose newest items come first, turned round. Raises `invalid-input` for one that is too long for that. */
+export function reversed(source: Source): Source {
+  const held: Batch[] = [];
+  let isRead = false;
+
+  async function readAll(): Promise<void> {
+    isRead = true;
+    for (let count = 0; ;) {
+      const batch = new Batch();
+      if (!(await source.next(batch))) return;
+      count += batch.size;
+      if (count > mostHeld) throw tooLong(source.report.name);
+      held.push(batch);
+    }
+  }
+
+  return {
+    ...source,
+    next: async (batch) => {
+      if (!isRead) await readAll();
+      const last = held.pop();
+      if (last === undefined) return false;
+      for (let at = last.size - 1; at >= 0; at--) batch.addFrom(last, at);
+      return true;
+    },
+  };
+}
+
+const tooLong = (name: string): VaultError =>
+  new VaultError("invalid-input", `${name} has its newest items first, and more than ${mostHeld.toLocaleString("en")} of them`, {
+    hint: "export it oldest first, or turn it round: tac items.ndjson | vault audit-replay -",
+  });

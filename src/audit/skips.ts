@@ -1,0 +1,15 @@
+import type { Skip } from "./item.ts";
+
+/** So many are listed. */
+const mostListed = 100;
+
+/** Lines that are no items: how many, and the first ones. */
+export class Skips {
+  count = 0;
+  readonly first: Skip[] = [];
+
+  readonly add = (skip: Skip): void => {
+    this.count += 1;
+    if (this.first.length < mostListed) this.first.push(skip);
+  };
+}
