@@ -34,10 +34,10 @@ const failed: Partial<Record<EventKind, EventKind>> = {
 
 const goodOutcome = /^(?:success(?:ful(?:ly)?)?|succeeded|ok|true|yes|2\d\d|done|complete[d]?|allowed|granted|pass(?:ed)?)$/i;
 const badWording =
-  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|mismatch|error|not valid|^(?:false|no|[45]\d\d)$/i;
+  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|mismatch|error|not valid|too many|\blocked\b|^(?:false|no|[45]\d\d)$/i;
 
 const aboutCredentials = /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice\b/i;
-const tooManyStarts = /too many (?:starts|reads|transactions)|without (?:an? )?acknowledge?ment/i;
+const tooManyStarts = /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i;
 const lockedAlready = /\block(?:ed)?\b/i;
 const aboutApplication =
   /api.?key|\bjwt\b|bearer|signature|whitelist|address|application|rate.?limit|too many requests|validation|malformed|not found|unknown vault/i;
@@ -71,7 +71,9 @@ export class Classifier {
     const name = anyName.exec(action)?.[0] as keyof typeof names | undefined;
     const base = name === undefined ? undefined : names[name];
     const rest = name === undefined ? wording.action : action.replace(name, " ").replaceAll("_", " ");
-    const said = [rest, wording.description === wording.action ? null : wording.description];
+    // What an administrator does is worded like what becomes of it.
+    if (base === "lock" || base === "unlock") return base;
+    const said = [rest, wording.description === wording.action ? null : (wording.description?.replaceAll("_", " ") ?? null)];
     if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
     if (!this.#hasFailed(wording, said)) return base ?? (isAboutApplication(action) ? "application" : "other");
     return failureOf(base, `${said.filter((text) => text !== null).join(" ")} ${wording.outcome ?? ""}`, action);

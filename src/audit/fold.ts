@@ -144,6 +144,8 @@ export class Fold {
         return this.#become(vault, deleted, due);
       case "locking-start":
         if (!this.#isOpenFor(vault, due, false)) return;
+        // Its credentials were the right ones.
+        this.#clearFailures(vault);
         this.#countStart(vault, due);
         return this.#lock(vault, due, "unacknowledged-starts", flag.lockIsSaid);
       case "refused-locked":
