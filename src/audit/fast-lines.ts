@@ -41,8 +41,11 @@ export class FastLines {
   readonly #wordings: WordingTable;
   readonly #description: Span = { from: -1, to: -1 };
 
+  readonly #hasId: boolean;
+
   constructor(columns: Columns, vaults: VaultTable, classifier: Classifier) {
     this.#shapes = new LineShapes(columns);
+    this.#hasId = columns.id !== undefined;
     this.#vaults = vaults;
     this.#wordings = new WordingTable(this.#actions, this.#outcomes, classifier);
   }
@@ -111,6 +114,7 @@ export class FastLines {
     if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, bytes, this.#description.from, this.#description.to);
     if (kind < 0) return -1;
     this.#wordings.count(action, kind);
+    if (!this.#hasId) idHash = hashOfAll(view, from, at);
     batch.add(time, vault, kind, place, line, idHash);
     return at + 1;
   }
@@ -142,6 +146,13 @@ function numberAt(texts: Interner, piece: Piece, view: DataView, bytes: Uint8Arr
   }
   const to = endOf(piece, view, bytes, at, end);
   return to >= end ? -1 : texts.of(bytes, at, to);
+}
+
+/** Where items have no ids, all that a line says is its identity. */
+function hashOfAll(view: DataView, from: number, to: number): number {
+  let hash = to - from;
+  for (let at = from; at + 4 <= to; at += 4) hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
+  return hash | 1;
 }
 
 /** Equal for equal texts, never 0. Of long ones the ends. */

@@ -4,7 +4,8 @@ import type { Replay } from "../../src/audit/replay.ts";
 import { replay } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/audit/report.ts";
 import { newestRelease } from "../../src/audit/rules.ts";
-import type { LogOptions, Truth, VaultTruth } from "../support/audit-log.ts";
+import type { Truth, VaultTruth } from "../support/audit-log-facts.ts";
+import type { LogOptions } from "../support/audit-log.ts";
 import { writeLog } from "../support/audit-log.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
