@@ -36,7 +36,7 @@ const actions: Readonly<Record<string, { call: string; end: string }>> = {
 export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   const exchanges = new Map<string, Exchange>();
   for (const line of lines) {
-    const key = `${line.service} ${line.uuid} ${line.exchange ?? ""}`;
+    const key = `${line.uuid} ${line.exchange ?? ""}`;
     const operation = textOf(line.detail["operation"]);
     if (operation !== null) exchanges.set(key, { operation, externalRef: textOf(line.detail["externalRef"]) ?? ownReference(line) });
     const exchange = exchanges.get(key) ?? null;
