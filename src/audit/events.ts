@@ -16,6 +16,8 @@ export const eventKinds = [
   "failed-delete",
   /** Failed accesses of which the export does not say which call it was. */
   "failed-access",
+  /** A failed access whose item says that it locked the vault. */
+  "locking-failure",
   /** A start that was refused because it was one too many without acknowledgement: it locks. */
   "locking-start",
   /** Any call that was refused because the vault was locked already: evidence, counts nothing. */
@@ -27,6 +29,9 @@ export const eventKinds = [
   "unlock",
   /** About the application (key, address, token): no failed access of a vault. */
   "application",
+  /** In a journal of this machine: calls that no answer came to. They may have counted. */
+  "unanswered-start",
+  "unanswered-ack",
   /** An action that this program does not know. */
   "other",
 ] as const;

@@ -16,7 +16,7 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
 }
 
 /** The columns of a line, or why it has none. */
-function fieldsOf(text: string): Map<string, string> | string {
+export function fieldsOf(text: string): Map<string, string> | string {
   const parsed = parseObject(text);
   if ("reason" in parsed) return parsed.reason;
   try {

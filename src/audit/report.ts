@@ -76,8 +76,7 @@ export interface Contradiction {
     | "activity-while-locked"
     | "activity-before-creation"
     | "created-twice"
-    | "refused-while-open"
-    | "lock-expected-earlier";
+    | "refused-while-open";
   text: string;
   item: ItemReference;
 }

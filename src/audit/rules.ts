@@ -13,3 +13,13 @@ export interface Rules {
   /** What marks a failed access, where it is not the usual wording: a regular expression. */
   failure: string | null;
 }
+
+/** Section 9, the newest release that the specification knows. */
+export const newestRelease = "1.2.28";
+
+/** Whether a release is older than another; both X.Y.Z. */
+export function beforeRelease(release: string, other: string): boolean {
+  const [a, b] = [release, other].map((text) => text.split(".").map(Number)) as [number[], number[]];
+  const at = b.findIndex((part, index) => part !== a[index]);
+  return at >= 0 && (a[at] ?? 0) < (b[at] as number);
+}

@@ -1,0 +1,76 @@
+import type { Batch } from "./batch.ts";
+import { batchSize } from "./batch.ts";
+import type { Classifier } from "./classify-item.ts";
+import { numberOf } from "./classify-item.ts";
+import { hashOf } from "./fast-lines.ts";
+import type { Item } from "./item.ts";
+import { placeIn } from "./places.ts";
+import type { VaultTable } from "./vault-table.ts";
+
+/** Turns items into what batches have. */
+export class ItemFiler {
+  readonly #vaults: VaultTable;
+  readonly #classifier: Classifier;
+
+  constructor(vaults: VaultTable, classifier: Classifier) {
+    this.#vaults = vaults;
+    this.#classifier = classifier;
+  }
+
+  /** Adds an item that can be found again at its place, or with `keep` only by being kept. */
+  file(batch: Batch, item: Item, place: number, keep: boolean): void {
+    const vault = item.vault === null ? -1 : this.#vaults.of(item.vault);
+    const kind = numberOf(this.#classifier.kindOf(item));
+    this.#classifier.count(item.action, kind);
+    const hash = identity(item);
+    if (keep) batch.addItem(item, vault, kind, place, hash);
+    else batch.add(item.time, vault, kind, place, item.line, hash);
+  }
+}
+
+/** Equal for the same item in two exports: by its id, or by all that it says. */
+function identity(item: Item): number {
+  const { input: _input, line: _line, ...said } = item;
+  const bytes = Buffer.from(item.id ?? JSON.stringify(said));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return item.id === null ? wholeHash(bytes) : hashOf(view, bytes, 0, bytes.length);
+}
+
+function wholeHash(bytes: Uint8Array): number {
+  let hash = bytes.length;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash | 1;
+}
+
+/** Items as they come, of any format. */
+export class ItemFeed {
+  readonly #items: AsyncIterator<readonly Item[]>;
+  readonly #filer: ItemFiler;
+  readonly #input: number;
+  #pending: readonly Item[] = [];
+  #at = 0;
+  #count = 0;
+
+  constructor(items: AsyncIterable<readonly Item[]>, filer: ItemFiler, input: number) {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#filer = filer;
+    this.#input = input;
+  }
+
+  async next(batch: Batch): Promise<boolean> {
+    while (batch.size < batchSize) {
+      const item = this.#pending[this.#at++];
+      if (item !== undefined) {
+        this.#filer.file(batch, item, placeIn(this.#input, this.#count++), true);
+        continue;
+      }
+      // What there is goes first: more may be long in coming.
+      if (batch.size > 0) return true;
+      const next = await this.#items.next();
+      if (next.done === true) return false;
+      this.#pending = next.value;
+      this.#at = 0;
+    }
+    return true;
+  }
+}

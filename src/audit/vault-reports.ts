@@ -1,0 +1,155 @@
+import { adviceOf } from "./advice.ts";
+import { causeOf } from "./cause.ts";
+import { contradictionText } from "./contradictions.ts";
+import type { Fold } from "./fold.ts";
+import type { References } from "./references.ts";
+import type { ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import { verdicts } from "./report.ts";
+import type { Happening, Timelines } from "./timelines.ts";
+import type { LogFacts } from "./verdict.ts";
+import { judge } from "./verdict.ts";
+import type { Judgement } from "./verdict.ts";
+import { field, small } from "./vault-records.ts";
+import type { Link } from "./vault-records.ts";
+import type { VaultTable } from "./vault-table.ts";
+
+/** What reports are made from. */
+export interface Folded {
+  fold: Fold;
+  vaults: VaultTable;
+  references: References;
+  timelines: Timelines | undefined;
+  facts: LogFacts;
+  asOf: number;
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** Whether a vault was in the items: one that --vault has left out was not. */
+export const wasSeen = ({ fold }: Pick<Folded, "fold">, vault: number): boolean => fold.records.has(vault, 0) || fold.records.getSmall(vault, small.items) > 0;
+
+export function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
+  return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
+}
+
+/** By the endpoint of its last start. */
+function isGeneric(fold: Fold, vault: number, references: References): boolean {
+  const place = fold.records.get(vault, field.pendingPlace);
+  if (Number.isNaN(fold.records.get(vault, field.lastStart)) || fold.kept.size > 0) return false;
+  const item = references.item({ place, line: fold.records.get(vault, field.pendingLine) });
+  return item.endpoint?.includes("/generic/") === true;
+}
+
+/** Problems first, the newest locks before older ones. */
+export function inOrder(folded: Folded, wanted: (verdict: Verdict) => boolean): number[] {
+  const found: { vault: number; rank: number; time: number }[] = [];
+  for (let vault = 0; vault < folded.vaults.size; vault++) {
+    if (!wasSeen(folded, vault)) continue;
+    const { verdict, lockedAt } = judgementOf(folded, vault);
+    if (wanted(verdict)) found.push({ vault, rank: verdicts.indexOf(verdict), time: lockedAt ?? folded.fold.records.get(vault, field.lastTime) });
+  }
+  return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault).map(({ vault }) => vault);
+}
+
+/** All that is known of a vault. Looks up its items. */
+export function reportOf(folded: Folded, vault: number): VaultReport {
+  const { fold, references, asOf } = folded;
+  const { records, rules } = fold;
+  const judgement = judgementOf(folded, vault);
+  const chain = chainOf(folded, vault, judgement).map((link) => references.to(link));
+  const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
+  const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
+  const oddities = fold.oddities.get(vault);
+  const known = {
+    uuid: folded.vaults.uuid(vault),
+    verdict: judgement.verdict,
+    ...(pending === undefined ? {} : { pending }),
+    unackedStarts: records.getSmall(vault, small.unacked),
+    failedAttempts: records.getSmall(vault, small.failed),
+    ...(cause === undefined ? {} : { cause }),
+  };
+  const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
+  return {
+    uuid: known.uuid,
+    verdict: judgement.verdict,
+    certainty: judgement.certainty,
+    reason: judgement.reason,
+    state: judgement.state,
+    ...(since === undefined ? {} : { since: iso(since) }),
+    ...(judgement.lockedAt === undefined ? {} : { lockedAt: iso(judgement.lockedAt) }),
+    ...known,
+    items: records.getSmall(vault, small.items),
+    firstAt: iso(records.get(vault, field.firstTime)),
+    lastAt: iso(records.get(vault, field.lastTime)),
+    who: whoOf(chain),
+    contradictions: (oddities?.first ?? []).map(({ kind, time, place, line }) => {
+      const item = references.to({ place, line });
+      return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
+    }),
+    moreContradictions: oddities?.more ?? 0,
+    advice: adviceOf(known, rules),
+    ...timelineOf(folded, vault, chain),
+  };
+}
+
+/** The items that led to the lock, or that count towards one. */
+function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement): Link[] {
+  const { records } = fold;
+  const cause = { place: records.get(vault, field.causePlace), line: records.get(vault, field.causeLine) };
+  switch (verdict) {
+    case "locked":
+      if (rule === "failed-accesses") return records.failures(vault);
+      if (rule === "unacknowledged-starts") return records.starts(vault);
+      return rule === "auto-lock" || Number.isNaN(cause.place) ? [] : [cause];
+    case "deleted":
+      return Number.isNaN(cause.place) ? [] : [cause];
+    default:
+      return [...records.starts(vault), ...records.failures(vault)].sort((a, b) => a.place - b.place);
+  }
+}
+
+function pendingOf(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["pending"]> {
+  const { records, rules } = fold;
+  const expiresAt = records.get(vault, field.pendingSince) + rules.tokenLifetimeMs;
+  return {
+    operation: records.getSmall(vault, small.pending) === 2 ? "update" : "read",
+    item: references.to({ place: records.get(vault, field.pendingPlace), line: records.get(vault, field.pendingLine) }),
+    expiresAt: iso(expiresAt),
+    expired: expiresAt <= asOf,
+  };
+}
+
+function whoOf(chain: readonly ItemReference[]): VaultReport["who"] {
+  return {
+    addresses: tally(chain.map(({ address }) => address)),
+    externalRefs: tally(chain.map(({ externalRef }) => externalRef)),
+    endpoints: tally(chain.map(({ endpoint }) => endpoint)),
+    applications: tally(chain.map(({ application }) => application)),
+  };
+}
+
+function tally(values: readonly (string | undefined)[]): Tally[] {
+  const counts = new Map<string, number>();
+  for (const value of values) if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+}
+
+function timelineOf({ timelines, references }: Folded, vault: number, chain: readonly ItemReference[]): Pick<VaultReport, "timeline" | "timelineOmitted"> {
+  if (timelines === undefined) return {};
+  const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
+  const { events, omitted } = timelines.of(vault);
+  const timeline = events.map((happening) => eventOf(happening, references, causes));
+  return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
+}
+
+function eventOf(happening: Happening, references: References, causes: ReadonlySet<string>): TimelineEvent {
+  const item = references.to(happening, happening.item);
+  return {
+    item: { ...item, event: happening.event },
+    unackedStarts: happening.unackedStarts,
+    failedAttempts: happening.failedAttempts,
+    state: happening.condition === "active" ? (happening.isOpen ? "exchange-open" : "active") : happening.condition,
+    isCause: causes.has(`${item.line} ${item.input}`),
+    locks: happening.locks,
+  };
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import type { Kind, Operation, Step } from "../../src/interface/endpoints.ts";
+import { endpoints, isCreditCard, isOnline, singleEndpoint } from "../../src/interface/endpoints.ts";
+import type { Call } from "../../src/sandbox/call.ts";
+import { Sandbox } from "../../src/sandbox/model.ts";
+import { demoDevice } from "../../src/sandbox/seeds.ts";
+import type { AuditItem } from "../../src/sandbox/state.ts";
+import type { Fact } from "../support/audit-log-facts.ts";
+
+const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
+const noLimit = { rate: 0, tokenTtlMs: 5 * 60_000 };
+
+/** Performs what the generator says has happened in the emulated service: each call must go as it says. */
+export class Emulation {
+  readonly sandbox: Sandbox;
+  /** When the service deletes a vault by itself, which must be known from its beginning. */
+  readonly #fates: Map<string, { maxUsage?: number; expiryDate?: string }>;
+  readonly #tokens = new Map<string, string>();
+  #now = 0;
+
+  constructor(facts: readonly Fact[]) {
+    const application = { uuid: facts[0]?.application ?? "", apiKey: "123e4567-e89b-42d3-a456-426614174000" };
+    this.sandbox = new Sandbox({ now: () => this.#now, policy: noLimit, application });
+    this.#fates = fatesOf(facts);
+  }
+
+  /** The items that the emulated service has recorded. */
+  audit(): readonly AuditItem[] {
+    return this.sandbox.audit();
+  }
+
+  setTime(time: number): void {
+    this.#now = time;
+  }
+
+  perform(fact: Fact): void {
+    this.#now = fact.time;
+    const uuid = fact.uuid ?? "";
+    switch (fact.what) {
+      case "create":
+        return this.#create(fact, uuid);
+      case "read":
+      case "update":
+        return this.#start(fact, fact.what === "read" ? "get" : "update", 200);
+      case "locking-read":
+      case "locking-update":
+        assert.equal(this.sandbox.inspect(uuid).state, "active");
+        return this.#start(fact, fact.what === "locking-read" ? "get" : "update", 423);
+      case "refused-read":
+      case "refused-update":
+        assert.equal(this.sandbox.inspect(uuid).state, "locked");
+        return this.#start(fact, fact.what === "refused-read" ? "get" : "update", 423);
+      case "failed-read":
+      case "failed-update":
+        return this.#start(fact, fact.what === "failed-read" ? "get" : "update", 403, wrong);
+      case "failed-delete":
+      case "delete":
+        return this.#delete(fact, fact.what === "delete" ? 200 : 403);
+      case "ack-read":
+      case "ack-update":
+        return this.#end(fact, fact.what === "ack-read" ? "get" : "update", this.#tokens.get(uuid) ?? "", 200);
+      case "failed-ack-read":
+      case "failed-ack-update":
+        return this.#end(fact, fact.what === "failed-ack-read" ? "get" : "update", "wrong", 400);
+      case "lock":
+        return this.sandbox.lock(uuid);
+      case "unlock":
+        return this.sandbox.unlock(uuid);
+      case "key-check":
+        return this.#keyCheck(fact);
+      case "expired":
+      case "used-up":
+        assert.equal(this.sandbox.inspect(uuid).state, "deleted");
+    }
+  }
+
+  /** The first one without a call of its own, so that its uuid can be given: then the item has no address and no endpoint. */
+  #create(fact: Fact, uuid: string): void {
+    const contents = isCreditCard(fact.kind) ? { creditCard: card } : { content: "a secret" };
+    const device = isOnline(fact.kind) ? { device: demoDevice } : {};
+    this.sandbox.addVault({ uuid, kind: fact.kind, ...contents, ...device, ...this.#fates.get(uuid) });
+  }
+
+  #start(fact: Fact, operation: Operation, status: number, pair = this.sandbox.inspect(fact.uuid ?? "").currentPair): void {
+    const newVault = isCreditCard(fact.kind) ? { creditCard: card } : { content: "another" };
+    const body = { ...this.#startBody(fact, pair), ...(operation === "update" ? { newVault } : {}) };
+    const answer = this.#call(fact, endpointOf(fact.kind, operation, "start"), body, status);
+    const token = (answer["transactionToken"] as { token: string } | undefined)?.token;
+    if (token !== undefined) this.#tokens.set(fact.uuid ?? "", token);
+  }
+
+  #delete(fact: Fact, status: number): void {
+    const pair = status === 200 ? this.sandbox.inspect(fact.uuid ?? "").currentPair : wrong;
+    this.#call(fact, singleEndpoint(fact.kind, "delete"), this.#startBody(fact, pair), status);
+  }
+
+  #end(fact: Fact, operation: Operation, token: string, status: number): void {
+    this.#call(fact, endpointOf(fact.kind, operation, "end"), { token }, status);
+  }
+
+  #keyCheck(fact: Fact): void {
+    if (fact.uuid === null) return;
+    const application = { uuid: fact.application, apiKey: "0".repeat(36) };
+    this.#call(fact, endpointOf(fact.kind, "get", "start"), { ...this.#startBody(fact, wrong), application }, 401);
+  }
+
+  #startBody(fact: Fact, credentials: typeof wrong): Record<string, unknown> {
+    return {
+      application: this.sandbox.application,
+      ...(isOnline(fact.kind) ? { device: demoDevice } : {}),
+      ...(fact.externalRef === null ? {} : { externalRef: fact.externalRef }),
+      vault: { credentials },
+    };
+  }
+
+  #call(fact: Fact, endpoint: Call["endpoint"], body: unknown, status: number): Record<string, unknown> {
+    const uuid = fact.uuid ?? "";
+    const { application } = this.sandbox;
+    const answer = this.sandbox.call({
+      endpoint,
+      uuid,
+      headers: { "x-application-uuid": application.uuid, "x-api-key": application.apiKey },
+      body,
+      remoteAddress: fact.address ?? "",
+      target: `${endpoint.method} /vaultsvc/v1-2${endpoint.path(uuid)}`,
+    });
+    assert.equal(answer.status, status, `${fact.what} of ${uuid}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+}
+
+function endpointOf(kind: Kind, operation: Operation, step: Step): Call["endpoint"] {
+  const found = endpoints.find((each) => each.kind === kind && each.operation === operation && each.step === step);
+  assert.ok(found);
+  return found;
+}
+
+function fatesOf(facts: readonly Fact[]): Map<string, { maxUsage?: number; expiryDate?: string }> {
+  const reads = new Map<string, number>();
+  const fates = new Map<string, { maxUsage?: number; expiryDate?: string }>();
+  for (const { what, uuid, time } of facts) {
+    if (uuid === null) continue;
+    if (what === "ack-read") reads.set(uuid, (reads.get(uuid) ?? 0) + 1);
+    if (what === "used-up") fates.set(uuid, { maxUsage: reads.get(uuid) ?? 0 });
+    if (what === "expired") fates.set(uuid, { expiryDate: new Date(time).toISOString() });
+  }
+  return fates;
+}
