@@ -1,5 +1,6 @@
+import type { EventKind } from "./events.ts";
 import type { Item, Role } from "./item.ts";
-import type { OwnExchange, ReenactmentReport, ReplaySummary, VaultReport, WhatIfReport } from "./report.ts";
+import type { OwnExchange, ReenactmentReport, ReplaySummary, VaultReport, VaultState, WhatIfReport } from "./report.ts";
 import type { Rules } from "./rules.ts";
 import type { WhatIf } from "./what-if.ts";
 
@@ -15,7 +16,12 @@ export interface ReplayOptions {
   until?: number;
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
-  reenact?: { add(step: unknown): void; finish(...given: unknown[]): ReenactmentReport } | undefined;
+  reenact?:
+    | {
+        add(step: { uuid: string; time: number; event: EventKind; line: number; kindHint?: string }): void;
+        finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
+      }
+    | undefined;
   own?: (externalRef: string, near?: { vault?: string; at?: number }) => OwnExchange | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
@@ -51,6 +57,6 @@ export async function replay({ rules, journal, whatIf, reenact }: ReplayOptions)
     summary,
     vaults: () => [],
     ...(whatIf === undefined ? {} : { whatIf: { change: whatIf.text, vaults: [], unchanged: 0 } }),
-    ...(reenact === undefined ? {} : { reenactment: reenact.finish() }),
+    ...(reenact === undefined ? {} : { reenactment: reenact.finish(0, []) }),
   });
 }
