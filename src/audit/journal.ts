@@ -18,6 +18,7 @@ export interface JournalLine {
 interface Exchange {
   operation: string;
   externalRef: string | null;
+  kind: string | null;
 }
 
 type Told = Pick<Item, "action" | "outcome" | "description">;
@@ -36,9 +37,12 @@ const actions: Readonly<Record<string, { call: string; end: string }>> = {
 export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   const exchanges = new Map<string, Exchange>();
   for (const line of lines) {
-    const key = `${line.service} ${line.uuid} ${line.exchange ?? ""}`;
+    const key = `${line.uuid} ${line.exchange ?? ""}`;
     const operation = textOf(line.detail["operation"]);
-    if (operation !== null) exchanges.set(key, { operation, externalRef: textOf(line.detail["externalRef"]) ?? ownReference(line) });
+    if (operation !== null) {
+      const externalRef = textOf(line.detail["externalRef"]) ?? ownReference(line);
+      exchanges.set(key, { operation, externalRef, kind: textOf(line.detail["kind"]) });
+    }
     const exchange = exchanges.get(key) ?? null;
     if (endings.has(line.event)) exchanges.delete(key);
     const told = tell(line, exchange);
@@ -61,8 +65,8 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
   vault: line.uuid.toLowerCase(),
   application: null,
   address: null,
-  // Which service it was: the journal has one for all.
-  endpoint: line.service,
+  // Which service it was, and which kind of vault.
+  endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])].filter((part) => part !== null).join("/vault/"),
   externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
   id: line.exchange,
 });

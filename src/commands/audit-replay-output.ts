@@ -48,10 +48,11 @@ async function printViews(deps: Deps, options: AuditReplayOptions, replay: Repla
 }
 
 async function printPage(deps: Deps, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
-  const { auditPage } = await import("../audit/html.ts");
+  const { writeHtml } = await import("../audit/html.ts");
   const { summary, whatIf, reenactment } = replay;
   const beside = { ...(whatIf === undefined ? {} : { whatIf }), ...(reenactment === undefined ? {} : { reenactment }) };
-  const pieces = auditPage({ summary, vaults, now: deps.host.now(), ...beside });
+  const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
+  const pieces = writeHtml({ title, generatedAt: new Date(deps.host.now()).toISOString(), summary, vaults, ...beside });
   if (file === "-") return await print(deps, pieces);
   try {
     await replaceFile(resolve(deps.host.cwd, file), portions(pieces));

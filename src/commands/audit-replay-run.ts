@@ -1,5 +1,6 @@
 import type { Replay, ReplayOptions } from "../audit/replay.ts";
 import type { Rules } from "../audit/rules.ts";
+import { newestRelease } from "../audit/rules.ts";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import { defaults } from "../interface/limits.ts";
@@ -73,7 +74,7 @@ function rulesOf({ settings }: Deps, options: AuditReplayOptions): Rules {
     lockAfterUnacked: settings.policy.unacked,
     tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetimeMs,
     autoLockAfterMs: defaults.autoLockAfterMs,
-    release: options.release ?? defaults.release,
+    release: options.release ?? newestRelease,
     failure: options.failure ?? settings.auditFailure ?? null,
   };
 }

@@ -27,8 +27,6 @@ export const defaults = {
   autoLockAfterMs: 365 * 24 * 60 * 60_000,
   /** Milliseconds. Not documented: a guess. */
   tokenLifetimeMs: 5 * 60_000,
-  /** The newest one that the specification describes (section 9). */
-  release: "1.2.28",
 } as const;
 
 /** Length in Unicode characters, as the interface counts it. */

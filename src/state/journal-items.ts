@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JournalEntry } from "./journal.ts";
-import { all } from "./query.ts";
 
 /** An entry of the journal, with what only later entries say of it. */
 export interface JournalLine extends JournalEntry {
@@ -43,37 +42,43 @@ export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
   }
 }
 
-interface ExchangeFacts {
-  intent: number | null;
-  /** The last end call, unless it was answered. */
-  ending: number | null;
-  /** The entry by which a start has settled an exchange in doubt: its end call had arrived. */
-  arrival: number | null;
-  answered: number;
-  settled: number;
+interface Step {
+  seq: number;
+  uuid: string;
+  exchange: string;
+  event: string;
+  /** The state before an entry that ends an exchange. */
+  from: string | null;
+  takenBack: number | null;
 }
 
 /** By entry. Only of exchanges that were left without an answer, which are few. */
 function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>> {
-  const of = (event: string): string => `max(CASE WHEN event = '${event}' THEN seq END)`;
-  const left = all<ExchangeFacts>(
-    db,
-    `SELECT ${of("intent")} AS intent, ` +
-      `CASE WHEN ${of("ending")} > coalesce(${of("end-answered")}, 0) THEN ${of("ending")} END AS ending, ` +
-      "max(CASE WHEN event = 'acknowledged' AND detail ->> 'from' = 'in-doubt' THEN seq END) AS arrival, " +
-      "max(event IN ('unanswered', 'rejected', 'started', 'deleted') OR (event = 'discarded' AND detail ->> 'takenBack' IS NOT NULL)) AS answered, " +
-      "max(event IN ('acknowledged', 'expired', 'discarded')) AS settled " +
-      `FROM journal WHERE exchange IS NOT NULL AND uuid <> '' AND event IN (${listed}) GROUP BY service, uuid, exchange ` +
-      "HAVING (intent IS NOT NULL AND answered = 0) OR (ending IS NOT NULL AND (settled = 0 OR arrival IS NOT NULL))",
-  );
   const fates = new Map<number, NonNullable<JournalLine["fate"]>>();
-  for (const { intent, ending, arrival, answered, settled } of left) {
-    if (intent !== null && answered === 0) fates.set(intent, "unknown");
-    if (ending === null) continue;
-    if (settled === 0) fates.set(ending, "unknown");
-    if (arrival === null) continue;
-    fates.set(ending, "arrived");
-    fates.set(arrival, "told");
+  /** Starts and end calls that nothing was heard of so far. */
+  const silent = new Map<string, number>();
+  const rows = db
+    .prepare(
+      "SELECT seq, uuid, exchange, event, CASE WHEN event IN ('acknowledged', 'discarded') THEN detail ->> 'from' END AS \"from\", " +
+        "CASE event WHEN 'discarded' THEN detail ->> 'takenBack' END AS takenBack " +
+        `FROM journal WHERE exchange IS NOT NULL AND uuid <> '' AND event IN (${listed}) ORDER BY seq`,
+    )
+    .iterate() as Iterable<Step>;
+  for (const { seq, uuid, exchange, event, from, takenBack } of rows) {
+    const key = `${uuid} ${exchange}`;
+    if (event === "intent" || event === "ending") {
+      silent.set(key, seq);
+      continue;
+    }
+    const call = silent.get(key);
+    silent.delete(key);
+    if (call === undefined) continue;
+    // Dropped for a later start, which learnt nothing of it.
+    if (event === "discarded" && from === "intent" && takenBack === null) fates.set(call, "unknown");
+    if (event !== "acknowledged" || from !== "in-doubt") continue;
+    fates.set(call, "arrived");
+    fates.set(seq, "told");
   }
+  for (const call of silent.values()) fates.set(call, "unknown");
   return fates;
 }

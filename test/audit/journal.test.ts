@@ -73,7 +73,7 @@ describe("the journal as audit items", () => {
       description: expect.stringMatching(/^bad credentials \(.*HTTP 403/) as string,
       application: null,
       address: null,
-      endpoint: `${lab.service.baseUrl}/vaultsvc/v1-2`,
+      endpoint: `${lab.service.baseUrl}/vaultsvc/v1-2/vault/generic/offline`,
       externalRef: expect.stringMatching(/^vault-/) as string,
       id: expect.any(String) as string,
     });

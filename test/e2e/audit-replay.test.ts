@@ -152,6 +152,8 @@ describe("audit-replay", () => {
         const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", page, "--json");
         expectError(result, 3, "invalid-input", /is one of the files to replay: nothing was written/);
       }
+      const byLink = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "link.html", "--html", "audit.ndjson", "--json");
+      expectError(byLink, 3, "invalid-input", /is one of the files to replay/);
       expect(readFileSync(machine.audit, "utf8")).toBe(`${item(lab.vault.uuid)}\n`);
     });
   });

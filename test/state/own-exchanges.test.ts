@@ -99,6 +99,20 @@ describe("an exchange of this machine", () => {
   });
 });
 
+test("exchanges are found while the journal is read", async () => {
+  const { warmMachine, vault } = await openLab();
+  const machine = await warmMachine();
+  await run(machine, 0, "get", vault.uuid, "--external-ref", "second");
+  const db = await openForReading(machine.stateDir, fakeHost());
+  if (db === null) throw new Error("there is no state");
+  const exchanges = new OwnExchanges(db);
+  const found = Array.from(journalLines(db), ({ event }) => [event, exchanges.find("second")?.state]);
+  expect(found).toEqual([1, 2].flatMap(() => ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"])));
+  // One that is left in the middle does not keep the state open.
+  for (const line of journalLines(db)) if (line.event === "started") break;
+  expect(() => db.close()).not.toThrow();
+});
+
 describe("when a pair was superseded", () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 14, minute)).toISOString();
 
@@ -124,6 +138,11 @@ describe("when a pair was superseded", () => {
     [
       "by an earlier rival, not by a later one",
       [["imported", { generation: 1 }], ["started", { base: 2, generation: 3 }], ["acknowledged", { generation: 3 }], sends(1)],
+      1,
+    ],
+    [
+      "before it was sent, though it has proven alive",
+      [["imported", { generation: 1 }], ["started", { base: 2, generation: 3 }], sends(1), ["started", { base: 1, generation: 4 }]],
       1,
     ],
     [
