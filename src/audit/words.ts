@@ -99,6 +99,10 @@ export function span(milliseconds: number): string {
 /** A moment in a text of a report, which is written in UTC: the terminal shows it in local time. */
 export const moment = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
 
+/** Whether a text is a date and time as this program writes them; the runtime takes almost anything for one. */
+export const isMoment = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+
 /** The rules that the verdicts rest on, a line each. */
 export function ruleLines(rules: Rules): string[] {
   const failed = counted(rules.lockAfterFailed, "failed access", "failed accesses in a row");

@@ -1,5 +1,5 @@
 import type { Verdict } from "../audit/report.ts";
-import { moment } from "../audit/words.ts";
+import { isMoment, moment } from "../audit/words.ts";
 import type { Palette } from "./palette.ts";
 import { printable } from "./redactor.ts";
 import type { TerminalFacts } from "./streams.ts";
@@ -50,15 +50,14 @@ const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
 /** `2026-11-24 14:02:11`, of an ISO 8601 text; what is no date is shown as it is. */
 export function exactTime(at: string, timeZone?: string): string {
-  const time = new Date(at);
-  if (Number.isNaN(time.getTime())) return shown(at, 32);
+  if (!isMoment(at)) return shown(at, 32);
   let format = formats.get(timeZone);
   if (format === undefined) {
     const digits = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
     format = new Intl.DateTimeFormat("en-CA-u-hc-h23", { year: "numeric", ...digits, timeZone });
     formats.set(timeZone, format);
   }
-  const parts = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
+  const parts = Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
   return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
 }
 

@@ -1,5 +1,5 @@
 import type { ItemReference, Tally, VaultReport } from "../audit/report.ts";
-import { contradictionWords, counted, eventWords, ownWords, ruleWords, verdictWords } from "../audit/words.ts";
+import { contradictionWords, counted, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../audit/words.ts";
 import type { AuditView, Piece } from "./audit-text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./audit-text.ts";
 import type { Palette } from "./palette.ts";
@@ -50,8 +50,8 @@ function heading(vault: VaultReport, view: AuditView, palette: Palette): string[
 }
 
 function exactWhen(at: string, view: AuditView): string {
-  const time = Date.parse(at);
-  return `${exactTime(at, view.timeZone)}${Number.isNaN(time) ? "" : ` (${distance(time, view.now)})`}`;
+  const ago = isMoment(at) ? ` (${distance(Date.parse(at), view.now)})` : "";
+  return `${exactTime(at, view.timeZone)}${ago}`;
 }
 
 function pending({ pending }: VaultReport, view: AuditView): Piece[] {

@@ -23,7 +23,7 @@ import { distance } from "./time.ts";
 
 /** How much of many vaults is shown. */
 export interface SummaryLimits {
-  /** Rows of vaults that need somebody, and rows of the others. */
+  /** Rows of vaults that need somebody, and rows of the others: these only where all of the former have theirs. */
   problems: number;
   others: number;
   /** Up to so many such vaults each one is told in full; else in a few lines, and no more than `sketches`. */
@@ -79,7 +79,7 @@ function take(vaults: Iterable<VaultReport>, limit: SummaryLimits): { problems: 
   for (const vault of vaults) {
     const [list, most] = isProblem(vault.verdict) ? [problems, limit.problems] : [others, limit.others];
     if (list.length < most) list.push(vault);
-    else if (list === others) break;
+    else break;
   }
   return { problems, others };
 }
