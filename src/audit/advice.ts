@@ -15,7 +15,7 @@ export function adviceOf(vault: Known, rules: Rules): VaultReport["advice"] {
       return openAdvice(vault);
     case "deleted":
       return { support: "It is gone, and cannot be brought back: create a new vault.", developer: "Stop using this uuid." };
-    default:
+    case "ok":
       return { support: "Nothing is to be done.", developer: "Nothing is to be done." };
   }
 }
@@ -46,7 +46,8 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
       return "Read each vault at least once a year, or watch its autoLockDate: vault doctor warns of it.";
     case "administrator":
       return "Nothing is known to be wrong with the client: ask who locked it, and why.";
-    default:
+    case "unseen":
+    case undefined:
       return "An export that begins earlier would show what locked it.";
   }
 }

@@ -35,7 +35,7 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
       return `Locked at ${at} by its autoLockDate: there was no accepted start for ${Math.round(rules.autoLockAfterMs / 86_400_000)} days`;
     case "administrator":
       return `Locked at ${at} by an administrator${who}`;
-    default:
+    case "unseen":
       return `Locked before ${at}, when a call was refused for it${who}; the log does not show what locked it`;
   }
 }

@@ -18,7 +18,7 @@ export function contradictionText(kind: Contradiction["kind"], item: ItemReferen
       return `${item.action} after other items of the same vault`;
     case "created-twice":
       return `${item.action} a second time`;
-    default:
+    case "refused-while-open":
       return `${item.action} refused for a lock that the log does not show: an item is missing, or other limits hold than those assumed`;
   }
 }

@@ -1,36 +1,17 @@
+import { Chains } from "./chains.ts";
+import { active, conditions, deleted, locked, lockRules } from "./conditions.ts";
+import type { Condition } from "./conditions.ts";
 import { KeptItems } from "./kept-items.ts";
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
-import type { Contradiction, LockRule } from "./report.ts";
+import type { Oddity } from "./oddities.ts";
+import { Oddities } from "./oddities.ts";
+import { Repetitions } from "./repetitions.ts";
+import type { LockRule } from "./report.ts";
 import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
 import type { Due } from "./time-order.ts";
 import { field, flag, small, VaultRecords } from "./vault-records.ts";
-
-export const conditions = ["active", "locked", "deleted"] as const;
-export const lockRules: readonly LockRule[] = [
-  "failed-accesses",
-  "unacknowledged-starts",
-  "expired-invalid-start",
-  "auto-lock",
-  "administrator",
-  "unseen",
-];
-
-const active = 0;
-const locked = 1;
-const deleted = 2;
-
-/** A contradiction of the log, in short. */
-export interface Oddity {
-  kind: Contradiction["kind"];
-  time: number;
-  place: number;
-  line: number;
-}
-
-/** Of a vault, so many are listed. */
-const mostOddities = 20;
 
 /**
  * The service's state machine, as far as audit items show it: one item after another, in order of time, and no more memory
@@ -40,19 +21,19 @@ export class Fold {
   readonly rules: Rules;
   readonly records: VaultRecords;
   readonly kept: KeptItems;
-  /** Of the vaults that have any, the first ones and how many more. */
-  readonly oddities = new Map<number, { first: Oddity[]; more: number }>();
+  readonly oddities = new Oddities();
+  readonly #chains: Chains;
   readonly #expiringInvalid: boolean;
-  readonly #sameTime = new Map<number, { time: number; hashes: number[] }>();
+  readonly #repetitions = new Repetitions();
   /** The event taken in last has locked its vault. */
   hasLocked = false;
-  duplicates = 0;
   late = 0;
 
   constructor(rules: Rules) {
     this.rules = rules;
     this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
     this.kept = new KeptItems();
+    this.#chains = new Chains(this.records, this.kept);
     this.#expiringInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
@@ -73,6 +54,10 @@ export class Fold {
     return event;
   }
 
+  get duplicates(): number {
+    return this.#repetitions.count;
+  }
+
   /** Whether there was an item of this vault. */
   hasSeen(vault: number): boolean {
     return this.records.knows(vault) && this.records.getSmall(vault, small.items) > 0;
@@ -83,8 +68,8 @@ export class Fold {
     if (this.#expiringInvalid) this.#expireInvalid(vault, asOf);
   }
 
-  condition(vault: number): (typeof conditions)[number] {
-    return conditions[this.records.getSmall(vault, small.condition)] as (typeof conditions)[number];
+  condition(vault: number): Condition {
+    return conditions[this.records.getSmall(vault, small.condition)] as Condition;
   }
 
   rule(vault: number): LockRule {
@@ -99,7 +84,8 @@ export class Fold {
   }
 
   /** False for a duplicate of an item of the same time. */
-  #follows({ vault, time, idHash }: Due): boolean {
+  #follows(due: Due): boolean {
+    const { vault, time } = due;
     const last = this.records.get(vault, field.lastTime);
     if (time > last) return true;
     if (time < last) {
@@ -107,15 +93,7 @@ export class Fold {
       this.records.raise(vault, flag.late);
       return true;
     }
-    const before = this.#sameTime.get(vault);
-    const hashes = before?.time === time ? before.hashes : [this.records.getSmall(vault, small.idHash)];
-    if (hashes.includes(idHash)) {
-      this.duplicates += 1;
-      return false;
-    }
-    if (this.#sameTime.size > 10_000) this.#sameTime.clear();
-    this.#sameTime.set(vault, { time, hashes: [...hashes, idHash] });
-    return true;
+    return !this.#repetitions.isOne(due, this.records.getSmall(vault, small.idHash));
   }
 
   #apply(vault: number, due: Due, event: EventKind): void {
@@ -139,18 +117,18 @@ export class Fold {
       case "create":
         return this.#create(vault, due);
       case "delete":
-        if (this.records.getSmall(vault, small.condition) === deleted) return this.#note(vault, due, "activity-after-deletion");
+        if (this.records.getSmall(vault, small.condition) === deleted) return this.#note(due, "activity-after-deletion");
         this.records.setSmall(vault, small.pending, 0);
         return this.#become(vault, deleted, due);
       case "locking-start":
         if (!this.#isOpenFor(vault, due, false)) return;
         // Its credentials were the right ones.
-        this.#clearFailures(vault);
-        this.#countStart(vault, due);
+        this.#chains.clearFailures(vault);
+        this.#chains.countStart(due);
         return this.#lock(vault, due, "unacknowledged-starts", flag.lockIsSaid);
       case "refused-locked":
         if (this.records.getSmall(vault, small.condition) !== active) return;
-        this.#note(vault, due, "refused-while-open");
+        this.#note(due, "refused-while-open");
         return this.#lock(vault, due, "unseen", flag.lockIsSaid);
       case "lock":
         return this.#lock(vault, due, "administrator", flag.lockIsSaid);
@@ -165,14 +143,15 @@ export class Fold {
         return this.records.raise(vault, flag.unanswered);
       case "other":
         return this.records.raise(vault, flag.other);
-      default:
+      case "failed-ack":
+      case "application":
     }
   }
 
   #create(vault: number, due: Due): void {
     const isFirst = this.records.getSmall(vault, small.items) === 1;
-    if (this.records.has(vault, flag.created)) this.#note(vault, due, "created-twice");
-    else if (!isFirst) this.#note(vault, due, "activity-before-creation");
+    if (this.records.has(vault, flag.created)) this.#note(due, "created-twice");
+    else if (!isFirst) this.#note(due, "activity-before-creation");
     this.records.raise(vault, flag.created | flag.known);
     if (isFirst) this.#reopen(vault, due);
   }
@@ -180,8 +159,8 @@ export class Fold {
   #start(vault: number, due: Due, operation: number): void {
     this.#isOpenFor(vault, due, true);
     const records = this.records;
-    this.#clearFailures(vault);
-    this.#countStart(vault, due);
+    this.#chains.clearFailures(vault);
+    this.#chains.countStart(due);
     records.setSmall(vault, small.pending, operation);
     records.set(vault, field.lastStart, due.time);
     records.set(vault, field.pendingSince, due.time);
@@ -197,24 +176,21 @@ export class Fold {
     const pending = records.getSmall(vault, small.pending);
     if (pending === 0) {
       // The first item of a vault whose start the log does not reach back to is nothing odd.
-      if (records.getSmall(vault, small.items) > 1) this.#note(vault, due, "acknowledgement-without-start");
-    } else if (pending !== operation) this.#note(vault, due, "acknowledgement-of-other-operation");
+      if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
+    } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
     else if (due.time - records.get(vault, field.pendingSince) > this.rules.tokenLifetimeMs) {
-      this.#note(vault, due, "acknowledgement-after-expiry");
+      this.#note(due, "acknowledgement-after-expiry");
     }
     records.raise(vault, flag.known);
-    this.#clearStarts(vault);
-    this.#clearFailures(vault);
+    this.#chains.clearStarts(vault);
+    this.#chains.clearFailures(vault);
     records.setSmall(vault, small.pending, 0);
   }
 
   #fail(vault: number, due: Due, event: EventKind): void {
     const records = this.records;
     if (records.getSmall(vault, small.condition) !== active) return;
-    const failed = records.getSmall(vault, small.failed) + 1;
-    records.setFailure(vault, failed, due.place, due.line);
-    this.kept.keep(due);
-    records.setSmall(vault, small.failed, failed);
+    const failed = this.#chains.countFailure(due);
     if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
       records.set(vault, field.invalidSince, due.time);
       records.set(vault, field.causePlace, due.place);
@@ -228,17 +204,10 @@ export class Fold {
     const condition = this.records.getSmall(vault, small.condition);
     if (condition === active) return true;
     if (!wasAccepted) return false;
-    this.#note(vault, due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
+    this.#note(due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
     if (condition === locked) this.records.raise(vault, flag.unlockedUnseen);
     this.#reopen(vault, due);
     return true;
-  }
-
-  #countStart(vault: number, due: Due): void {
-    const unacked = this.records.getSmall(vault, small.unacked) + 1;
-    this.records.setStart(vault, unacked, due.place, due.line);
-    this.kept.keep(due);
-    this.records.setSmall(vault, small.unacked, unacked);
   }
 
   #expireInvalid(vault: number, now: number): void {
@@ -270,31 +239,12 @@ export class Fold {
     this.records.setSmall(vault, small.condition, active);
     this.records.set(vault, field.since, due.time);
     this.records.setSmall(vault, small.pending, 0);
-    this.#clearStarts(vault);
-    this.#clearFailures(vault);
+    this.#chains.clearStarts(vault);
+    this.#chains.clearFailures(vault);
     this.records.set(vault, field.causePlace, Number.NaN);
   }
 
-  #clearStarts(vault: number): void {
-    if (this.kept.size > 0) for (const { place } of this.records.starts(vault)) this.kept.drop(place);
-    this.records.setSmall(vault, small.unacked, 0);
-  }
-
-  #clearFailures(vault: number): void {
-    if (this.records.getSmall(vault, small.failed) === 0) return;
-    if (this.kept.size > 0) for (const { place } of this.records.failures(vault)) this.kept.drop(place);
-    this.records.setSmall(vault, small.failed, 0);
-    this.records.set(vault, field.invalidSince, Number.NaN);
-  }
-
-  #note(vault: number, due: Due, kind: Oddity["kind"]): void {
-    const known = this.oddities.get(vault) ?? { first: [], more: 0 };
-    this.oddities.set(vault, known);
-    if (known.first.length === mostOddities) {
-      known.more += 1;
-      return;
-    }
-    known.first.push({ kind, time: due.time, place: due.place, line: due.line });
-    this.kept.keep(due, true);
+  #note(due: Due, kind: Oddity["kind"]): void {
+    if (this.oddities.add(due, kind)) this.kept.keep(due, true);
   }
 }

@@ -26,12 +26,15 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   "failed-update": { lane: "failures", shape: "cross" },
   "failed-delete": { lane: "failures", shape: "cross" },
   "failed-access": { lane: "failures", shape: "cross" },
+  "locking-failure": { lane: "failures", shape: "cross" },
   "locking-start": { lane: "failures", shape: "cross" },
   "refused-locked": { lane: "failures", shape: "bar" },
   "failed-ack": { lane: "acknowledgements", shape: "ring" },
   lock: { lane: "other", shape: "square" },
   unlock: { lane: "other", shape: "frame" },
   application: { lane: "other", shape: "dot" },
+  "unanswered-start": { lane: "starts", shape: "triangle" },
+  "unanswered-ack": { lane: "acknowledgements", shape: "disc" },
   other: { lane: "other", shape: "dot" },
 };
 

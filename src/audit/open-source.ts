@@ -40,7 +40,7 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
     if (input.plainPath === null) {
       const feed = new ItemFeed(items, filer, index);
       const next: Source["next"] = async (batch) => await feed.next(batch);
-      return turned({ report, next, bytesRead: input.bytesRead, totalBytes: input.total, close: async () => await input.close() });
+      return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
     }
     await input.close();
     const plain = new PlainSource(input.plainPath, index, columns, new FastLines(columns, vaults, classifier), filer, skip);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import type { Batch } from "./batch.ts";
-import { FastLines } from "./fast-lines.ts";
+import type { FastLines } from "./fast-lines.ts";
 import type { ItemFiler } from "./item-source.ts";
 import { readRoles, toItem } from "./items.ts";
 import type { Columns, Item, Skip } from "./item.ts";

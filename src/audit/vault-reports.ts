@@ -57,7 +57,7 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   const chain = chainOf(folded, vault, judgement).map((link) => references.to(link));
   const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
-  const oddities = fold.oddities.get(vault);
+  const oddities = fold.oddities.of(vault);
   const known = {
     uuid: folded.vaults.uuid(vault),
     verdict: judgement.verdict,
@@ -78,11 +78,11 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
     firstAt: iso(records.get(vault, field.firstTime)),
     lastAt: iso(records.get(vault, field.lastTime)),
     who: whoOf(chain),
-    contradictions: (oddities?.first ?? []).map(({ kind, time, place, line }) => {
+    contradictions: oddities.first.map(({ kind, time, place, line }) => {
       const item = references.to({ place, line });
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
-    moreContradictions: oddities?.more ?? 0,
+    moreContradictions: oddities.more,
     advice: adviceOf(known, rules),
     ...timelineOf(folded, vault, chain),
   };
@@ -99,7 +99,9 @@ function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement):
       return rule === "auto-lock" || Number.isNaN(cause.place) ? [] : [cause];
     case "deleted":
       return Number.isNaN(cause.place) ? [] : [cause];
-    default:
+    case "at-risk":
+    case "open-exchange":
+    case "ok":
       return [...records.starts(vault), ...records.failures(vault)].sort((a, b) => a.place - b.place);
   }
 }

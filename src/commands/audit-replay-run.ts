@@ -22,6 +22,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
   const { interrupted } = deps.host;
   const sources = await openSources(deps, options.files);
   const bar = await openProgress(deps, options);
+  let opened: Replay | undefined;
   try {
     const { replay } = await import("../audit/replay.ts");
     const rules = rulesOf(deps, options);
@@ -39,6 +40,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
       ...(bar === undefined ? {} : { progress: bar.update }),
       signal: interrupted,
     });
+    opened = replayed;
     bar?.clear();
     if (options.vault !== undefined && replayed.summary.vaults === 0) deps.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
@@ -53,6 +55,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
     throw new VaultError("interrupted", "interrupted: the replay is not whole, and nothing was changed", { retry: "safe", cause: error });
   } finally {
     bar?.clear();
+    await opened?.close();
     sources.close();
   }
 }

@@ -22,7 +22,6 @@ const agreed: Performed = {};
 
 /** Does what one item says. The vault is made at its first item. */
 export function perform(stage: Stage, step: ReenactedStep): Performed {
-  // An unanswered call is this machine's: what the service made of it, nobody knows.
   if (["application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
   const { rehearsal, note } = stage;
   const isFirst = rehearsal.look(step.uuid) === undefined;
@@ -61,7 +60,11 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
       rehearsal[step.event](step.uuid);
       if (step.event === "unlock") reset(note);
       return agreed;
-    default:
+    case "application":
+    case "other":
+    // A call of this machine's: what the service made of it, nobody knows.
+    case "unanswered-start":
+    case "unanswered-ack":
       return agreed;
   }
 }

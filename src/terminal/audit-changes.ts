@@ -8,11 +8,13 @@ import { createPalette } from "./palette.ts";
 const most = 50;
 
 /** What would differ, vault by vault. Ends with a newline. */
-export async function whatIfView({ change, vaults, unchanged }: WhatIfReport, view: AuditView): Promise<string> {
+export async function whatIfView({ change, vaults, unchanged, moreChanged }: WhatIfReport, view: AuditView): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const { columns } = view.facts;
   const differ =
-    vaults.length === 0 ? palette.good("nothing would differ") : palette.strong(`${counted(vaults.length, "vault")} would differ`);
+    vaults.length === 0
+      ? palette.good("nothing would differ")
+      : palette.strong(`${counted(vaults.length + moreChanged, "vault")} would differ`);
   const lines = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
     const rows: [string, Piece[]][] = [
       ["As it is", [standing(before, view, palette)]],
@@ -21,7 +23,7 @@ export async function whatIfView({ change, vaults, unchanged }: WhatIfReport, vi
     return ["", `  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, columns)];
   });
   const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) => palette.strong(line));
-  return ended([...head, `  ${differ}, ${grouped(unchanged)} would not`, ...lines, ...left(vaults.length, palette)]);
+  return ended([...head, `  ${differ}, ${grouped(unchanged)} would not`, ...lines, ...left(vaults.length + moreChanged, palette)]);
 }
 
 /** Verdict, since when, and what counts. */

@@ -36,7 +36,8 @@ async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth;
 function claims(report: VaultReport) {
   const { verdict, state, lockedAt, cause, unackedStarts, failedAttempts, items } = report;
   const counts = verdict === "deleted" ? {} : { unackedStarts, failedAttempts };
-  const lock = verdict === "locked" ? { lockedAt, rule: cause?.rule, item: cause?.item?.line, chain: cause?.chain.map(({ line }) => line) } : {};
+  const lock =
+    verdict === "locked" ? { lockedAt, rule: cause?.rule, item: cause?.item?.line, chain: cause?.chain.map(({ line }) => line) } : {};
   return { verdict, state, ...counts, items, ...lock };
 }
 

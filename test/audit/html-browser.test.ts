@@ -27,7 +27,12 @@ const evil: HtmlParts = {
   generatedAt: reports.hostileTexts[1],
   summary: reports.hostileSummary([reports.hostile()]),
   vaults: [reports.hostile(), reports.lockedByStarts()],
-  whatIf: { change: script + escapes, vaults: [{ uuid: script, before: reports.hostile(), after: reports.hostile() }], unchanged: 0 },
+  whatIf: {
+    change: script + escapes,
+    vaults: [{ uuid: script, before: reports.hostile(), after: reports.hostile() }],
+    unchanged: 0,
+    moreChanged: 0,
+  },
   reenactment: { vaults: 2, agree: 0, notPerformed: [{ uuid: script, reason: escapes }], differences: [difference] },
 };
 

@@ -1,0 +1,20 @@
+import type { LockRule } from "./report.ts";
+
+/** A vault is in one of these; its record has the number. */
+export const conditions = ["active", "locked", "deleted"] as const;
+
+export type Condition = (typeof conditions)[number];
+
+export const active = 0;
+export const locked = 1;
+export const deleted = 2;
+
+/** By the number in the record of a locked vault. */
+export const lockRules: readonly LockRule[] = [
+  "failed-accesses",
+  "unacknowledged-starts",
+  "expired-invalid-start",
+  "auto-lock",
+  "administrator",
+  "unseen",
+];
