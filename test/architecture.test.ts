@@ -37,7 +37,11 @@ const table: Record<string, Allowance> = {
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: { parts: ["interface", "errors"], packages: ["zod", "node:sqlite"] },
   // Of audit only the words that its page has too.
-  terminal: { parts: ["interface", "exchange", "audit/words", "errors"], types: ["audit"], packages: ["chalk", "cli-table3", "@inquirer/prompts"] },
+  terminal: {
+    parts: ["interface", "exchange", "audit/words", "errors"],
+    types: ["audit"],
+    packages: ["chalk", "cli-table3", "@inquirer/prompts"],
+  },
   completion: { parts: ["config/definitions", "interface/endpoints", "errors"], packages: ["commander"] },
 };
 

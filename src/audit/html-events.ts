@@ -6,7 +6,7 @@ import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from ".
 import { contradictionWords, counted, eventWords, span, stateWords } from "./words.ts";
 
 /** Rows of one vault. */
-const mostRows = 200;
+const mostRows = 100;
 
 /** The events of a timeline as a table, closed until it is asked for. */
 export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
@@ -62,8 +62,12 @@ function notes({ item, note }: TimelineEvent, contradictions: readonly Contradic
 }
 
 function who(item: ItemReference): Markup {
-  const texts = [item.address, item.externalRef, item.endpoint, item.application].filter((text) => text !== undefined);
+  const lines = [
+    [item.address, item.externalRef],
+    [item.endpoint, item.application],
+  ].map((texts) => texts.filter((text) => text !== undefined).map((text, index) => html`${index === 0 ? "" : ", "}${value(text)}`));
   const mine = own(item);
-  return html`${texts.map((text) => html`<p>${value(text)}</p>`)}${mine === "" ? "" : html`<p>${mine}</p>`}
+  const filled = [...lines, mine === "" ? [] : [mine]].filter((line) => line.length > 0);
+  return html`${filled.map((line) => html`<p>${line}</p>`)}
     <p>${place(item)}</p>`;
 }

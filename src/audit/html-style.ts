@@ -91,6 +91,7 @@ details { margin: .5rem 0; }
 summary { cursor: pointer; color: var(--link); width: fit-content; }
 .events { font-size: .875rem; margin-top: .4rem; }
 .events p { margin: 0; }
+.events td:nth-child(2) { white-space: nowrap; }
 .events td:first-child { border-left: 4px solid transparent; }
 .events .cause { font-size: inherit; font-weight: inherit; }
 .events .cause td:first-child { border-left-color: var(--locked); }
