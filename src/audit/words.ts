@@ -16,15 +16,15 @@ export const eventWords: Record<EventKind, string> = {
   "failed-update": "update refused: credentials",
   "failed-delete": "delete refused: credentials",
   "failed-access": "access refused: credentials",
-  "locking-failure": "access refused: credentials, and locked",
+  "locking-failure": "refused: credentials, locks",
   "locking-start": "start refused: one too many",
   "refused-locked": "call refused: locked",
   "failed-ack": "acknowledgement refused",
   lock: "locked by administrator",
   unlock: "unlocked by administrator",
   application: "about the application",
-  "unanswered-start": "start without an answer",
-  "unanswered-ack": "acknowledgement without an answer",
+  "unanswered-start": "start unanswered",
+  "unanswered-ack": "acknowledgement unanswered",
   other: "unknown action",
 };
 
