@@ -6,21 +6,32 @@ export const batchSize = 8192;
 /** Items in short, column by column, so that millions of them cost no objects. */
 export class Batch {
   size = 0;
-  readonly time = new Float64Array(batchSize);
+  readonly time: Float64Array<ArrayBuffer>;
   /** Numbers of vaults; -1 for an item that names none. */
-  readonly vault = new Int32Array(batchSize);
+  readonly vault: Int32Array<ArrayBuffer>;
   /** Places in `eventKinds`. */
-  readonly kind = new Uint8Array(batchSize);
-  /** Where the item can be found again: `details.ts`. */
-  readonly place = new Float64Array(batchSize);
-  readonly line = new Float64Array(batchSize);
+  readonly kind: Uint8Array<ArrayBuffer>;
+  /** Where the item can be found again: places.ts. */
+  readonly place: Float64Array<ArrayBuffer>;
+  readonly line: Float64Array<ArrayBuffer>;
   /** Equal for equal ids; 0 for none. */
-  readonly idHash = new Int32Array(batchSize);
+  readonly idHash: Int32Array<ArrayBuffer>;
   /** The items themselves, where they cannot be read again. */
   readonly items: (Item | undefined)[] = [];
+  readonly capacity: number;
+
+  constructor(capacity = batchSize) {
+    this.capacity = capacity;
+    this.time = new Float64Array(capacity);
+    this.vault = new Int32Array(capacity);
+    this.kind = new Uint8Array(capacity);
+    this.place = new Float64Array(capacity);
+    this.line = new Float64Array(capacity);
+    this.idHash = new Int32Array(capacity);
+  }
 
   get isFull(): boolean {
-    return this.size === batchSize;
+    return this.size === this.capacity;
   }
 
   add(time: number, vault: number, kind: number, place: number, line: number, idHash: number): void {
@@ -39,22 +50,43 @@ export class Batch {
     this.add(item.time, vault, kind, place, item.line, idHash);
   }
 
-  /** One of another batch. */
-  addFrom(other: Batch, at: number): void {
-    const item = other.items[at];
-    if (item !== undefined) this.items[this.size] = item;
-    this.add(
-      other.time[at] as number,
-      other.vault[at] as number,
-      other.kind[at] as number,
-      other.place[at] as number,
-      other.line[at] as number,
-      other.idHash[at] as number,
-    );
+  /** Those of another batch from one index up to another. */
+  addRange(other: Batch, from: number, to: number): void {
+    for (const [column, source] of this.#columnsBeside(other)) column.set(source.subarray(from, to), this.size);
+    if (other.items.length > 0) for (let at = from; at < to; at++) this.items[this.size + at - from] = other.items[at];
+    this.size += to - from;
+  }
+
+  /** Without the first ones. */
+  shift(count: number): void {
+    for (const [column] of this.#columnsBeside(this)) column.copyWithin(0, count, this.size);
+    this.items.splice(0, count);
+    this.size -= count;
+  }
+
+  /** In the order of these indexes. */
+  arrange(order: Uint32Array): void {
+    const items = this.items.length === 0 ? [] : Array.from(order, (index) => this.items[index]);
+    for (const [column] of this.#columnsBeside(this)) {
+      const copy = column.slice(0, this.size);
+      for (let at = 0; at < this.size; at++) column[at] = copy[order[at] as number] as number;
+    }
+    for (const [at, item] of items.entries()) this.items[at] = item;
   }
 
   clear(): void {
-    this.items.length = 0;
     this.size = 0;
+    this.items.length = 0;
+  }
+
+  #columnsBeside(other: Batch) {
+    return [
+      [this.time, other.time],
+      [this.vault, other.vault],
+      [this.kind, other.kind],
+      [this.place, other.place],
+      [this.line, other.line],
+      [this.idHash, other.idHash],
+    ] as const;
   }
 }

@@ -13,6 +13,23 @@ export function findQuote(view: DataView, bytes: Uint8Array, from: number, end: 
   return at;
 }
 
+/** Equal for equal texts, never 0. Of long ones the ends. */
+export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
+  let hash = to - from;
+  if (hash >= 16) hash = Math.imul(view.getInt32(from, true), 0x9e3779b1) + Math.imul(view.getInt32(to - 4, true), 0x85ebca6b);
+  else for (let at = from; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x9e3779b1);
+  return (hash ^ (hash >>> 15)) | 1;
+}
+
+/** The same of all its bytes. */
+export function wholeHashOf(view: DataView, from: number, to: number): number {
+  let hash = to - from;
+  let at = from;
+  for (; at + 4 <= to; at += 4) hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
+  for (; at < to; at++) hash = Math.imul(hash ^ view.getInt8(at), 0x9e3779b1);
+  return hash | 1;
+}
+
 /** A text to compare bytes with, in whole words; the last one overlaps the one before, where the length asks for it. */
 export interface Literal {
   length: number;

@@ -1,8 +1,7 @@
 import type { Batch } from "./batch.ts";
-import { batchSize } from "./batch.ts";
 import type { Classifier } from "./classify-item.ts";
 import { numberOf } from "./classify-item.ts";
-import { hashOf } from "./fast-lines.ts";
+import { hashOf, wholeHashOf } from "./bytes.ts";
 import type { Item } from "./item.ts";
 import { placeIn } from "./places.ts";
 import type { VaultTable } from "./vault-table.ts";
@@ -33,13 +32,7 @@ function identity(item: Item): number {
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return item.id === null ? wholeHash(bytes) : hashOf(view, bytes, 0, bytes.length);
-}
-
-function wholeHash(bytes: Uint8Array): number {
-  let hash = bytes.length;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
-  return hash | 1;
+  return item.id === null ? wholeHashOf(view, 0, bytes.length) : hashOf(view, bytes, 0, bytes.length);
 }
 
 /** Items as they come, of any format. */
@@ -58,7 +51,7 @@ export class ItemFeed {
   }
 
   async next(batch: Batch): Promise<boolean> {
-    while (batch.size < batchSize) {
+    while (!batch.isFull) {
       const item = this.#pending[this.#at++];
       if (item !== undefined) {
         this.#filer.file(batch, item, placeIn(this.#input, this.#count++), true);

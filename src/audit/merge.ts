@@ -1,14 +1,20 @@
 import { Batch } from "./batch.ts";
 import type { Source } from "./source.ts";
 
-/** Told of each item of a batch, in the order in which the inputs, merged by time, have them. */
-export type TakeItem = (batch: Batch, index: number) => void;
+/** Told of the items of a batch from one index up to another, in the order in which the inputs, merged by time, have them. */
+export type TakeItems = (batch: Batch, from: number, to: number) => void;
+
+interface Head {
+  source: Source;
+  batch: Batch;
+  at: number;
+}
 
 /** Reads all sources, the one with the earliest item first. `pause` is waited for after each batch. */
-export async function readMerged(sources: readonly Source[], take: TakeItem, pause: () => Promise<void> | undefined): Promise<void> {
-  const heads = sources.map((source) => ({ source, batch: new Batch(), at: 0 }));
+export async function readMerged(sources: readonly Source[], take: TakeItems, pause: () => Promise<void> | undefined): Promise<void> {
+  const heads: Head[] = sources.map((source) => ({ source, batch: new Batch(), at: 0 }));
   let open = heads;
-  const refill = async (head: (typeof heads)[number]): Promise<void> => {
+  const refill = async (head: Head): Promise<void> => {
     head.batch.clear();
     head.at = 0;
     if (!(await head.source.next(head.batch))) open = open.filter((other) => other !== head);
@@ -17,16 +23,14 @@ export async function readMerged(sources: readonly Source[], take: TakeItem, pau
   };
   for (const head of heads) await refill(head);
   while (open.length > 0) {
-    const [first] = open;
-    if (first !== undefined && open.length === 1) {
-      for (; first.at < first.batch.size; first.at++) take(first.batch, first.at);
-      await refill(first);
-      continue;
-    }
-    const next = open.reduce((earliest, head) => (timeOf(head) < timeOf(earliest) ? head : earliest));
-    take(next.batch, next.at++);
-    if (next.at === next.batch.size) await refill(next);
+    const first = open.reduce((earliest, head) => (timeOf(head) < timeOf(earliest) ? head : earliest));
+    const until = Math.min(...open.filter((head) => head !== first).map(timeOf));
+    let to = first.at + 1;
+    while (to < first.batch.size && (first.batch.time[to] as number) <= until) to += 1;
+    take(first.batch, first.at, to);
+    first.at = to;
+    if (to === first.batch.size) await refill(first);
   }
 }
 
-const timeOf = ({ batch, at }: { batch: Batch; at: number }): number => batch.time[at] as number;
+const timeOf = ({ batch, at }: Head): number => batch.time[at] as number;

@@ -20,11 +20,13 @@ export class MinuteClock {
       if (!this.#learn(view, bytes, from)) return slow(bytes, from, to);
       break;
     }
-    const tens = digit(bytes, from + 17);
-    const ones = digit(bytes, from + 18);
-    const milliseconds = digit(bytes, from + 20) * 100 + digit(bytes, from + 21) * 10 + digit(bytes, from + 22);
-    if (!(tens < 6) || Number.isNaN(ones + milliseconds)) return slow(bytes, from, to);
-    return this.#minuteTime + (tens * 10 + ones) * 1000 + milliseconds;
+    const tens = (bytes[from + 17] as number) - zero;
+    const ones = (bytes[from + 18] as number) - zero;
+    const hundreds = (bytes[from + 20] as number) - zero;
+    const middle = (bytes[from + 21] as number) - zero;
+    const last = (bytes[from + 22] as number) - zero;
+    if (tens >>> 0 > 5 || ones >>> 0 > 9 || hundreds >>> 0 > 9 || middle >>> 0 > 9 || last >>> 0 > 9) return slow(bytes, from, to);
+    return this.#minuteTime + (tens * 10 + ones) * 1000 + hundreds * 100 + middle * 10 + last;
   }
 
   #learn(view: DataView, bytes: Uint8Array, from: number): boolean {
@@ -37,15 +39,14 @@ export class MinuteClock {
   }
 }
 
-function digit(bytes: Uint8Array, at: number): number {
-  const value = (bytes[at] as number) - zero;
-  return value >= 0 && value <= 9 ? value : Number.NaN;
-}
-
 function ofMilliseconds(bytes: Uint8Array, from: number, to: number): number {
   let number = 0;
-  for (let at = from; at < to; at++) number = number * 10 + digit(bytes, at);
-  return Number.isNaN(number) ? slow(bytes, from, to) : number;
+  for (let at = from; at < to; at++) {
+    const digit = (bytes[at] as number) - zero;
+    if (digit >>> 0 > 9) return slow(bytes, from, to);
+    number = number * 10 + digit;
+  }
+  return number;
 }
 
 const slow = (bytes: Uint8Array, from: number, to: number): number =>

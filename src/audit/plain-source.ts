@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import type { Batch } from "./batch.ts";
+import { lookahead } from "./fast-lines.ts";
 import type { FastLines } from "./fast-lines.ts";
 import type { ItemFiler } from "./item-source.ts";
 import { readRoles, toItem } from "./items.ts";
@@ -46,7 +47,7 @@ export class PlainSource {
     this.#filer = filer;
     this.#skip = skip;
     this.#fd = this.#reading(() => openSync(path, "r"));
-    this.#bytes = Buffer.allocUnsafeSlow(windowBytes);
+    this.#bytes = Buffer.allocUnsafeSlow(windowBytes + lookahead);
     this.#view = viewOf(this.#bytes);
   }
 
@@ -167,14 +168,15 @@ export class PlainSource {
     if (this.#ended && this.#to === 0) return false;
     if (this.#to > longestRecord) this.#skipLine();
     else if (this.#to > this.#bytes.length / 2) this.#widen();
-    const read = this.#reading(() => readSync(this.#fd, this.#bytes, this.#to, this.#bytes.length - this.#to, this.#offset + this.#to));
+    const room = this.#bytes.length - lookahead - this.#to;
+    const read = this.#reading(() => readSync(this.#fd, this.#bytes, this.#to, room, this.#offset + this.#to));
     this.#to += read;
     this.#ended = read === 0;
     return true;
   }
 
   #widen(): void {
-    const wider = Buffer.allocUnsafeSlow(this.#bytes.length * 2);
+    const wider = Buffer.allocUnsafeSlow((this.#bytes.length - lookahead) * 2 + lookahead);
     this.#bytes.copy(wider, 0, 0, this.#to);
     this.#bytes = wider;
     this.#view = viewOf(wider);

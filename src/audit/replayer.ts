@@ -1,5 +1,6 @@
 import type { Batch } from "./batch.ts";
 import type { EventKind } from "./events.ts";
+import { eventKinds } from "./events.ts";
 import { numberOf } from "./classify-item.ts";
 import { Fold } from "./fold.ts";
 import type { Item } from "./item.ts";
@@ -32,9 +33,14 @@ export interface ReplayerOptions {
 const mostEvents = { none: 0, vault: 5000, problems: 40 };
 
 const application = numberOf("application");
-const failures = new Set(
-  ["failed-read", "failed-update", "failed-delete", "failed-access", "locking-failure"].map((kind) => numberOf(kind as EventKind)),
-);
+const failures: ReadonlySet<EventKind> = new Set<EventKind>([
+  "failed-read",
+  "failed-update",
+  "failed-delete",
+  "failed-access",
+  "locking-failure",
+]);
+const isFailure = eventKinds.map((kind) => failures.has(kind));
 
 /** Takes the items of all inputs, leaves out what was not asked for, and hands the rest to the fold in order of time. */
 export class Replayer {
@@ -52,7 +58,6 @@ export class Replayer {
   applicationItems = 0;
   withoutVault = 0;
   failures = 0;
-  oldest = Number.POSITIVE_INFINITY;
   newest = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReplayerOptions, vaults: VaultTable) {
@@ -71,17 +76,7 @@ export class Replayer {
     return this.#order.reordered;
   }
 
-  readonly take = (batch: Batch, index: number): void => {
-    const time = batch.time[index] as number;
-    if (time < this.#since || time > this.#until) return;
-    this.items += 1;
-    if (time > this.newest) this.newest = time;
-    if (time < this.oldest) this.oldest = time;
-    const vault = batch.vault[index] as number;
-    if (batch.kind[index] === application) this.applicationItems += 1;
-    else if (vault < 0) this.withoutVault += 1;
-    else if (this.#vaults.isWanted(vault)) this.#order.add(batch, index);
-  };
+  readonly take = (batch: Batch, from: number, to: number): void => this.#order.add(batch, from, to);
 
   /** After the last item. */
   end(): void {
@@ -94,7 +89,17 @@ export class Replayer {
   }
 
   #due(due: Due): void {
-    if (failures.has(due.kind)) this.failures += 1;
+    const { time, vault, kind } = due;
+    if (time < this.#since || time > this.#until) return;
+    this.items += 1;
+    if (time > this.newest) this.newest = time;
+    if (kind === application) {
+      this.applicationItems += 1;
+      return;
+    }
+    if (vault < 0) this.withoutVault += 1;
+    if (vault < 0 || !this.#vaults.isWanted(vault)) return;
+    if (isFailure[kind] === true) this.failures += 1;
     const event = this.fold.take(due);
     if (event === undefined) return;
     this.timelines?.add(this.fold, due, this.fold.hasLocked);

@@ -27,7 +27,9 @@ export function reversed(source: Source): Source {
       if (!isRead) await readAll();
       const last = held.pop();
       if (last === undefined) return false;
-      for (let at = last.size - 1; at >= 0; at--) batch.addFrom(last, at);
+      const backwards = Uint32Array.from({ length: last.size }, (_, at) => last.size - 1 - at);
+      batch.addRange(last, 0, last.size);
+      batch.arrange(backwards);
       return true;
     },
   };

@@ -1,21 +1,19 @@
-import type { Batch } from "./batch.ts";
+import { Batch, batchSize } from "./batch.ts";
 import type { Item } from "./item.ts";
 
 /** An item, in short, that is due. */
 export interface Due {
-  time: number;
-  vault: number;
-  kind: number;
-  place: number;
-  line: number;
-  idHash: number;
-  item: Item | undefined;
+  readonly time: number;
+  readonly vault: number;
+  readonly kind: number;
+  readonly place: number;
+  readonly line: number;
+  readonly idHash: number;
+  readonly item: Item | undefined;
 }
 
 /** So many items are held back: one that stands no further from its place than that is put right. */
 export const windowSize = 4096;
-
-const capacity = 2 * windowSize;
 
 /**
  * Puts items in order of time, those of one time in the order in which they came. What comes later than the window allows is
@@ -23,18 +21,10 @@ const capacity = 2 * windowSize;
  */
 export class TimeOrder {
   readonly #pass: (due: Due) => void;
-  #size = 0;
+  readonly #held = new Batch(2 * windowSize + batchSize);
+  readonly #cursor = new Cursor(this.#held);
   #isSorted = true;
   #newest = Number.NEGATIVE_INFINITY;
-  readonly #time = new Float64Array(capacity);
-  readonly #vault = new Int32Array(capacity);
-  readonly #kind = new Uint8Array(capacity);
-  readonly #place = new Float64Array(capacity);
-  readonly #line = new Float64Array(capacity);
-  readonly #idHash = new Int32Array(capacity);
-  readonly #items: (Item | undefined)[] = [];
-  /** One for all: whoever is passed it keeps nothing of it. */
-  readonly #due: Due = { time: 0, vault: 0, kind: 0, place: 0, line: 0, idHash: 0, item: undefined };
   /** Items that came after a later one. */
   reordered = 0;
 
@@ -42,61 +32,74 @@ export class TimeOrder {
     this.#pass = pass;
   }
 
-  add(batch: Batch, index: number): void {
-    if (this.#size === capacity) this.#release(windowSize);
-    const at = this.#size++;
-    const time = batch.time[index] as number;
-    if (time < this.#newest) {
-      this.#isSorted = false;
-      this.reordered += 1;
-    } else this.#newest = time;
-    this.#time[at] = time;
-    this.#vault[at] = batch.vault[index] as number;
-    this.#kind[at] = batch.kind[index] as number;
-    this.#place[at] = batch.place[index] as number;
-    this.#line[at] = batch.line[index] as number;
-    this.#idHash[at] = batch.idHash[index] as number;
-    const item = batch.items[index];
-    if (item !== undefined || this.#items.length > 0) this.#items[at] = item;
+  add(batch: Batch, from: number, to: number): void {
+    if (this.#held.size + to - from > this.#held.capacity) this.#release(this.#held.size - windowSize);
+    const { time } = batch;
+    for (let at = from; at < to; at++) {
+      const one = time[at] as number;
+      if (one >= this.#newest) this.#newest = one;
+      else {
+        this.#isSorted = false;
+        this.reordered += 1;
+      }
+    }
+    this.#held.addRange(batch, from, to);
   }
 
   /** Passes on what is still held back. */
   end(): void {
-    this.#release(this.#size);
+    this.#release(this.#held.size);
   }
 
   #release(count: number): void {
     if (!this.#isSorted) this.#sort();
-    for (let at = 0; at < count; at++) this.#passOn(at);
-    for (const column of [this.#time, this.#vault, this.#kind, this.#place, this.#line, this.#idHash])
-      column.copyWithin(0, count, this.#size);
-    if (this.#items.length > 0) this.#items.copyWithin(0, count, this.#size);
-    this.#size -= count;
-  }
-
-  #passOn(at: number): void {
-    const due = this.#due;
-    due.time = this.#time[at] as number;
-    due.vault = this.#vault[at] as number;
-    due.kind = this.#kind[at] as number;
-    due.place = this.#place[at] as number;
-    due.line = this.#line[at] as number;
-    due.idHash = this.#idHash[at] as number;
-    due.item = this.#items[at];
-    this.#pass(due);
+    const cursor = this.#cursor;
+    for (cursor.at = 0; cursor.at < count; cursor.at++) this.#pass(cursor);
+    this.#held.shift(count);
   }
 
   #sort(): void {
-    const time = this.#time;
-    const order = Uint32Array.from({ length: this.#size }, (_, at) => at).sort(
-      (a, b) => (time[a] as number) - (time[b] as number) || a - b,
-    );
-    for (const column of [this.#time, this.#vault, this.#kind, this.#place, this.#line, this.#idHash]) {
-      const copy = column.slice(0, this.#size);
-      for (let at = 0; at < this.#size; at++) column[at] = copy[order[at] as number] as number;
-    }
-    const items = this.#items.slice(0, this.#size);
-    if (items.length > 0) for (let at = 0; at < this.#size; at++) this.#items[at] = items[order[at] as number];
+    const { time, size } = this.#held;
+    const order = Uint32Array.from({ length: size }, (_, at) => at);
+    this.#held.arrange(order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b));
     this.#isSorted = true;
+  }
+}
+
+/** One for all items of a batch: whoever is passed it keeps nothing of it. */
+class Cursor implements Due {
+  readonly #batch: Batch;
+  at = 0;
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  get time(): number {
+    return this.#batch.time[this.at] as number;
+  }
+
+  get vault(): number {
+    return this.#batch.vault[this.at] as number;
+  }
+
+  get kind(): number {
+    return this.#batch.kind[this.at] as number;
+  }
+
+  get place(): number {
+    return this.#batch.place[this.at] as number;
+  }
+
+  get line(): number {
+    return this.#batch.line[this.at] as number;
+  }
+
+  get idHash(): number {
+    return this.#batch.idHash[this.at] as number;
+  }
+
+  get item(): Item | undefined {
+    return this.#batch.items[this.at];
   }
 }

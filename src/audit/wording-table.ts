@@ -33,20 +33,24 @@ export class WordingTable {
   }
 
   /** With the description between two places; there is none where `from` is negative. */
-  describedKindOf(action: number, outcome: number, bytes: Uint8Array, from: number, to: number): number {
-    const description = from < 0 ? -1 : this.#descriptions.of(bytes, from, to);
-    const said = { ...this.#said(action, outcome), description: null };
+  describedKindOf(action: number, outcome: number, view: DataView, bytes: Uint8Array, from: number, to: number): number {
+    const description = from < 0 ? -1 : this.#numberOf(view, bytes, from, to);
     if (from >= 0 && description < 0) {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
-      return numberOf(this.#classifier.kindOf({ ...said, description: text }));
+      return numberOf(this.#classifier.kindOf({ ...this.#said(action, outcome), description: text }));
     }
     const key = (action * mostOutcomes + outcome + 1) * mostOutcomes + description + 1;
-    let kind = this.#described.get(key);
-    if (kind === undefined) {
-      kind = numberOf(this.#classifier.kindOf({ ...said, description: description < 0 ? null : this.#descriptions.text(description) }));
-      this.#described.set(key, kind);
-    }
+    const known = this.#described.get(key);
+    if (known !== undefined) return known;
+    const text = description < 0 ? null : this.#descriptions.text(description);
+    const kind = numberOf(this.#classifier.kindOf({ ...this.#said(action, outcome), description: text }));
+    this.#described.set(key, kind);
     return kind;
+  }
+
+  #numberOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
+    const known = this.#descriptions.at(view, bytes, from, to + 1, bytes[to] as number);
+    return known >= 0 ? known : this.#descriptions.of(bytes, from, to);
   }
 
   /** Counts an item where it is one to be told of. */
