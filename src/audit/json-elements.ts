@@ -1,6 +1,6 @@
 import type { Token } from "stream-json/core/parser.js";
 import { flatten, kindOf } from "./flatten.ts";
-import { longestRecord, tooLong } from "./lines.ts";
+import { longestRecord, ownText, tooLong } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { parseTime } from "./times.ts";
 
@@ -186,11 +186,9 @@ export function isEmptyWrapper(value: object): boolean {
   return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
 }
 
-/** Digits that a number would lose stay as text. */
+/** Digits that a number would lose stay as text. Of a number that is not kept there is none. */
 function numberOf(text: string): number | string {
+  if (text === "") return 0;
   const number = Number(text);
   return String(number) === text ? number : ownText(text);
 }
-
-/** A part of a text keeps the whole text in memory: what is kept for long must be a copy. */
-const ownText = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString());
