@@ -19,7 +19,7 @@ export class JsonElements {
   #number = 0;
   /** Of open containers. */
   #depth = 0;
-  /** The depth inside the array whose elements are taken; null where none was found in this document, -1 after it. */
+  /** The depth inside the array whose elements are taken; null before and after it. */
   #list: number | null = null;
   /** The depth outside the element that is read; null between elements. */
   #base: number | null = null;
@@ -113,8 +113,7 @@ export class JsonElements {
     this.#depth -= 1;
     const closed = this.#stack.pop();
     if (this.#depth === this.#base) this.#finish(closed?.values);
-    if (this.#list !== null && this.#depth < this.#list) this.#list = -1;
-    if (this.#depth === 0) this.#list = null;
+    if (this.#list !== null && this.#depth < this.#list) this.#list = null;
   }
 
   /** What was taken for an element is a wrapper around the array that has just begun. */

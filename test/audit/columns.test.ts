@@ -110,6 +110,11 @@ describe("columns by their names", () => {
     expect(recognise(make)).toEqual({ time: "timestamp (name)", action: "event (name)", vault: "target.uuid (name)" });
   });
 
+  test("the action is where the known ones are", () => {
+    const make = (n: number): Values => ({ time: time(n), action: n === 0 ? "READ_VAULT" : "bulk", kind: action(n), vault: vault(n) });
+    expect(recognise(make)).toMatchObject({ action: "kind (name)" });
+  });
+
   test("unknown actions and vaults that are no uuids, where nothing fits better", () => {
     const make = (n: number): Values => ({ time: time(n), action: `THING_${n}`, vault: `vault-${n}` });
     expect(recognise(make)).toEqual({ time: "time (name)", action: "action (name)", vault: "vault (name)" });
