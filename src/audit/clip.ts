@@ -8,6 +8,7 @@ export function clip(text: string): string {
 
 /** Names of columns for a message: the first 20. */
 export function listNames(names: readonly string[]): string {
+  if (names.length === 0) return "none";
   const shown = names.slice(0, 20).map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
   return names.length > 20 ? `${shown.join(", ")} and ${names.length - 20} more` : shown.join(", ");
 }

@@ -1,7 +1,7 @@
 import type { Options } from "csv-parse/sync";
 import { CsvError, parse } from "csv-parse/sync";
 import type { Line } from "./lines.ts";
-import { linesOf, longestRecord } from "./lines.ts";
+import { linesOf, longestRecord, ownText } from "./lines.ts";
 import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "./looks.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { parseTime } from "./times.ts";
@@ -11,11 +11,12 @@ interface Row {
   cells: string[];
 }
 
-/** Characters of whole lines that are parsed at a time. */
+/** Characters, and lines, that are parsed at a time. */
 const blockLength = 128 * 1024;
+const blockLines = 20_000;
 
-/** A block whose quotes are this broken is taken as it comes. */
-const mostRestarts = 20;
+/** Lines that are given up for the sake of those after them. An input with more broken quotes is taken as it comes. */
+const mostRestarts = 100;
 
 /**
  * The rows below the header, which may be missing: then the columns are `column1`, `column2`, …. Cells that were defused for a
@@ -26,8 +27,9 @@ const mostRestarts = 20;
  */
 export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: string, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   let header: string[] | undefined;
+  const budget = { restarts: mostRestarts };
   for await (const block of blocksOf(linesOf(chunks, skip))) {
-    const rows = rowsOf(block, delimiter, header?.length, skip);
+    const rows = rowsOf(block, { delimiter, width: header?.length, budget, skip });
     const first = rows[0];
     if (header === undefined && first !== undefined) {
       const isData = first.cells.some(looksLikeData);
@@ -56,7 +58,7 @@ async function* blocksOf(batches: AsyncIterable<Line[]>): AsyncGenerator<Line[]>
       block.push(line);
       length += line.text.length;
       if (hasOddQuotes(line.text)) isQuoting = !isQuoting;
-      if (length < (isQuoting ? longestRecord : blockLength)) continue;
+      if (length < (isQuoting ? longestRecord : blockLength) && block.length < blockLines) continue;
       yield block;
       [block, length, isQuoting] = [[], 0, false];
     }
@@ -64,37 +66,53 @@ async function* blocksOf(batches: AsyncIterable<Line[]>): AsyncGenerator<Line[]>
   if (block.length > 0) yield block;
 }
 
+interface RowOptions {
+  delimiter: string;
+  width: number | undefined;
+  budget: { restarts: number };
+  skip: SkipLine;
+}
+
 /** With `width` cells, where that is known: a row of several lines with another number has a quote that does not belong. */
-function rowsOf(block: readonly Line[], delimiter: string, width: number | undefined, skip: SkipLine): Row[] {
+function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowOptions): Row[] {
   const rows: Row[] = [];
-  let restarts = 0;
+  let expected = width;
   let at = 0;
   const skipLine = (reason: string): void => {
     skip(block[at]?.number ?? 0, reason);
     at += 1;
-    restarts += 1;
+    budget.restarts -= 1;
   };
+  // Much faster, and the same.
+  if (!block.some(({ text }) => text.includes('"'))) {
+    return block.filter(isFilled).map(({ number, text }) => ({ line: number, cells: ownText(text).split(delimiter) }));
+  }
   while (at < block.length) {
     const { found, isWhole } = parseRows(block.slice(at), delimiter);
     let isRestarted = false;
     for (const cells of found) {
       const lines = cells.reduce((sum, cell) => sum + newlinesIn(cell), 1);
-      if (lines > 1 && width !== undefined && cells.length !== width && restarts < mostRestarts) {
+      if (lines > 1 && expected !== undefined && cells.length !== expected && budget.restarts > 0) {
         skipLine("a quote that is not closed in its cell");
         isRestarted = true;
         break;
       }
-      rows.push({ line: block[at]?.number ?? 0, cells });
+      if (cells.length > 1 || isFilled({ text: cells[0] ?? "" })) {
+        rows.push({ line: block[at]?.number ?? 0, cells });
+        expected ??= cells.length;
+      }
       at += lines;
     }
-    if (!isWhole && !isRestarted) skipLine("a quote is opened and not closed");
+    if (isRestarted) continue;
+    if (isWhole) break;
+    skipLine("a quote is opened and not closed");
   }
   return rows;
 }
 
 /** `isWhole` is false where a quote is still open at the end: then the rows before that are found. */
 function parseRows(lines: readonly Line[], delimiter: string): { found: string[][]; isWhole: boolean } {
-  const text = lines.map((line) => line.text).join("\n");
+  const text = lines.map((line) => `${line.text}\n`).join("");
   const options: Options = { delimiter, record_delimiter: "\n", relax_column_count: true, relax_quotes: true };
   try {
     return { found: parse(text, options), isWhole: true };
@@ -119,12 +137,12 @@ const looksLikeData = (cell: string): boolean =>
 
 /** Names that are missing or used before get one of their own. */
 function headerOf(names: readonly string[], width: number): string[] {
-  const header: string[] = [];
+  const header = new Set<string>();
   for (let index = 0; index < width; index += 1) {
     const name = names[index]?.trim() || `column${index + 1}`;
-    header.push(header.includes(name) ? `${name} (${index + 1})` : name);
+    header.add(header.has(name) ? `${name} (${index + 1})` : name);
   }
-  return header;
+  return [...header];
 }
 
 /** Null for a row that does not fit the header. Empty cells beyond it, as after a delimiter at the end of each row, do no harm. */
@@ -137,6 +155,8 @@ function fieldsOf(header: readonly string[], cells: readonly string[]): Map<stri
   }
   return fields;
 }
+
+const isFilled = ({ text }: { text: string }): boolean => text.trim() !== "";
 
 function hasOddQuotes(text: string): boolean {
   let isOdd = false;

@@ -34,8 +34,10 @@ function collect(fields: Map<string, string>, prefix: string, value: object, dep
  * A line of NDJSON as an object, or why it is none. Integers beyond 2^53 become strings, so that ids and nanoseconds keep
  * their digits. Never raises.
  */
-export function parseObject(text: string): { value: object } | { reason: string } {
+export function parseObject(text: string): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
   let value: unknown;
+  // What cannot be JSON is told without the cost of an error.
+  if (!/^\s*["{[\dtfn-]/.test(text)) return { reason: "not JSON" };
   try {
     value = JSON.parse(text);
     if (hasLongNumber.test(text)) value = JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]);

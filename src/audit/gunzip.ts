@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
  * damaged ends the sequence after what could be read, and `told` says why.
  */
 export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem: string) => void): AsyncGenerator<Buffer> {
-  const unzip = createGunzip({ chunkSize: 32 * 1024 });
+  const unzip = createGunzip({ chunkSize: 16 * 1024 });
   let problem: string | undefined;
   let isTaken = false;
   let wake = (): void => undefined;

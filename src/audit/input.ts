@@ -34,7 +34,7 @@ export async function openInput(spec: { name: string; stream?: AsyncIterable<Uin
   const total = spec.stream === undefined ? await sizeOf(spec.name) : null;
   let bytesRead = 0;
   const raw = new Peekable(
-    counted(spec.stream ?? createReadStream(spec.name, { highWaterMark: 256 * 1024 }), spec.name, (count) => {
+    counted(spec.stream ?? createReadStream(spec.name, { highWaterMark: 64 * 1024 }), spec.name, (count) => {
       bytesRead += count;
     }),
   );

@@ -2,7 +2,11 @@ import { StringDecoder } from "node:string_decoder";
 import { getManyValues, isMany, none } from "stream-chain/core";
 import { jsonParser } from "stream-json/core/parser.js";
 import { JsonElements } from "./json-elements.ts";
+import { piecesOf } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
+
+/** Characters that are made into tokens at a time: many times their memory. */
+const longestPart = 8 * 1024;
 
 /**
  * The objects of an array, or of the first array of objects in a wrapper (`{"items":[…]}`), or one after the other without any
@@ -25,7 +29,7 @@ export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Skip
   };
   const decoder = new StringDecoder("utf8");
   let stopped: string | null = null;
-  for await (const chunk of chunks) {
+  for await (const chunk of piecesOf(chunks)) {
     for (const part of partsOf(decoder.write(chunk))) {
       stopped ??= feed(part);
       if (stopped !== null) break;
@@ -39,12 +43,12 @@ export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Skip
   yield elements.found();
 }
 
-/** Cut after each brace, because an error drops what the parser found in the same part. */
+/** Cut after each brace, because an error drops what the parser found in the same part; and no longer than does good. */
 function* partsOf(text: string): Generator<string> {
-  let from = 0;
-  for (let at = text.indexOf("}"); at !== -1; at = text.indexOf("}", from)) {
-    yield text.slice(from, at + 1);
-    from = at + 1;
+  for (let from = 0; from < text.length;) {
+    const brace = text.indexOf("}", from);
+    const end = Math.min(brace === -1 ? text.length : brace + 1, from + longestPart);
+    yield text.slice(from, end);
+    from = end;
   }
-  if (from < text.length) yield text.slice(from);
 }

@@ -1,6 +1,6 @@
 import type { Token } from "stream-json/core/parser.js";
 import { flatten, kindOf } from "./flatten.ts";
-import { longestRecord, tooLong } from "./lines.ts";
+import { longestRecord, ownText, tooLong } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { parseTime } from "./times.ts";
 
@@ -19,7 +19,7 @@ export class JsonElements {
   #number = 0;
   /** Of open containers. */
   #depth = 0;
-  /** The depth inside the array whose elements are taken; null where none was found in this document, -1 after it. */
+  /** The depth inside the array whose elements are taken; null before and after it. */
   #list: number | null = null;
   /** The depth outside the element that is read; null between elements. */
   #base: number | null = null;
@@ -113,8 +113,7 @@ export class JsonElements {
     this.#depth -= 1;
     const closed = this.#stack.pop();
     if (this.#depth === this.#base) this.#finish(closed?.values);
-    if (this.#list !== null && this.#depth < this.#list) this.#list = -1;
-    if (this.#depth === 0) this.#list = null;
+    if (this.#list !== null && this.#depth < this.#list) this.#list = null;
   }
 
   /** What was taken for an element is a wrapper around the array that has just begun. */
@@ -186,11 +185,9 @@ export function isEmptyWrapper(value: object): boolean {
   return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
 }
 
-/** Digits that a number would lose stay as text. */
+/** Digits that a number would lose stay as text. Of a number that is not kept there is none. */
 function numberOf(text: string): number | string {
+  if (text === "") return 0;
   const number = Number(text);
   return String(number) === text ? number : ownText(text);
 }
-
-/** A part of a text keeps the whole text in memory: what is kept for long must be a copy. */
-const ownText = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString());

@@ -7,7 +7,7 @@ export const longestRecord = 1024 * 1024;
 export const tooLong = "longer than 1 MiB";
 
 /** Bytes that are worked on at a time. */
-const pieceSize = 256 * 1024;
+const pieceSize = 64 * 1024;
 
 export interface Line {
   /** Counted from 1. */
@@ -18,7 +18,7 @@ export interface Line {
   ended: boolean;
 }
 
-/** Lines that are neither empty nor too long, a batch for each piece of the input. The too long ones are told to `skip`. */
+/** Lines, also empty ones, a batch for each piece of the input. What is too long is told to `skip`. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: number, reason: string) => void): AsyncGenerator<Line[]> {
   const decoder = new StringDecoder("utf8");
   let number = 1;
@@ -50,18 +50,20 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: n
   if (begunBytes > longestRecord) return skip(number, tooLong);
   const rest: Line[] = [];
   add(rest, number, begun + decoder.end(), false);
-  if (rest.length > 0) yield rest;
+  if (begunBytes > 0) yield rest;
 }
 
 function add(lines: Line[], number: number, text: string, ended: boolean): void {
-  const whole = text.endsWith("\r") ? text.slice(0, -1) : text;
-  if (whole.trim() !== "") lines.push({ number, text: whole, ended });
+  lines.push({ number, text: text.endsWith("\r") ? text.slice(0, -1) : text, ended });
 }
 
-/** No chunk is so long that its lines could be too long by themselves. */
-async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+/** The same in chunks of a size that does no harm. */
+export async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize);
   }
 }
+
+/** A part of a text keeps the whole text in memory: what is kept for long must be a copy. */
+export const ownText = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString());

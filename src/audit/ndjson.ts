@@ -7,6 +7,7 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
   for await (const lines of linesOf(chunks, skip)) {
     const records: AuditRecord[] = [];
     for (const { number, text, ended } of lines) {
+      if (text.trim() === "") continue;
       const fields = fieldsOf(text);
       if (typeof fields !== "string") records.push({ line: number, fields });
       else skip(number, fields === "not JSON" && !ended ? "not JSON: the last line is cut off" : fields);
@@ -18,7 +19,7 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
 /** The columns of a line, or why it has none. */
 export function fieldsOf(text: string): Map<string, string> | string {
   const parsed = parseObject(text);
-  if ("reason" in parsed) return parsed.reason;
+  if (parsed.value === undefined) return parsed.reason;
   try {
     return flatten(parsed.value);
   } catch (error) {

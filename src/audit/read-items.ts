@@ -1,3 +1,4 @@
+import { VaultError } from "../errors.ts";
 import { recogniseColumns } from "./columns.ts";
 import type { Input } from "./input.ts";
 import { readRoles, toItem } from "./items.ts";
@@ -7,9 +8,10 @@ import type { AuditRecord } from "./record.ts";
 import { recordsOf } from "./records.ts";
 import { parseTime } from "./times.ts";
 
-/** Records by which columns are recognised: that many, or as many as there are in so many batches. */
+/** Records by which columns are recognised. */
 const sampleSize = 1000;
-const mostBatches = 200;
+/** Lines that are no records, after which that is what the input is taken for. */
+const mostSkips = 100_000;
 /** Characters of values, because a record may be a megabyte. */
 const sampleLength = 8 * 1024 * 1024;
 
@@ -41,11 +43,16 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   });
   const sample: AuditRecord[] = [];
   let length = 0;
-  for (let count = 0; count < mostBatches && sample.length < sampleSize && length < sampleLength; count += 1) {
+  while (sample.length < sampleSize && length < sampleLength && early.length < mostSkips) {
     const next = await batches.next();
     if (next.done === true) break;
     sample.push(...next.value);
     for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
+  }
+  if (sample.length === 0 && early.length >= mostSkips) {
+    throw new VaultError("invalid-input", `${input.name}: not one of its first ${early.length} lines is an audit item`, {
+      hint: `it was read as ${input.format}; the first line that is none: ${early[0]?.line}, ${early[0]?.reason}`,
+    });
   }
   const columns = recogniseColumns(sample.slice(0, sampleSize), map, input.name);
   const itemsOf = (records: readonly AuditRecord[]): Item[] => {

@@ -15,11 +15,14 @@ const ndjson: Format = { format: "ndjson", delimiter: "" };
 export function sniff(head: string, isWhole: boolean): Format {
   const text = head.trimStart();
   if (/^\[(?:\s*[{\]]|\s*\n|\s*$)/.test(text)) return json;
-  const lines = text.split("\n");
-  // The last one may be cut.
-  if (!isWhole && lines.length > 1) lines.pop();
-  const filled = lines.map((line) => line.trim()).filter((line) => line !== "");
-  if (text.startsWith("{")) return sniffObject(filled, isWhole || lines.length > 1);
+  const filled = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (text.startsWith("{")) return sniffObject(filled, isWhole || text.includes("\n"));
+  if (text.startsWith("[") && parseObject(filled[0] ?? "").reason?.endsWith("an object") === true) return ndjson;
+  // It may be cut.
+  if (!isWhole && filled.length > 1) filled.pop();
   if (filled.filter((line) => line.endsWith("}") && line.includes("{")).length > filled.length / 2) return ndjson;
   return sniffTable(filled);
 }
@@ -27,10 +30,10 @@ export function sniff(head: string, isWhole: boolean): Format {
 /** Lines of NDJSON, a wrapper around an array, or objects over several lines. */
 function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
   const [first = "", second] = lines;
-  if (second !== undefined) return second.startsWith("{") || "value" in parseObject(first) ? ndjson : json;
+  if (second !== undefined) return second.startsWith("{") || parseObject(first).value !== undefined ? ndjson : json;
   if (!isFirstWhole) return hasList.test(first) ? json : ndjson;
   const parsed = parseObject(first);
-  if ("reason" in parsed) return hasList.test(first) ? json : ndjson;
+  if (parsed.value === undefined) return hasList.test(first) ? json : ndjson;
   return hasList.test(first) || isEmptyWrapper(parsed.value) ? json : ndjson;
 }
 

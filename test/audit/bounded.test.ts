@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+interface Measured {
+  count: number;
+  skips: string[];
+  kept: number;
+  megabytes: number;
+}
+
+/** With 64 MB for objects that live long, whatever the content has. */
+async function measure(kind: string, megabytes: number): Promise<Measured> {
+  const script = join(import.meta.dirname, "measure-reading.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", script, kind, String(megabytes)]);
+  return JSON.parse(stdout) as Measured;
+}
+
+const stopped = "reading stopped";
+
+test.each([
+  ["a line", 300, 2, ["2: longer than 1 MiB"]],
+  ["a line of gzip", 300, 2, ["2: longer than 1 MiB"]],
+  ["a string", 100, 2, ["2: longer than 1 MiB"]],
+  ["a key", 50, 2, ["2: longer than 1 MiB"]],
+  ["a number", 50, 2, ["2: longer than 1 MiB"]],
+  ["a list", 30, 2, ["2: longer than 1 MiB"]],
+  ["keys", 30, 2, ["2: longer than 1 MiB"]],
+  ["lists in lists", 50, 1, [`2: nested too deeply: ${stopped}`]],
+  [
+    "a quoted cell that is opened",
+    8,
+    1,
+    ["3: a quote is opened and not closed", "4: 2 cells where the header has 4", "5: 2 cells where the header has 4"],
+  ],
+])("%s of %i MB is read in little memory", async (kind, megabytes, count, skips) => {
+  const measured = await measure(kind, megabytes);
+  expect(measured).toMatchObject({ count, skips });
+  expect(measured.megabytes).toBeLessThan(280);
+});
+
+test.each(["rows", "rows without quotes", "elements"])("what is kept of %s does not keep the rest", async (kind) => {
+  const measured = await measure(kind, 160);
+  expect(measured.skips).toEqual([]);
+  expect(measured.count).toBe(640_000 + (kind === "elements" ? 1 : 0));
+  expect(measured.kept).toBeGreaterThan(6000);
+});

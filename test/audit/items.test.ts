@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { readRoles, toItem } from "../../src/audit/items.ts";
+import { uuid } from "./reading.ts";
+
+const good = { time: "2026-11-20T14:02:11Z", action: "READ_VAULT" };
+
+describe("an item", () => {
+  test("of all that a record can have", () => {
+    const columns = {
+      time: { name: "when", by: "name" },
+      action: { name: "what", by: "value" },
+      vault: { name: "vault.uuid", by: "--map" },
+      outcome: { name: "o", by: "name" },
+      ip: { name: "i", by: "name" },
+      ref: { name: "r", by: "name" },
+      endpoint: { name: "e", by: "name" },
+      application: { name: "a", by: "name" },
+      id: { name: "x", by: "name" },
+      description: { name: "d", by: "name" },
+    } as const;
+    const texts = { when: good.time, what: "READ_VAULT", o: "OK", i: "10.0.0.1", r: "order-1", e: "GET /x", a: "app", x: "7", d: "text" };
+    const fields = new Map(Object.entries({ ...texts, "vault.uuid": uuid(1).toUpperCase() }));
+    expect(toItem(readRoles(fields, columns), 2, 41)).toEqual({
+      input: 2,
+      line: 41,
+      time: Date.UTC(2026, 10, 20, 14, 2, 11),
+      action: "READ_VAULT",
+      vault: uuid(1),
+      outcome: "OK",
+      description: "text",
+      application: "app",
+      address: "10.0.0.1",
+      endpoint: "GET /x",
+      externalRef: "order-1",
+      id: "7",
+    });
+  });
+
+  test.each([
+    [{ action: "READ_VAULT" }, "no time"],
+    [{ time: good.time }, "no action"],
+    [{ ...good, time: "yesterday" }, 'time not understood: "yesterday"'],
+    [{ ...good, time: "\u001b]0;x\u0007\u009b\u202e" }, String.raw`time not understood: "\u001b]0;x\u0007\u009b\u202e"`],
+    [{ ...good, time: "x".repeat(1_000_000) }, `time not understood: "${"x".repeat(39)}…"`],
+  ])("is none without what it needs (%#)", (values, reason) => {
+    expect(toItem(values, 0, 1)).toEqual({ reason });
+  });
+
+  test.each([
+    [undefined, null],
+    [uuid(1).toUpperCase(), uuid(1)],
+    [`POST /vaultsvc/v1-2/vault/credit-card/offline/${uuid(7).toUpperCase()}/get-start`, uuid(7)],
+    [`https://vault.example/vault/generic/offline/${uuid(7)}`, uuid(7)],
+    [`/vault/generic/offline/${uuid(7)}0/get-start`, null],
+    ["POST /vault/credit-card/offline", null],
+    [" Wallet 7 ", "wallet 7"],
+  ])("has the vault of %s", (vault, expected) => {
+    expect(toItem(vault === undefined ? good : { ...good, vault }, 0, 1)).toMatchObject({ vault: expected });
+  });
+});
