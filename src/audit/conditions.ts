@@ -1,4 +1,6 @@
 import type { LockRule } from "./report.ts";
+import type { VaultRecords } from "./vault-records.ts";
+import { small } from "./vault-records.ts";
 
 /** A vault is in one of these; its record has the number. */
 export const conditions = ["active", "locked", "deleted"] as const;
@@ -18,3 +20,9 @@ export const lockRules: readonly LockRule[] = [
   "administrator",
   "unseen",
 ];
+
+export const conditionOf = (records: VaultRecords, vault: number): Condition =>
+  conditions[records.getSmall(vault, small.condition)] as Condition;
+
+/** Of a locked vault. */
+export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getSmall(vault, small.rule)] as LockRule;

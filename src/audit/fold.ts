@@ -1,6 +1,5 @@
 import { Chains } from "./chains.ts";
-import { active, conditions, deleted, locked, lockRules } from "./conditions.ts";
-import type { Condition } from "./conditions.ts";
+import { active, deleted, locked, lockRules } from "./conditions.ts";
 import { KeptItems } from "./kept-items.ts";
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
@@ -24,12 +23,15 @@ export class Fold {
   readonly oddities = new Oddities();
   readonly #chains: Chains;
   readonly #expiringInvalid: boolean;
+  readonly #hypothetical: boolean;
   readonly #repetitions = new Repetitions();
   /** The event taken in last has locked its vault. */
   hasLocked = false;
   late = 0;
 
-  constructor(rules: Rules) {
+  /** `hypothetical`: what items say of locks is not what would have come; only the rules count. */
+  constructor(rules: Rules, hypothetical = false) {
+    this.#hypothetical = hypothetical;
     this.rules = rules;
     this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
     this.kept = new KeptItems();
@@ -68,14 +70,6 @@ export class Fold {
     if (this.#expiringInvalid) this.#expireInvalid(vault, asOf);
   }
 
-  condition(vault: number): Condition {
-    return conditions[this.records.getSmall(vault, small.condition)] as Condition;
-  }
-
-  rule(vault: number): LockRule {
-    return lockRules[this.records.getSmall(vault, small.rule)] as LockRule;
-  }
-
   #begin(vault: number, time: number): void {
     const records = this.records;
     for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
@@ -111,7 +105,7 @@ export class Fold {
         return this.#fail(vault, due, event);
       case "locking-failure":
         this.#fail(vault, due, event);
-        if (this.records.getSmall(vault, small.condition) === deleted) return;
+        if (this.#hypothetical || this.records.getSmall(vault, small.condition) === deleted) return;
         this.#lock(vault, due, "failed-accesses");
         return this.records.raise(vault, flag.lockIsSaid);
       case "create":
@@ -121,13 +115,9 @@ export class Fold {
         this.records.setSmall(vault, small.pending, 0);
         return this.#become(vault, deleted, due);
       case "locking-start":
-        if (!this.#isOpenFor(vault, due, false)) return;
-        // Its credentials were the right ones.
-        this.#chains.clearFailures(vault);
-        this.#chains.countStart(due);
-        return this.#lock(vault, due, "unacknowledged-starts", flag.lockIsSaid);
+        return this.#lockByStart(vault, due);
       case "refused-locked":
-        if (this.records.getSmall(vault, small.condition) !== active) return;
+        if (this.#hypothetical || this.records.getSmall(vault, small.condition) !== active) return;
         this.#note(due, "refused-while-open");
         return this.#lock(vault, due, "unseen", flag.lockIsSaid);
       case "lock":
@@ -197,6 +187,15 @@ export class Fold {
       records.set(vault, field.causeLine, due.line);
     }
     if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
+  }
+
+  #lockByStart(vault: number, due: Due): void {
+    if (!this.#isOpenFor(vault, due, false)) return;
+    if (this.#hypothetical) return this.#start(vault, due, 1);
+    // Its credentials were the right ones.
+    this.#chains.clearFailures(vault);
+    this.#chains.countStart(due);
+    this.#lock(vault, due, "unacknowledged-starts", flag.lockIsSaid);
   }
 
   /** Whether calls can be accepted here; where one was although the log says otherwise, that is noted, and it is open again. */

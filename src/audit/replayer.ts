@@ -1,3 +1,4 @@
+import { conditionOf } from "./conditions.ts";
 import type { Batch } from "./batch.ts";
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
@@ -69,7 +70,7 @@ export class Replayer {
     this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline]);
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
-      this.changed = { text: whatIf.text, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules) };
+      this.changed = { text: whatIf.text, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
   }
 
   get reordered(): number {
@@ -124,7 +125,7 @@ export class Replayer {
       if (!fold.hasSeen(vault)) continue;
       const pending = fold.records.getSmall(vault, small.pending);
       const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
-      if (kind === undefined || fold.condition(vault) !== "active") continue;
+      if (kind === undefined || conditionOf(fold.records, vault) !== "active") continue;
       fold.take({ time: whatIf.at, vault, kind: numberOf(kind), place: Number.NaN, line: 0, idHash: 0, item: undefined });
     }
   }

@@ -1,3 +1,5 @@
+import type { Condition } from "./conditions.ts";
+import { conditionOf } from "./conditions.ts";
 import { eventKinds } from "./events.ts";
 import type { Fold } from "./fold.ts";
 import type { Item } from "./item.ts";
@@ -13,7 +15,7 @@ export interface Happening {
   unackedStarts: number;
   failedAttempts: number;
   isOpen: boolean;
-  condition: ReturnType<Fold["condition"]>;
+  condition: Condition;
   locks: boolean;
 }
 
@@ -40,7 +42,7 @@ export class Timelines {
       unackedStarts: records.getSmall(vault, small.unacked),
       failedAttempts: records.getSmall(vault, small.failed),
       isOpen: records.getSmall(vault, small.pending) !== 0,
-      condition: fold.condition(vault),
+      condition: conditionOf(fold.records, vault),
       locks,
     });
     // In steps, so that not every event moves all others.

@@ -1,3 +1,4 @@
+import { conditionOf, ruleOf } from "./conditions.ts";
 import type { Fold } from "./fold.ts";
 import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
 import { beforeRelease } from "./rules.ts";
@@ -30,7 +31,7 @@ export interface Judgement {
 export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, isGeneric: () => boolean): Judgement {
   fold.finish(vault, asOf);
   const { records, rules } = fold;
-  const condition = fold.condition(vault);
+  const condition = conditionOf(fold.records, vault);
   const doubts = doubtsOf(fold, vault, facts);
   if (condition === "deleted")
     return { verdict: "deleted", state: "deleted", ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
@@ -53,7 +54,7 @@ const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
   (failed > 0 && failed >= rules.lockAfterFailed - 1) || (unacked > 0 && unacked >= rules.lockAfterUnacked - 1);
 
 function lockedBy(fold: Fold, vault: number, doubts: readonly string[]): Judgement {
-  const rule = fold.rule(vault);
+  const rule = ruleOf(fold.records, vault);
   const locked = { verdict: "locked", state: "locked", rule, lockedAt: fold.records.get(vault, field.since) } as const;
   if (fold.records.has(vault, flag.lockIsSaid)) {
     if (rule !== "unseen") return { ...locked, certainty: "certain", reason: "the item itself says that the vault was locked" };

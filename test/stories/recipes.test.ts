@@ -19,7 +19,7 @@ function recipe(heading: string) {
 
 const recipes = [...new Set(codeBlocks(section(readme, "Recipes")).map(({ heading }) => heading))].map(recipe);
 /** Elsewhere in the README, in the same place. */
-const others = ["Settings", "The key of the state", "Backup and restore"].map(recipe);
+const others = ["Settings", "The key of the state", "Backup and restore", "Explain a lockout"].map(recipe);
 
 const scenes: Scene[] = [];
 afterAll(async () => {
@@ -67,6 +67,8 @@ test.concurrent.each(others)("what stands under $heading works too", { timeout: 
   const scene = await prepare();
   writeFileSync(join(scene.cwd, "key.txt"), scene.env["APP_KEY"] ?? "");
   writeFileSync(join(scene.cwd, "passphrase.txt"), "correct horse battery");
+  // Where the sandbox's own start leaves it.
+  copyFileSync(join(scene.cwd, "sandbox.json"), join(scene.cwd, "state-sandbox.json"));
   const { code, text } = await run(`vault import "$VAULT" --kind generic/offline --credentials @pair.json\n${script}`, scene);
   expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
 });

@@ -22,13 +22,14 @@ $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
 $ vault audit-replay audit.ndjson
 | …locked
 | …nightly-job
-| …this machine's exchange … (get, rejected; generation 3
+| …was this machine's exchange …
+| …with credentials of generation 3.
 $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read started
 | read acknowledged
 | read refused: credentials … 1/3
 | read refused: credentials … 2/3
-| ▶ … read refused: credentials … 3/3  locked
+| ▶ … refused: credentials, locks … 3/3  locked
 
 # For a program
 $ test "$(vault audit-replay audit.ndjson --problems --field vaults.0.uuid)" = "$CARD"

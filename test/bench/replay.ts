@@ -1,0 +1,115 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { VaultReport } from "../../src/audit/report.ts";
+import type { Truth } from "../support/audit-log-facts.ts";
+import { writeLog } from "../support/audit-log.ts";
+
+/**
+ * What replaying a large log costs, as ratios within one run: against jq, mlr and DuckDB, each counting the items of each vault by
+ * outcome, jq only writing both out, in the same file (left out where one is missing; DuckDB's bindings are fetched). Before that all verdicts are compared
+ * with the truth of the log. And peak memory for logs of different length with as many vaults.
+ */
+const millions = Number(process.argv[2] ?? 2);
+const runs = 5;
+const vaults = 20_000;
+const bin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
+const folder = mkdtempSync(join(tmpdir(), "vault-bench-"));
+const env = { PATH: process.env["PATH"] ?? "", HOME: folder };
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function log(items: number): Promise<{ file: string; truth: Truth }> {
+  const file = join(folder, `${items}.ndjson`);
+  return { file, truth: await writeLog(file, { items, vaults, dialect: "lean" }) };
+}
+
+function run(command: string, args: string[], input = ""): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { env, input, encoding: "utf8", maxBuffer: 2 ** 30 });
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${String(status)}: ${stderr}`);
+  return stdout;
+}
+
+/** Milliseconds from start to exit. The output is a few lines, or a small table. */
+function timed(command: string, args: string[]): number {
+  const started = performance.now();
+  run(command, args);
+  return performance.now() - started;
+}
+
+function checkVerdicts(file: string, truth: Truth): void {
+  const lines = run(process.execPath, [bin, "audit-replay", file, "-o", "ndjson"]).trimEnd().split("\n").slice(0, -1);
+  const wrong = lines
+    .map((line) => JSON.parse(line) as VaultReport)
+    .filter(({ uuid, verdict, cause, lockedAt }) => {
+      const known = truth.vaults.get(uuid);
+      const isLocked = known?.verdict === "locked";
+      const lock =
+        !isLocked ||
+        (cause?.rule === known.rule && cause?.item?.line === known.causeItem?.line && Date.parse(lockedAt ?? "") === known.lockedAt);
+      return known?.verdict !== verdict || !lock;
+    });
+  if (wrong.length > 0 || lines.length !== truth.vaults.size)
+    throw new Error(`${wrong.length} verdicts are wrong: ${JSON.stringify(wrong[0])}`);
+  say(`all ${lines.length} verdicts are right, each lock with its time, rule and item (${truth.verdicts.locked} locked)`);
+}
+
+const has = (command: string): boolean => spawnSync(command, ["--version"], { env }).status === 0;
+
+/** A program that counts with DuckDB. */
+function duckdb(): string {
+  run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "@duckdb/node-api@1.5.6-r.1"]);
+  const script = join(folder, "count.mjs");
+  writeFileSync(
+    script,
+    `import { DuckDBInstance } from "@duckdb/node-api";
+const connection = await (await DuckDBInstance.create(":memory:")).connect();
+const counted = await connection.runAndReadAll(
+  \`SELECT vaultUuid, count(*) FILTER (outcome = 'FAILURE') AS failed, count(*) AS items FROM read_ndjson_auto('\${process.argv[2]}') GROUP BY 1\`);
+console.log(counted.currentRowCount);\n`,
+  );
+  return script;
+}
+
+function compare(file: string): void {
+  const script = duckdb();
+  const others: [string, number, string, string[]][] = [
+    ["DuckDB", runs, process.execPath, [script, file]],
+    ["jq", 1, "jq", ["-r", "[.vaultUuid, .outcome] | @tsv", file]],
+    ["mlr", 1, "mlr", ["--ijsonl", "--ojson", "count", "-g", "vaultUuid,outcome", "then", "count", file]],
+  ];
+  const own: number[] = [];
+  const times = new Map<string, number[]>(others.map(([name]) => [name, []]));
+  for (let turn = 0; turn < runs; turn += 1) {
+    own.push(timed(process.execPath, [bin, "audit-replay", file]));
+    for (const [name, most, command, args] of others) {
+      if (turn < most && (command === process.execPath || has(command))) times.get(name)?.push(timed(command, args));
+    }
+  }
+  const median = (all: number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+  say(`vault audit-replay  ${(median(own) / 1000).toFixed(2)} s`);
+  for (const [name, all] of times) {
+    if (all.length > 0)
+      say(`${name.padEnd(18)}  ${(median(all) / 1000).toFixed(2)} s: ${(median(all) / median(own)).toFixed(1)} times as long`);
+  }
+}
+
+function peakMemory(file: string): string {
+  const report = join(folder, "time.txt");
+  if (!existsSync("/usr/bin/time")) return "unknown (no /usr/bin/time)";
+  run("/usr/bin/time", ["-v", "-o", report, process.execPath, bin, "audit-replay", file]);
+  const kilobytes = Number(/Maximum resident set size \(kbytes\): (\d+)/.exec(readFileSync(report, "utf8"))?.[1]);
+  return `${(kilobytes / 1024).toFixed(0)} MB`;
+}
+
+try {
+  const { file, truth } = await log(millions * 1_000_000);
+  checkVerdicts(file, truth);
+  compare(file);
+  for (const items of [0.25, 1, 2].map((part) => part * millions * 1_000_000)) {
+    const one = items === millions * 1_000_000 ? file : (await log(items)).file;
+    say(`peak memory, ${(items / 1_000_000).toFixed(2)} million items, ${vaults} vaults: ${peakMemory(one)}`);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
