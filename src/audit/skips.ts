@@ -6,10 +6,15 @@ const mostListed = 100;
 /** Lines that are no items: how many, and the first ones. */
 export class Skips {
   count = 0;
-  readonly first: Skip[] = [];
+  readonly #first: Skip[] = [];
+
+  /** In the order of inputs and lines: what is read ahead is told early. */
+  get first(): Skip[] {
+    return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
+  }
 
   readonly add = (skip: Skip): void => {
     this.count += 1;
-    if (this.first.length < mostListed) this.first.push(skip);
+    if (this.#first.length < mostListed) this.#first.push(skip);
   };
 }

@@ -58,7 +58,9 @@ const has = (command: string): boolean => spawnSync(command, ["--version"], { en
 
 /** A program that counts with DuckDB. */
 function duckdb(): string {
-  run("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "@duckdb/node-api@1.5.6-r.1"]);
+  // With this user's settings: the registry is one of them.
+  const { status } = spawnSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "@duckdb/node-api@1.5.6-r.1"]);
+  if (status !== 0) throw new Error("DuckDB's bindings cannot be installed");
   const script = join(folder, "count.mjs");
   writeFileSync(
     script,

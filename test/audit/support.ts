@@ -1,0 +1,65 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
+import { replay } from "../../src/audit/replay.ts";
+import type { VaultReport } from "../../src/audit/report.ts";
+import type { Rules } from "../../src/audit/rules.ts";
+import { newestRelease } from "../../src/audit/rules.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+export const rules: Rules = {
+  lockAfterFailed: 3,
+  lockAfterUnacked: 5,
+  tokenLifetimeMs: 120_000,
+  autoLockAfterMs: 365 * 86_400_000,
+  release: newestRelease,
+  failure: null,
+};
+
+export const vaultUuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+
+/** One item of vault 1 unless it says otherwise, `at` seconds after noon. */
+export function line(at: number, action: string, more: Record<string, unknown> = {}): string {
+  const time = new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
+  return JSON.stringify({ id: `id-${at}-${action}`, time, action, outcome: "SUCCESS", vaultUuid: vaultUuid(1), ...more });
+}
+
+/** A failed access. */
+export const failure = (at: number, more: Record<string, unknown> = {}): string =>
+  line(at, "READ_VAULT", { outcome: "FAILURE", description: "bad credentials", ...more });
+
+/** The moment that `line` writes. */
+export const moment = (at: number): string => new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
+
+export interface Replayed {
+  result: Replay;
+  reports: VaultReport[];
+}
+
+/** Replays a file of these bytes; `by` reads it from a stream, as standard input comes. */
+export async function replayText(
+  text: string | Uint8Array,
+  options: Partial<ReplayOptions> = {},
+  by: "path" | "stream" = "path",
+): Promise<Replayed> {
+  const path = join(tempDir("replay"), "items.ndjson");
+  writeFileSync(path, text);
+  const input = by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
+  const result = await replay({ inputs: [input], rules, map: {}, timeline: "none", signal: new AbortController().signal, ...options });
+  const reports = [...result.vaults({ problems: false })];
+  await result.close();
+  return { result, reports };
+}
+
+/** In small pieces, so that lines fall apart anywhere. */
+async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 1021) yield await Promise.resolve(bytes.subarray(at, at + 1021));
+}
+
+/** The report of vault 1 in a log of these lines. */
+export async function reportOfOne(lines: readonly string[], options: Partial<ReplayOptions> = {}): Promise<VaultReport> {
+  const { reports } = await replayText(`${lines.join("\n")}\n`, options);
+  const [only, ...others] = reports;
+  if (only === undefined || others.length > 0) throw new Error(`${reports.length} vaults`);
+  return only;
+}

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import { failure, line, moment, reportOfOne, replayText, rules, vaultUuid } from "./support.ts";
+
+const created = line(0, "CREATE_VAULT");
+const read = (at: number, more = {}): string => line(at, "READ_VAULT", more);
+const ack = (at: number, more = {}): string => line(at, "ACKNOWLEDGE_READ_VAULT", more);
+const day = 86_400;
+
+describe("how sure a verdict is", () => {
+  it("is certain where the log shows the vault from its creation on", async () => {
+    expect(await reportOfOne([created, read(1), ack(2)])).toMatchObject({ verdict: "ok", certainty: "certain" });
+  });
+
+  it("is certain behind an acknowledgement, which sets both counters to zero", async () => {
+    expect(await reportOfOne([read(1), ack(2)])).toMatchObject({ verdict: "ok", certainty: "certain" });
+  });
+
+  it.each<[string, string[], object, RegExp]>([
+    ["the log begins later than the vault", [read(1), read(2)], {}, /the log begins later/],
+    ["what was before was not asked for", [created, read(1), read(20)], { since: Date.parse(moment(10)) }, /is read from later on/],
+    ["a line could not be read", [created, read(1), ack(2), "no item"], {}, /1 line could not be read/],
+    [
+      "nothing tells failures",
+      [created, read(1), ack(2)].map((one) => one.replace(',"outcome":"SUCCESS"', "")),
+      {},
+      /nothing in these items tells failed/,
+    ],
+    [
+      "the release records no failures",
+      [created, read(1), ack(2)],
+      { rules: { ...rules, release: "1.2.17" } },
+      /records no failed accesses/,
+    ],
+    ["there are items of unknown actions", [created, line(1, "ROTATE_VAULT"), read(2), ack(3)], {}, /unknown actions/],
+    ["the log contradicts itself", [created, ack(5)], {}, /contradicts itself/],
+  ])("is likely only where %s", async (_what, lines, options, reason) => {
+    const report = await reportOfOne(lines, options);
+    expect(report).toMatchObject({ certainty: "likely" });
+    expect(report.reason).toMatch(reason);
+  });
+
+  it("is certain of a lock that the item itself tells of, whatever was before", async () => {
+    const report = await reportOfOne([failure(1, { description: "bad credentials, vault locked" })]);
+    expect(report).toMatchObject({ verdict: "locked", certainty: "certain", lockedAt: moment(1), cause: { rule: "failed-accesses" } });
+  });
+
+  it("knows that a call was refused for a lock that it does not show", async () => {
+    const report = await reportOfOne([created, line(1, "READ_VAULT", { outcome: "FAILURE", description: "the vault is locked" })]);
+    expect(report).toMatchObject({ verdict: "locked", cause: { rule: "unseen" }, contradictions: [{ kind: "refused-while-open" }] });
+  });
+});
+
+describe("what does not fit together is listed, and the newest item believed", () => {
+  it.each<[string, string[], string, object]>([
+    ["an acknowledgement without a start", [created, read(1), ack(2), ack(3)], "acknowledgement-without-start", { verdict: "ok" }],
+    ["an acknowledgement after the token has expired", [created, read(1), ack(200)], "acknowledgement-after-expiry", { verdict: "ok" }],
+    [
+      "an acknowledgement of the other operation",
+      [created, read(1), line(2, "ACKNOWLEDGE_UPDATE_VAULT")],
+      "acknowledgement-of-other-operation",
+      { verdict: "ok" },
+    ],
+    ["a read after the deletion", [created, line(1, "DELETE_VAULT"), read(2)], "activity-after-deletion", { verdict: "open-exchange" }],
+    [
+      "a read while it is locked",
+      [created, failure(1), failure(2), failure(3), read(4)],
+      "activity-while-locked",
+      { verdict: "open-exchange", unackedStarts: 1 },
+    ],
+    ["items before the creation", [read(1), ack(2), line(3, "CREATE_VAULT")], "activity-before-creation", { verdict: "ok" }],
+    ["a second creation", [created, line(3, "CREATE_VAULT")], "created-twice", { verdict: "ok" }],
+  ])("%s", async (_what, lines, kind, expected) => {
+    const report = await reportOfOne(lines);
+    expect(report).toMatchObject({ ...expected, certainty: "likely" });
+    expect(report.contradictions.map((one) => one.kind)).toEqual([kind]);
+    expect(report.contradictions[0]?.item.line).toBe(lines.length);
+  });
+
+  it("an acknowledgement that begins the log is none", async () => {
+    expect(await reportOfOne([ack(1)])).toMatchObject({ verdict: "ok", certainty: "certain", contradictions: [] });
+  });
+
+  it("a vault's first twenty are listed, the others counted", async () => {
+    const report = await reportOfOne([created, ...Array.from({ length: 30 }, (_, index) => ack(index + 1))]);
+    expect(report.contradictions).toHaveLength(20);
+    expect(report.moreContradictions).toBe(10);
+  });
+});
+
+describe("the rules", () => {
+  it("one more failed access, or one more start, would lock", async () => {
+    expect(await reportOfOne([created, failure(1), failure(2)])).toMatchObject({ verdict: "at-risk", failedAttempts: 2 });
+    expect(await reportOfOne([created, read(1), read(2), read(3), read(4)])).toMatchObject({ verdict: "at-risk", unackedStarts: 4 });
+    expect(await reportOfOne([created, failure(1), failure(2), read(3), ack(4)])).toMatchObject({ verdict: "ok", failedAttempts: 0 });
+  });
+
+  it("a successful start sets failures to zero, not starts; a failure leaves the starts", async () => {
+    const report = await reportOfOne([created, read(1), failure(2), read(3), failure(4)]);
+    expect(report).toMatchObject({ unackedStarts: 2, failedAttempts: 1, verdict: "open-exchange" });
+  });
+
+  it("other limits than the usual ones hold, and are in the report", async () => {
+    const other = { ...rules, lockAfterFailed: 2, lockAfterUnacked: 3 };
+    expect(await reportOfOne([created, failure(1), failure(2)], { rules: other })).toMatchObject({
+      verdict: "locked",
+      lockedAt: moment(2),
+    });
+    expect(await reportOfOne([created, read(1), read(2), read(3)], { rules: other })).toMatchObject({
+      cause: { rule: "unacknowledged-starts" },
+    });
+    expect((await replayText(`${created}\n`, { rules: other })).result.summary.rules).toEqual(other);
+  });
+
+  it("with limits longer than a chain is remembered, its newest items are named", async () => {
+    const many = Array.from({ length: 20 }, (_, index) => failure(index + 1));
+    const report = await reportOfOne([created, ...many], { rules: { ...rules, lockAfterFailed: 20 } });
+    expect(report).toMatchObject({ verdict: "locked", lockedAt: moment(20) });
+    expect(report.cause?.chain.map((item) => item.line)).toEqual(Array.from({ length: 16 }, (_, index) => index + 6));
+  });
+
+  it("releases up to 1.2.22 lock when the transaction of a start with invalid credentials expires", async () => {
+    const lines = [created, failure(10), line(400, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
+    const old = { rules: { ...rules, release: "1.2.22" } };
+    const { reports } = await replayText(`${lines.join("\n")}\n`, old);
+    expect(reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({
+      verdict: "locked",
+      certainty: "likely",
+      lockedAt: moment(130),
+      cause: { rule: "expired-invalid-start", item: { line: 2 } },
+    });
+    expect((await replayText(`${lines.join("\n")}\n`)).reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({ verdict: "ok" });
+    // A success before that, or one that comes before its time is over, takes it back.
+    expect(await reportOfOne([created, failure(10), read(100), ack(101)], old)).toMatchObject({ verdict: "ok" });
+    expect(await reportOfOne([created, failure(10)], old)).toMatchObject({ verdict: "ok" });
+  });
+
+  it("a vault without a start for a year has locked itself, but for generic ones", async () => {
+    const late = [created, read(1), ack(2), line(400 * day, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
+    const one = async (lines: string[]) => (await replayText(`${lines.join("\n")}\n`)).reports.find(({ uuid }) => uuid === vaultUuid(1));
+    expect(await one(late)).toMatchObject({
+      verdict: "locked",
+      certainty: "likely",
+      lockedAt: moment(1 + 365 * day),
+      cause: { rule: "auto-lock" },
+    });
+    const generic = late.map((text) => text.replace("{", '{"endpoint":"POST /vault/generic/offline/get-start",'));
+    expect(await one(generic)).toMatchObject({ verdict: "ok" });
+    const [, reports] = await Promise.all([0, (await replayText(`${generic.join("\n")}\n`, {}, "stream")).reports]);
+    expect(reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({ verdict: "ok" });
+  });
+
+  it("former action names are understood, and told of where the release does not fit them", async () => {
+    const former = [line(0, "REGISTER_VAULT"), line(1, "START_USE_VAULT"), line(2, "COMPLETE_USE_VAULT")];
+    const { result, reports } = await replayText(`${former.join("\n")}\n`);
+    expect(reports[0]).toMatchObject({ verdict: "ok", certainty: "certain" });
+    expect(result.summary.notes.join()).toMatch(/3 items have action names from before release 1\.2\.11/);
+    const old = await replayText(`${former.join("\n")}\n`, { rules: { ...rules, release: "1.2.10" } });
+    expect(old.result.summary.notes.join()).not.toMatch(/action names/);
+    const current = await replayText(`${[created, read(1), ack(2)].join("\n")}\n`, { rules: { ...rules, release: "1.2.10" } });
+    expect(current.result.summary.notes.join()).toMatch(/most of these items do not/);
+  });
+
+  it("--failure marks failed accesses that the usual wording does not", async () => {
+    const odd = [1, 2, 3].map((at) => line(at, "READ_VAULT", { outcome: "KO-7", description: "secret differs" }));
+    const lines = [created, ...odd.map((text) => text.replace("KO-7", "ok"))];
+    expect(await reportOfOne(lines)).toMatchObject({ verdict: "open-exchange", unackedStarts: 3 });
+    expect(await reportOfOne(lines, { rules: { ...rules, failure: "secret differs" } })).toMatchObject({
+      verdict: "locked",
+      failedAttempts: 3,
+    });
+  });
+
+  it("failed checks of the application are no failed accesses, also where they name a vault", async () => {
+    const checks = [1, 2, 3].map((at) => line(at, "API_KEY_CHECK", { outcome: "FAILURE", description: "API key check failed" }));
+    const { result, reports } = await replayText(`${[created, ...checks].join("\n")}\n`);
+    expect(reports).toMatchObject([{ verdict: "ok", items: 1 }]);
+    expect(result.summary.applicationItems).toBe(3);
+  });
+});
+
+describe("the order of items", () => {
+  const far = 5000;
+  const others = Array.from({ length: far }, (_, index) => line(100 + index, "READ_VAULT", { vaultUuid: vaultUuid(2 + (index % 50)) }));
+
+  it("is put right within the window", async () => {
+    const lines = [created, read(50), ...others.slice(0, 4000), ack(51)];
+    const { result, reports } = await replayText(`${lines.join("\n")}\n`);
+    expect(reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({ verdict: "ok", certainty: "certain", contradictions: [] });
+    expect(result.summary).toMatchObject({ reordered: 1, late: 0 });
+  });
+
+  it("is told of beyond it, where it concerns the same vault", async () => {
+    const lines = [created, read(50), read(60), ...Array.from({ length: 4 }, () => others).flat(), ack(51)];
+    const { result, reports } = await replayText(`${lines.join("\n")}\n`);
+    const one = reports.find(({ uuid }) => uuid === vaultUuid(1));
+    expect(one).toMatchObject({ certainty: "likely" });
+    expect(one?.reason).toMatch(/too late to be put in order/);
+    expect(result.summary.late).toBeGreaterThan(0);
+    expect(result.summary.notes.join()).toMatch(/too late/);
+  });
+
+  it("items told twice count once, also where others of the same millisecond lie between", async () => {
+    const both = [read(1), ack(1)];
+    const { result, reports } = await replayText(`${[created, ...both, ...both].join("\n")}\n`);
+    expect(reports).toMatchObject([{ verdict: "ok", items: 3, contradictions: [] }]);
+    expect(result.summary.duplicates).toBe(2);
+  });
+});
+
+describe("--since, --until and --vault", () => {
+  const lines = [created, read(1), read(2), read(3), read(4), read(5), line(6, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
+
+  it("what lies after --until has not happened, and it is the moment of the verdicts", async () => {
+    const { result, reports } = await replayText(`${lines.join("\n")}\n`, { until: Date.parse(moment(4)) });
+    expect(reports).toMatchObject([{ verdict: "at-risk", unackedStarts: 4 }]);
+    expect(result.summary).toMatchObject({ asOf: moment(4), items: 5 });
+  });
+
+  it("only the vault that is asked for is in the report, in either case of its letters", async () => {
+    const { result, reports } = await replayText(`${lines.join("\n")}\n`, { vault: vaultUuid(2).toUpperCase() });
+    expect(reports.map(({ uuid }) => uuid)).toEqual([vaultUuid(2)]);
+    expect(result.summary).toMatchObject({ vaults: 1, items: 7 });
+  });
+
+  it("the token of an open exchange is alive or not at that moment", async () => {
+    const at = async (seconds: number) => (await reportOfOne([created, read(10)], { until: Date.parse(moment(seconds)) })).pending;
+    expect(await at(100)).toMatchObject({ operation: "read", expiresAt: moment(130), expired: false });
+    expect(await at(130)).toMatchObject({ expired: true });
+  });
+});
