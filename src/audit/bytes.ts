@@ -29,32 +29,3 @@ export function wholeHashOf(view: DataView, from: number, to: number): number {
   for (; at < to; at++) hash = Math.imul(hash ^ view.getInt8(at), 0x9e3779b1);
   return hash | 1;
 }
-
-/** A text to compare bytes with, in whole words; the last one overlaps the one before, where the length asks for it. */
-export interface Literal {
-  length: number;
-  words: Int32Array;
-  /** In place of words, where it is shorter than one. */
-  bytes: Uint8Array;
-}
-
-export function literal(text: Uint8Array): Literal {
-  const view = new DataView(text.buffer, text.byteOffset, text.length);
-  const whole = text.length >= 4 ? (text.length + 3) >> 2 : 0;
-  const words = Int32Array.from({ length: whole }, (_, index) => view.getInt32(Math.min(index * 4, text.length - 4), true));
-  return { length: text.length, words, bytes: whole === 0 ? text.slice() : new Uint8Array() };
-}
-
-/** Whether the literal stands at a place; the caller has made sure that so many bytes are there. */
-export function standsAt(literal: Literal, view: DataView, bytes: Uint8Array, at: number): boolean {
-  const { words, length } = literal;
-  const last = words.length - 1;
-  if (last < 0) return shortStandsAt(literal.bytes, bytes, at);
-  for (let index = 0; index < last; index++) if (view.getInt32(at + index * 4, true) !== words[index]) return false;
-  return view.getInt32(at + length - 4, true) === words[last];
-}
-
-function shortStandsAt(short: Uint8Array, bytes: Uint8Array, at: number): boolean {
-  for (let index = 0; index < short.length; index++) if (bytes[at + index] !== short[index]) return false;
-  return true;
-}

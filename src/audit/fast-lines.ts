@@ -5,13 +5,10 @@ import { Interner } from "./interner.ts";
 import type { Columns } from "./item.ts";
 import type { LineShape } from "./line-shape.ts";
 import { ended, shapeOf } from "./line-shape.ts";
-import { MinuteClock } from "./minute-clock.ts";
+import { DayClock } from "./day-clock.ts";
 import type { VaultTable } from "./vault-table.ts";
 import { uuidLength } from "./vault-table.ts";
 import { WordingTable } from "./wording-table.ts";
-
-/** More different texts than this are classified one by one. */
-const mostTexts = 200;
 
 /** Lines come in few shapes. Where they do not, trying them costs more than it saves. */
 const mostShapes = 48;
@@ -35,9 +32,9 @@ export class FastLines {
   readonly #columns: Columns;
   readonly #hasId: boolean;
   readonly #vaults: VaultTable;
-  readonly #clock = new MinuteClock();
-  readonly #actions = new Interner(mostTexts);
-  readonly #outcomes = new Interner(mostTexts);
+  readonly #clock = new DayClock();
+  readonly #actions = new Interner();
+  readonly #outcomes = new Interner();
   readonly #wordings: WordingTable;
   readonly #shapes: LineShape[] = [];
   /** The shape of the line before: most often the next one has it too. */
@@ -117,17 +114,16 @@ export class FastLines {
           at += uuidLength;
           break;
         case actionRole:
-          action = isText ? this.#actions.at(view, bytes, at, end, quote) : -1;
-          if (action < 0) action = newIn(this.#actions, isText, view, bytes, at, end);
-          if (action < 0) return -1;
-          at += this.#actions.length(action);
+        case outcomeRole: {
+          const last = endOf(isText, view, bytes, at, end);
+          if (last >= end) return -1;
+          const number = (role === actionRole ? this.#actions : this.#outcomes).of(bytes, at, last);
+          if (number < 0) return -1;
+          if (role === actionRole) action = number;
+          else outcome = number;
+          at = last;
           break;
-        case outcomeRole:
-          outcome = isText ? this.#outcomes.at(view, bytes, at, end, quote) : -1;
-          if (outcome < 0) outcome = newIn(this.#outcomes, isText, view, bytes, at, end);
-          if (outcome < 0) return -1;
-          at += this.#outcomes.length(outcome);
-          break;
+        }
         case timeRole: {
           const isUsual = at + isoLength < end && bytes[at + isoLength] === quote && isText;
           const last = isUsual ? at + isoLength : endOf(isText, view, bytes, at, end);
@@ -149,7 +145,7 @@ export class FastLines {
         case ended: {
           if (Number.isNaN(time) || action < 0) return -1;
           let kind = this.#wordings.kindOf(action, outcome);
-          if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, view, bytes, described, describedTo);
+          if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, bytes, described, describedTo);
           this.#wordings.count(action, kind);
           batch.add(time, vault, kind, place, line, this.#hasId ? idHash : wholeHashOf(view, from, at));
           return at;
@@ -171,10 +167,4 @@ function endOf(isText: boolean, view: DataView, bytes: Uint8Array, from: number,
   while (at < end && !closes(bytes[at] as number)) at += 1;
   // Where a number is expected, nothing is none.
   return at === from ? end : at;
-}
-
-/** A text that may not have been seen before; -1 where it does not end, or there are too many. */
-function newIn(texts: Interner, isText: boolean, view: DataView, bytes: Uint8Array, at: number, end: number): number {
-  const to = endOf(isText, view, bytes, at, end);
-  return to >= end ? -1 : texts.of(bytes, at, to);
 }

@@ -1,48 +1,47 @@
-import type { Literal } from "./bytes.ts";
-import { literal, standsAt } from "./bytes.ts";
+/** Places in the table, a power of two. */
+const places = 1024;
+
+/** More different texts are not numbered. */
+export const mostTexts = 200;
 
 /** Numbers from 0 for the few different texts of a column, found by their bytes. */
 export class Interner {
-  readonly #limit: number;
-  readonly #literals: Literal[] = [];
   readonly #texts: string[] = [];
-  #last = 0;
+  /** By hash: the number of a text and one more; 0 is a free place. */
+  readonly #table = new Uint8Array(places);
+  /** The bytes of all texts behind each other, and where each begins. */
+  readonly #bytes = new Uint8Array(mostTexts * 64);
+  readonly #starts = new Int32Array(mostTexts + 1);
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** The number of the known text that stands at a place with the byte `closing` behind it; -1 where none does. */
-  at(view: DataView, bytes: Uint8Array, from: number, end: number, closing: number): number {
-    const literals = this.#literals;
-    // Most often it is the one that stood there before.
-    if (this.#last < literals.length && stands(literals[this.#last] as Literal, view, bytes, from, end, closing)) return this.#last;
-    for (let number = 0; number < literals.length; number++) {
-      if (stands(literals[number] as Literal, view, bytes, from, end, closing)) return (this.#last = number);
-    }
-    return -1;
-  }
-
-  /** The number of the text between two places, known or new; -1 where there are too many already. */
+  /** The number of the text between two places; -1 where there are too many already, or it is too long. */
   of(bytes: Uint8Array, from: number, to: number): number {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
-    const known = this.#texts.indexOf(text);
-    if (known >= 0 || this.#texts.length === this.#limit) return known;
-    this.#literals.push(literal(bytes.slice(from, to)));
-    return this.#texts.push(text) - 1;
+    const hash = (to - from) * 31 + (bytes[from] as number) * 7 + (bytes[(from + to) >> 1] as number) * 3 + (bytes[to - 1] as number);
+    for (let place = hash & (places - 1); ; place = (place + 1) & (places - 1)) {
+      const number = (this.#table[place] as number) - 1;
+      if (number < 0) return this.#add(bytes, from, to, place);
+      if (this.#is(number, bytes, from, to)) return number;
+    }
   }
 
   text(number: number): string {
     return this.#texts[number] as string;
   }
 
-  /** In bytes. */
-  length(number: number): number {
-    return (this.#literals[number] as Literal).length;
+  #is(number: number, bytes: Uint8Array, from: number, to: number): boolean {
+    const start = this.#starts[number] as number;
+    if ((this.#starts[number + 1] as number) - start !== to - from) return false;
+    for (let at = from; at < to; at++) if (this.#bytes[start + at - from] !== bytes[at]) return false;
+    return true;
   }
-}
 
-function stands(one: Literal, view: DataView, bytes: Uint8Array, from: number, end: number, closing: number): boolean {
-  const to = from + one.length;
-  return to < end && bytes[to] === closing && standsAt(one, view, bytes, from);
+  #add(bytes: Uint8Array, from: number, to: number, place: number): number {
+    const number = this.#texts.length;
+    const start = this.#starts[number] as number;
+    if (number === mostTexts || start + to - from > this.#bytes.length) return -1;
+    const text = bytes.slice(from, to);
+    this.#bytes.set(text, start);
+    this.#starts[number + 1] = start + text.length;
+    this.#table[place] = number + 1;
+    return this.#texts.push(Buffer.from(text).toString("utf8")) - 1;
+  }
 }

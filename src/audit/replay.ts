@@ -14,8 +14,8 @@ import type { Rules } from "./rules.ts";
 import { Skips } from "./skips.ts";
 import type { Source } from "./source.ts";
 import { summaryOf, tellsFailures } from "./summary.ts";
-import { inOrder, judgementOf, reportOf } from "./vault-reports.ts";
-import type { Folded } from "./vault-reports.ts";
+import { inOrder, reportOf, standingOf } from "./vault-reports.ts";
+import type { Folded, Ranked } from "./vault-reports.ts";
 import { VaultTable } from "./vault-table.ts";
 import type { WhatIf } from "./what-if.ts";
 import { whatIfReport } from "./what-if-report.ts";
@@ -106,8 +106,8 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
     beginsLater: options.since !== undefined,
   };
   const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf };
-  const every = inOrder(folded, () => true);
-  const counts = countVerdicts(folded, every);
+  const every = inOrder(folded);
+  const counts = countVerdicts(every);
   const { changed } = replayer;
   const whatIf = changed === undefined ? undefined : whatIfReport(changed.text, folded, { ...folded, fold: changed.fold });
   const reenactment = options.reenact?.finish(asOf, statesOf(folded, every));
@@ -124,10 +124,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
       columns: columnsOf(inputs),
     }),
     *vaults({ problems }) {
-      for (const vault of every) {
-        if (problems && !isProblem(judgementOf(folded, vault).verdict)) continue;
-        yield reportOf(folded, vault);
-      }
+      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(folded, vault);
     },
     ...(whatIf === undefined ? {} : { whatIf }),
     ...(reenactment === undefined ? {} : { reenactment }),
@@ -138,14 +135,14 @@ const isProblem = (verdict: Verdict): boolean => verdict !== "ok" && verdict !==
 
 const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
 
-function countVerdicts(folded: Folded, vaults: readonly number[]): Record<Verdict, number> {
+function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
   const counts: Record<Verdict, number> = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
-  for (const vault of vaults) counts[judgementOf(folded, vault).verdict] += 1;
+  for (const { verdict } of vaults) counts[verdict] += 1;
   return counts;
 }
 
-function* statesOf(folded: Folded, vaults: readonly number[]) {
-  for (const vault of vaults) yield { uuid: folded.vaults.uuid(vault), state: judgementOf(folded, vault).state };
+function* statesOf(folded: Folded, vaults: readonly Ranked[]) {
+  for (const { vault } of vaults) yield { uuid: folded.vaults.uuid(vault), state: standingOf(folded, vault).state };
 }
 
 /** After so many bytes the program looks up: for a signal, and to show how far it is. */

@@ -7,8 +7,8 @@ import type { ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "
 import { verdicts } from "./report.ts";
 import type { Happening, Timelines } from "./timelines.ts";
 import type { LogFacts } from "./verdict.ts";
-import { judge } from "./verdict.ts";
-import type { Judgement } from "./verdict.ts";
+import { judge, standing } from "./verdict.ts";
+import type { Judgement, Standing } from "./verdict.ts";
 import { field, small } from "./vault-records.ts";
 import type { Link } from "./vault-records.ts";
 import type { VaultTable } from "./vault-table.ts";
@@ -25,7 +25,10 @@ export interface Folded {
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-export function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
+export const standingOf = ({ fold, references, asOf }: Folded, vault: number): Standing =>
+  standing(fold, vault, asOf, () => isGeneric(fold, vault, references));
+
+function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
   return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
 }
 
@@ -37,16 +40,22 @@ function isGeneric(fold: Fold, vault: number, references: References): boolean {
   return item?.endpoint?.includes("/generic/") === true;
 }
 
+/** Every vault of which there was an item, with its verdict. */
+export interface Ranked {
+  vault: number;
+  verdict: Verdict;
+}
+
 /** Problems first, the newest locks before older ones. */
-export function inOrder(folded: Folded, wanted: (verdict: Verdict) => boolean): number[] {
-  const found: { vault: number; rank: number; time: number }[] = [];
+export function inOrder(folded: Folded): Ranked[] {
+  const { fold } = folded;
+  const found: (Ranked & { rank: number; time: number })[] = [];
   for (let vault = 0; vault < folded.vaults.size; vault++) {
-    if (!folded.fold.hasSeen(vault)) continue;
-    const { verdict, lockedAt } = judgementOf(folded, vault);
-    if (wanted(verdict))
-      found.push({ vault, rank: verdicts.indexOf(verdict), time: lockedAt ?? folded.fold.records.get(vault, field.lastTime) });
+    if (!fold.hasSeen(vault)) continue;
+    const { verdict, lockedAt } = standingOf(folded, vault);
+    found.push({ vault, verdict, rank: verdicts.indexOf(verdict), time: lockedAt ?? fold.records.get(vault, field.lastTime) });
   }
-  return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault).map(({ vault }) => vault);
+  return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
 }
 
 /** All that is known of a vault. Looks up its items. */

@@ -15,60 +15,73 @@ export interface LogFacts {
   beginsLater: boolean;
 }
 
-export interface Judgement {
+/** How a vault stands. */
+export interface Standing {
   verdict: Verdict;
   state: VaultState;
   rule?: LockRule;
+  /** Milliseconds since the epoch. */
   lockedAt?: number;
+}
+
+export interface Judgement extends Standing {
   certainty: Certainty;
   reason: string;
 }
 
+const deletedStanding: Standing = { verdict: "deleted", state: "deleted" };
+
 /**
- * What state a vault must be in at a moment. Cheap: no item is looked up, but where only time can have locked (`isGeneric` is
- * asked then: vaults of generic kinds have no auto-lock, section 8).
+ * What state a vault must be in at a moment. No item is looked up, but where only time can have locked (`isGeneric` is asked
+ * then: vaults of generic kinds have no auto-lock, section 8).
  */
-export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, isGeneric: () => boolean): Judgement {
+export function standing(fold: Fold, vault: number, asOf: number, isGeneric: () => boolean): Standing {
   fold.finish(vault, asOf);
   const { records, rules } = fold;
-  const condition = conditionOf(fold.records, vault);
-  const doubts = doubtsOf(fold, vault, facts);
-  if (condition === "deleted")
-    return { verdict: "deleted", state: "deleted", ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
-  if (condition === "locked") return lockedBy(fold, vault, doubts);
+  const condition = conditionOf(records, vault);
+  if (condition === "deleted") return deletedStanding;
+  if (condition === "locked") {
+    return { verdict: "locked", state: "locked", rule: ruleOf(records, vault), lockedAt: records.get(vault, field.since) };
+  }
   const idle = asOf - Math.max(records.get(vault, field.firstTime), records.get(vault, field.lastStart) || 0);
   if (idle >= rules.autoLockAfterMs && !records.has(vault, flag.generic) && !isGeneric()) {
-    const lockedAt = asOf - idle + rules.autoLockAfterMs;
-    const reason = "no start for so long; it holds unless the vault has a generic kind or another autoLockDate";
-    return { verdict: "locked", state: "locked", rule: "auto-lock", lockedAt, certainty: "likely", reason };
+    return { verdict: "locked", state: "locked", rule: "auto-lock", lockedAt: asOf - idle + rules.autoLockAfterMs };
   }
   const unacked = records.getSmall(vault, small.unacked);
   const isOpen = records.getSmall(vault, small.pending) !== 0;
-  const state = isOpen ? "exchange-open" : "active";
   const verdict = isAtRisk(unacked, records.getSmall(vault, small.failed), rules) ? "at-risk" : isOpen ? "open-exchange" : "ok";
-  return { verdict, state, ...sure(doubts, knownBy(fold, vault)) };
+  return { verdict, state: isOpen ? "exchange-open" : "active" };
+}
+
+/** The same, and how sure that is. */
+export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, isGeneric: () => boolean): Judgement {
+  const stands = standing(fold, vault, asOf, isGeneric);
+  const doubts = doubtsOf(fold, vault, facts);
+  if (stands.verdict === "deleted") return { ...stands, ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
+  if (stands.verdict === "locked") return { ...stands, ...sureOfLock(fold, vault, stands, doubts) };
+  return { ...stands, ...sure(doubts, knownBy(fold, vault)) };
 }
 
 /** One more failed access, or one more start, would lock. */
 const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
   (failed > 0 && failed >= rules.lockAfterFailed - 1) || (unacked > 0 && unacked >= rules.lockAfterUnacked - 1);
 
-function lockedBy(fold: Fold, vault: number, doubts: readonly string[]): Judgement {
-  const rule = ruleOf(fold.records, vault);
-  const locked = { verdict: "locked", state: "locked", rule, lockedAt: fold.records.get(vault, field.since) } as const;
+function sureOfLock(fold: Fold, vault: number, { rule }: Standing, doubts: readonly string[]): Sureness {
+  if (rule === "auto-lock") {
+    return { certainty: "likely", reason: "no start for so long; it holds unless the vault has a generic kind or another autoLockDate" };
+  }
   if (fold.records.has(vault, flag.lockIsSaid)) {
-    if (rule !== "unseen") return { ...locked, certainty: "certain", reason: "the item itself says that the vault was locked" };
-    return { ...locked, certainty: "certain", reason: "a call was refused because the vault was locked; by what, the log does not show" };
+    if (rule !== "unseen") return { certainty: "certain", reason: "the item itself says that the vault was locked" };
+    return { certainty: "certain", reason: "a call was refused because the vault was locked; by what, the log does not show" };
   }
   if (rule === "expired-invalid-start") {
     return {
-      ...locked,
       certainty: "likely",
       reason: "releases up to 1.2.22 lock when the transaction expires; how long it lives is an assumption",
     };
   }
   // What was not seen can only have locked it earlier; that it is locked stays true, unless something has unlocked it unseen.
-  return { ...locked, ...sure(doubts, `the items are as many as the rule asks for, and ${knownBy(fold, vault)}`) };
+  return sure(doubts, `the items are as many as the rule asks for, and ${knownBy(fold, vault)}`);
 }
 
 function knownBy(fold: Fold, vault: number): string {
@@ -94,5 +107,7 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
   ];
 }
 
-const sure = (doubts: readonly string[], reason: string): { certainty: Certainty; reason: string } =>
+type Sureness = Pick<Judgement, "certainty" | "reason">;
+
+const sure = (doubts: readonly string[], reason: string): Sureness =>
   doubts.length === 0 ? { certainty: "certain", reason } : { certainty: "likely", reason: doubts.join("; ") };

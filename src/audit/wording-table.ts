@@ -1,9 +1,9 @@
 import type { Classifier } from "./classify-item.ts";
 import { isFormerName, numberOf } from "./classify-item.ts";
-import { Interner } from "./interner.ts";
+import { Interner, mostTexts } from "./interner.ts";
 
-const mostOutcomes = 201;
-const mostDescriptions = 200;
+/** Of a column, with one for no value. */
+const mostNumbers = mostTexts + 1;
 
 const unknown = -2;
 const otherNumber = numberOf("other");
@@ -15,8 +15,8 @@ export class WordingTable {
   readonly #classifier: Classifier;
   /** By action: whether its name is a former one. */
   readonly #former: boolean[] = [];
-  readonly #kinds = new Int8Array(mostOutcomes * mostOutcomes).fill(unknown);
-  readonly #descriptions = new Interner(mostDescriptions);
+  readonly #kinds = new Int8Array(mostNumbers * mostNumbers).fill(unknown);
+  readonly #descriptions = new Interner();
   readonly #described = new Map<number, number>();
 
   constructor(actions: Interner, outcomes: Interner, classifier: Classifier) {
@@ -27,30 +27,25 @@ export class WordingTable {
 
   /** -1 where the description has to be asked. An outcome of -1 is none. */
   kindOf(action: number, outcome: number): number {
-    const key = action * mostOutcomes + outcome + 1;
+    const key = action * mostNumbers + outcome + 1;
     const known = this.#kinds[key] as number;
     return known === unknown ? (this.#kinds[key] = this.#classify(action, outcome)) : known;
   }
 
   /** With the description between two places; there is none where `from` is negative. */
-  describedKindOf(action: number, outcome: number, view: DataView, bytes: Uint8Array, from: number, to: number): number {
-    const description = from < 0 ? -1 : this.#numberOf(view, bytes, from, to);
+  describedKindOf(action: number, outcome: number, bytes: Uint8Array, from: number, to: number): number {
+    const description = from < 0 ? -1 : this.#descriptions.of(bytes, from, to);
     if (from >= 0 && description < 0) {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
       return numberOf(this.#classifier.kindOf({ ...this.#said(action, outcome), description: text }));
     }
-    const key = (action * mostOutcomes + outcome + 1) * mostOutcomes + description + 1;
+    const key = (action * mostNumbers + outcome + 1) * mostNumbers + description + 1;
     const known = this.#described.get(key);
     if (known !== undefined) return known;
     const text = description < 0 ? null : this.#descriptions.text(description);
     const kind = numberOf(this.#classifier.kindOf({ ...this.#said(action, outcome), description: text }));
     this.#described.set(key, kind);
     return kind;
-  }
-
-  #numberOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
-    const known = this.#descriptions.at(view, bytes, from, to + 1, bytes[to] as number);
-    return known >= 0 ? known : this.#descriptions.of(bytes, from, to);
   }
 
   /** Counts an item where it is one to be told of. */
