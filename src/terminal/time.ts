@@ -18,8 +18,12 @@ export function distance(at: number, now: number): string {
   return at > now ? `in ${words}` : `${words} ago`;
 }
 
-/** `2026-11-24 14:02`, in a time zone (by default the machine's). */
-export function localTime(at: number, timeZone?: string): string {
+/** By time zone: making one takes as long as a hundred uses of it. */
+const formats = new Map<string | undefined, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat("en-CA-u-hc-h23", {
     year: "numeric",
     month: "2-digit",
@@ -28,6 +32,13 @@ export function localTime(at: number, timeZone?: string): string {
     minute: "2-digit",
     timeZone,
   });
+  formats.set(timeZone, format);
+  return format;
+}
+
+/** `2026-11-24 14:02`, in a time zone (by default the machine's). */
+export function localTime(at: number, timeZone?: string): string {
+  const format = formatOf(timeZone);
   const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
   return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}`;
 }
