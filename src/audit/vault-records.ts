@@ -1,3 +1,5 @@
+import { enlarged } from "./enlarge.ts";
+
 /** Numbers of a vault, by their place in its record. Times are milliseconds since the epoch, NaN for none. */
 export const field = {
   firstTime: 0,
@@ -68,10 +70,8 @@ export class VaultRecords {
   ensure(vault: number): void {
     if (vault < this.#capacity) return;
     while (vault >= this.#capacity) this.#capacity *= 2;
-    const larger = new Float64Array(this.#capacity * this.#stride);
-    larger.set(this.#numbers);
-    this.#numbers = larger;
-    this.#words = new Int32Array(larger.buffer);
+    this.#numbers = new Float64Array(enlarged(this.#numbers, this.#capacity * this.#stride * 8));
+    this.#words = new Int32Array(this.#numbers.buffer);
   }
 
   knows(vault: number): boolean {

@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { enlarged } from "./enlarge.ts";
 
 /** Length of a vault's uuid (section 2.2: 36 characters of hexadecimal and dashes). */
 export const uuidLength = 36;
@@ -75,7 +76,7 @@ export class VaultTable {
       throw new VaultError("invalid-input", `more than ${this.#limit.toLocaleString("en")} vaults in these items`, { hint });
     }
     const number = this.size++;
-    if (this.#keys.length < this.size * wordsPerKey) this.#keys = doubled(this.#keys);
+    if (this.#keys.length < this.size * wordsPerKey) this.#keys = new Int32Array(enlarged(this.#keys, this.#keys.byteLength * 2));
     for (let word = 0; word < wordsPerKey; word++) {
       this.#keys[number * wordsPerKey + word] = view.getInt32(place + word * 4, true) | lowerCase;
     }
@@ -95,12 +96,6 @@ export class VaultTable {
     }
     this.#slots = slots;
   }
-}
-
-function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
-  larger.set(array);
-  return larger;
 }
 
 /** Sums of products do not wait for each other, as a chain would. */

@@ -1,0 +1,12 @@
+import { VaultError } from "../errors.ts";
+
+/** The same bytes with zeroes behind them, moved and not copied where that can be. Raises `invalid-input` where memory ends. */
+export function enlarged({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
+  try {
+    return buffer.transfer(bytes);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const hint = "give it the items of fewer vaults, or name one: --vault UUID";
+    throw new VaultError("invalid-input", "these items have more vaults than there is memory for", { hint, cause });
+  }
+}

@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { VaultTable } from "../../src/audit/vault-table.ts";
+import { vaultUuid } from "./support.ts";
+
+const hexadecimal = fc.stringMatching(/^[0-9a-fA-F-]{36}$/);
+
+describe("the table of vaults", () => {
+  it("numbers them in the order in which they appear, in either case of their letters", () => {
+    fc.assert(
+      fc.property(fc.array(hexadecimal, { maxLength: 3000 }), (uuids) => {
+        const table = new VaultTable(10_000);
+        const expected = new Map<string, number>();
+        for (const uuid of uuids) {
+          const known = uuid.toLowerCase();
+          if (!expected.has(known)) expected.set(known, expected.size);
+          expect(table.of(uuid)).toBe(expected.get(known));
+        }
+        for (const [uuid, number] of expected) expect([table.of(uuid), table.uuid(number)]).toEqual([number, uuid]);
+        expect(table.size).toBe(expected.size);
+      }),
+      { numRuns: 30, seed: 6 },
+    );
+  });
+
+  it("holds many", () => {
+    const table = new VaultTable(100_000);
+    for (let number = 0; number < 100_000; number += 1) expect(table.of(vaultUuid(number))).toBe(number);
+    for (let number = 0; number < 100_000; number += 997) expect(table.uuid(number)).toBe(vaultUuid(number));
+  });
+
+  it("refuses one more than its limit, and goes on knowing the others", () => {
+    const table = new VaultTable(2);
+    expect([table.of(vaultUuid(1)), table.of(vaultUuid(2))]).toEqual([0, 1]);
+    expect(() => table.of(vaultUuid(3))).toThrow(/more than 2 vaults/);
+    expect(table.of(vaultUuid(1))).toBe(0);
+  });
+
+  it("does not take what is no uuid", () => {
+    const table = new VaultTable(10);
+    for (const text of ["", "x".repeat(36), vaultUuid(1).slice(1), `${vaultUuid(1)}0`, vaultUuid(1).replace("4", "g"), "é".repeat(36)]) {
+      expect(table.of(text)).toBe(-1);
+    }
+    expect(table.size).toBe(0);
+  });
+
+  it("with one wanted, remembers nothing of others", () => {
+    const table = new VaultTable(2, vaultUuid(5).toUpperCase());
+    for (let number = 0; number < 1000; number += 1) table.of(vaultUuid(number));
+    expect(table.size).toBe(1);
+    expect(table.isWanted(table.of(vaultUuid(5)))).toBe(true);
+    expect(table.isWanted(table.of(vaultUuid(6)))).toBe(false);
+  });
+});
