@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
@@ -81,6 +82,25 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
     const { truth, reports, result } = await replayed({ seed: `accuracy ${dialect}`, dialect });
     expectTrue(truth, reports);
     expect(result.summary).toMatchObject({ items: truth.written, vaults: truth.vaults.size, verdicts: truth.verdicts, skippedLines: 0 });
+  });
+
+  it("with files that cover the same time, further apart than the window", async () => {
+    const folder = tempDir("audit");
+    const whole = join(folder, "whole.ndjson");
+    const truth = await writeLog(whole, { items: 60_000, vaults: 300, problems: 0.4, seed: "apart" });
+    const lines = readFileSync(whole, "utf8").trimEnd().split("\n");
+    const inputs = [0, 1, 2].map((part) => {
+      const path = join(folder, `part-${part}.ndjson`);
+      writeFileSync(path, `${lines.filter((_, index) => index % 3 === part).join("\n")}\n`);
+      return { name: path, path };
+    });
+    const result = await replay({ inputs, rules, map: {}, timeline: "none", signal: new AbortController().signal });
+    expect(result.summary).toMatchObject({ items: truth.written, verdicts: truth.verdicts, late: 0 });
+    const reports = [...result.vaults({ problems: true })];
+    expect(
+      reports.filter(({ contradictions }) => contradictions.length > 0).map(({ uuid }) => truth.vaults.get(uuid)?.unlockedUnseen),
+    ).not.toContain(false);
+    await result.close();
   });
 
   const shapes: [string, LogOptions, number?][] = [

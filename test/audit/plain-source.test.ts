@@ -53,6 +53,7 @@ const item = fc
     const entries = Object.entries({ ...whole, nested: { deep: [extra, { list: 1 }], vaultUuid: "no" }, extra });
     const turned = order === 0 ? entries : order === 1 ? entries.toReversed() : [...entries.slice(3), ...entries.slice(0, 3)];
     const text = JSON.stringify(Object.fromEntries(turned));
+    if (description === null) return text.replace("_VAULT", "\\u005fVAULT");
     return spaces ? text.replaceAll('":', '" : ') : text;
   });
 

@@ -99,6 +99,21 @@ describe("the rules", () => {
     expect(report).toMatchObject({ unackedStarts: 2, failedAttempts: 1, verdict: "open-exchange" });
   });
 
+  it("what comes to a locked vault changes neither its counters nor what locked it", async () => {
+    const lines = [
+      created,
+      failure(1),
+      failure(2),
+      failure(3),
+      failure(4),
+      failure(5),
+      line(6, "READ_VAULT", { outcome: "FAILURE", description: "vault is locked" }),
+    ];
+    const report = await reportOfOne(lines);
+    expect(report).toMatchObject({ verdict: "locked", lockedAt: moment(3), failedAttempts: 3, items: 7, contradictions: [] });
+    expect(report.cause?.chain.map((item) => item.line)).toEqual([2, 3, 4]);
+  });
+
   it("other limits than the usual ones hold, and are in the report", async () => {
     const other = { ...rules, lockAfterFailed: 2, lockAfterUnacked: 3 };
     expect(await reportOfOne([created, failure(1), failure(2)], { rules: other })).toMatchObject({
