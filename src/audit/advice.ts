@@ -2,17 +2,24 @@ import type { Cause, VaultReport } from "./report.ts";
 import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
 
-type Known = Pick<VaultReport, "uuid" | "verdict" | "pending" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
+type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "pending" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
 
-/** The next step, for who answers the ticket and for who develops the client. */
-export function adviceOf(vault: Known, rules: Rules): VaultReport["advice"] {
+/** The next step at a moment (milliseconds since the epoch), for who answers the ticket and for who develops the client. */
+export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
+  if (vault.certainty === "unknown") {
+    return {
+      support:
+        "Nothing can be said: name the column that holds the actions (--map action=…), or ask for an export that has them in English.",
+      developer: "Nothing can be said.",
+    };
+  }
   switch (vault.verdict) {
     case "locked":
       return lockedAdvice(vault, rules);
     case "at-risk":
-      return riskAdvice(vault);
+      return riskAdvice(vault, now);
     case "open-exchange":
-      return openAdvice(vault);
+      return openAdvice(vault, now);
     case "deleted":
       return { support: "It is gone, and cannot be brought back: create a new vault.", developer: "Stop using this uuid." };
     case "ok":
@@ -25,8 +32,24 @@ function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice
   const cannot = cause?.rule === "failed-accesses" && beforeRelease(rules.release, "1.2.17");
   const unlock = cannot
     ? `Release ${rules.release} cannot unlock a vault that failed reads have locked: restore its contents from their source into a new vault.`
-    : `Have an administrator unlock it in the console; first make sure that the client below has stopped, and then run ${reset} where this program is used.`;
+    : `${before(cause)} Then have an administrator unlock it in the console, and run ${reset} where this program is used.`;
   return { support: unlock, developer: developerAdvice(cause, uuid) };
+}
+
+/** What comes before an unlock. */
+function before(cause: Cause | undefined): string {
+  switch (cause?.rule) {
+    case "administrator":
+      return "Ask the administrator who locked it for the reason.";
+    case "auto-lock":
+      return "Find out who still needs it.";
+    case "failed-accesses":
+    case "unacknowledged-starts":
+    case "expired-invalid-start":
+    case "unseen":
+    case undefined:
+      return "Make sure that the client that caused this has stopped, or it locks the vault again.";
+  }
 }
 
 function developerAdvice(cause: Cause | undefined, uuid: string): string {
@@ -48,22 +71,25 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
       return "Nothing is known to be wrong with the client: ask who locked it, and why.";
     case "unseen":
     case undefined:
-      return "An export that begins earlier would show what locked it.";
+      return "An export of audit items from the console, or one that begins earlier, would show what locked it.";
   }
 }
 
-function riskAdvice({ uuid, unackedStarts, failedAttempts, pending }: Known): VaultReport["advice"] {
+function riskAdvice({ uuid, unackedStarts, failedAttempts, pending }: Known, now: number): VaultReport["advice"] {
   const next = failedAttempts > 0 && failedAttempts >= unackedStarts ? "one more failed access locks it" : "one more start locks it";
-  const alive = pending !== undefined && !pending.expired;
+  const alive = isAlive(pending, now);
   return {
     support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${pending.expiresAt}, which sets the counters to zero.` : ""}`,
     developer: `Find the pair that is valid before anything is sent: vault status ${uuid} --history, vault guard ${uuid}. A success and its acknowledgement set the counters to zero.`,
   };
 }
 
-function openAdvice({ uuid, pending }: Known): VaultReport["advice"] {
-  if (pending === undefined) return { support: "Nothing is to be done.", developer: "Nothing is to be done." };
-  if (!pending.expired) {
+/** By the clock, and not by the log: an export is older than the question. */
+const isAlive = (pending: VaultReport["pending"], now: number): pending is NonNullable<VaultReport["pending"]> =>
+  pending !== undefined && Date.parse(pending.expiresAt) > now;
+
+function openAdvice({ uuid, pending }: Known, now: number): VaultReport["advice"] {
+  if (isAlive(pending, now)) {
     return {
       support: `Have the client acknowledge it before ${pending.expiresAt} (vault ack ${uuid}).`,
       developer: "Acknowledge each exchange once its new pair is stored durably.",

@@ -13,7 +13,7 @@ export function findQuote(view: DataView, bytes: Uint8Array, from: number, end: 
   return at;
 }
 
-/** Equal for equal texts, never 0. Of long ones the ends. */
+/** Equal for equal texts, and odd. Of long ones the ends. */
 export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   if (hash >= 16) hash = Math.imul(view.getInt32(from, true), 0x9e3779b1) + Math.imul(view.getInt32(to - 4, true), 0x85ebca6b);
@@ -21,11 +21,11 @@ export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: numb
   return (hash ^ (hash >>> 15)) | 1;
 }
 
-/** The same of all its bytes. */
+/** Of all bytes, where there is no id: even, where those of ids are odd, and never 0. */
 export function wholeHashOf(view: DataView, from: number, to: number): number {
   let hash = to - from;
   let at = from;
   for (; at + 4 <= to; at += 4) hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
   for (; at < to; at++) hash = Math.imul(hash ^ view.getInt8(at), 0x9e3779b1);
-  return hash | 1;
+  return hash & ~1 || 2;
 }

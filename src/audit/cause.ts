@@ -12,7 +12,7 @@ export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rul
     chain,
     certainty,
     reason,
-    text: `${sentence(rule, judgement, chain, rules)}.${ownText(chain)}`,
+    text: `${sentence(rule, judgement, chain, rules)}.${rule === "unseen" ? "" : ownText(chain)}`,
   };
 }
 
@@ -30,7 +30,7 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
       return `Locked at ${at} by starts that nobody acknowledged (${count} in a row), the last one${who}`;
     }
     case "expired-invalid-start":
-      return `Locked at ${at}, when the transaction of a start with invalid credentials expired${who}`;
+      return `Locked at ${at}, when the transaction of a start with invalid credentials expired; it was sent${who}`;
     case "auto-lock":
       return `Locked at ${at} by its autoLockDate: there was no accepted start for ${Math.round(rules.autoLockAfterMs / 86_400_000)} days`;
     case "administrator":

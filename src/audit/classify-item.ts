@@ -76,7 +76,12 @@ export class Classifier {
     const said = [rest, wording.description === wording.action ? null : (wording.description?.replaceAll("_", " ") ?? null)];
     if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
     if (!this.#hasFailed(wording, said)) return base ?? (isAboutApplication(action) ? "application" : "other");
-    return failureOf(base, `${said.filter((text) => text !== null).join(" ")} ${wording.outcome ?? ""}`, action);
+    return failureOf(
+      base,
+      `${said.filter((text) => text !== null).join(" ")} ${wording.outcome ?? ""}`,
+      action,
+      wording.description !== null,
+    );
   }
 
   /** Counts an item of that kind where it is one to be told of. */
@@ -96,7 +101,7 @@ export class Classifier {
 }
 
 /** A failure whose wording says nothing else is one of credentials: those are what the service records (section 6). */
-function failureOf(base: EventKind | undefined, wording: string, action: string): EventKind {
+function failureOf(base: EventKind | undefined, wording: string, action: string, hasWords: boolean): EventKind {
   if (base === undefined)
     return aboutCredentials.test(wording) ? "failed-access" : isAboutApplication(`${action} ${wording}`) ? "application" : "other";
   const kind = failed[base];
@@ -104,7 +109,8 @@ function failureOf(base: EventKind | undefined, wording: string, action: string)
   if (aboutCredentials.test(wording)) return lockedAlready.test(wording) ? "locking-failure" : kind;
   if (tooManyStarts.test(wording)) return "locking-start";
   if (lockedAlready.test(wording)) return "refused-locked";
-  return aboutApplication.test(wording) ? "application" : kind;
+  if (aboutApplication.test(wording)) return "application";
+  return hasWords ? kind : "refused";
 }
 
 const isAboutApplication = (text: string): boolean => /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);

@@ -59,6 +59,9 @@ function checkFound(search: ColumnSearch, undecided: readonly string[], input: s
   }
   if (undecided.length > 0) notes.push(`; the vault may be ${undecided.map((name) => listNames([name])).join(" or ")}`);
   throw new VaultError("invalid-input", `${input}: found no column for ${missing.join(", ")}${notes.join("")}`, {
-    hint: `say which it is with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
+    hint:
+      almost !== undefined && missing.length === 1
+        ? "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z"
+        : `say which it is with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
   });
 }

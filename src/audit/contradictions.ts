@@ -18,6 +18,8 @@ export function contradictionText(kind: Contradiction["kind"], item: ItemReferen
       return `${item.action} after other items of the same vault`;
     case "created-twice":
       return `${item.action} a second time`;
+    case "locked-at-another-moment":
+      return `${item.action} says that it locked the vault, which by the rules it did not: other limits hold than those assumed, or an item is missing`;
     case "refused-while-open":
       return `${item.action} refused for a lock that the log does not show: an item is missing, or other limits hold than those assumed`;
   }

@@ -16,6 +16,8 @@ export const eventKinds = [
   "failed-delete",
   /** Failed accesses of which the export does not say which call it was. */
   "failed-access",
+  /** Refused, and the item does not say why: counts as a failed access. */
+  "refused",
   /** A failed access whose item says that it locked the vault. */
   "locking-failure",
   /** A start that was refused because it was one too many without acknowledgement: it locks. */

@@ -9,7 +9,7 @@ const most = 300;
 const more = (count: number): Markup | string => (count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "");
 
 /** What would differ with a change. */
-export function whatIfSection({ change, vaults, unchanged, moreChanged }: WhatIfReport): Markup {
+export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport): Markup {
   const rows = vaults.slice(0, most).map(
     ({ uuid, before, after }) =>
       html`<tr>
@@ -38,7 +38,7 @@ export function whatIfSection({ change, vaults, unchanged, moreChanged }: WhatIf
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">What if ${value(change)}</h2>
     <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
-    ${table}${more(vaults.length + moreChanged)}
+    ${notes.map((note) => html`<p>${sentence(note)}</p>`)} ${table}${more(vaults.length + moreChanged)}
   </section> `;
 }
 

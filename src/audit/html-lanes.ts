@@ -26,6 +26,7 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   "failed-update": { lane: "failures", shape: "cross" },
   "failed-delete": { lane: "failures", shape: "cross" },
   "failed-access": { lane: "failures", shape: "cross" },
+  refused: { lane: "failures", shape: "cross" },
   "locking-failure": { lane: "failures", shape: "cross" },
   "locking-start": { lane: "failures", shape: "cross" },
   "refused-locked": { lane: "failures", shape: "bar" },

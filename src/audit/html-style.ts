@@ -126,6 +126,9 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   .vaults th[scope=row] { min-width: 11rem; }
 }
 @media print {
+  details::details-content { content-visibility: visible; block-size: auto; }
+  details table { font-size: .7rem; }
+  details th, details td { overflow-wrap: anywhere; }
   :root {
     --page: #fff; --sheet: #fff; --soft: #fff; --line: #999; --text: #000; --quiet: #333; --link: #000; --on: #000;
     --locked: #8f1d17; --at-risk: #6b4000; --open-exchange: #164a88; --deleted: #333; --ok: #14502b;

@@ -74,12 +74,12 @@ function tally(values: readonly Tally[]): Markup {
   </ul>`;
 }
 
-function chain({ cause }: VaultReport): Markup | string {
-  const items = cause?.chain ?? [];
+function chain({ cause, counting }: VaultReport): Markup | string {
+  const items = cause?.chain ?? counting;
   if (items.length === 0) return "";
   const left = items.length - longestChain;
   const entry = (item: ItemReference): Markup => {
-    const locks = item.line === cause?.item?.line && item.input === cause.item.input;
+    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
     const words = html`${time(item.at)} ${eventWords[item.event]} ${place(item)}`;
     return locks ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>` : html`<li>${words}</li>`;
   };

@@ -8,12 +8,20 @@ export type ColumnMap = Partial<Record<Role, string>>;
 
 const hint = "like --map time=transactionTime,action=description,vault=walletUdid; a nested column is written with dots: vault=vault.uuid";
 
+/** What reports call them. */
+const aliases: ReadonlyMap<string, Role> = new Map([
+  ["address", "ip"],
+  ["reference", "ref"],
+  ["externalRef", "ref"],
+]);
+
 /** `--map time=…,action=…,vault=…`. Raises `usage`. */
 export function parseMap(text: string): ColumnMap {
   const map: ColumnMap = {};
   for (const part of text.split(",")) {
     const at = part.indexOf("=");
-    const role = part.slice(0, Math.max(at, 0)).trim();
+    const given = part.slice(0, Math.max(at, 0)).trim();
+    const role = aliases.get(given) ?? given;
     const column = part.slice(at + 1).trim();
     if (at === -1 || column === "") throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
     if (!isRole(role)) {

@@ -42,6 +42,8 @@ export interface ReplayOptions {
   own?: FindOwn;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
+  /** Milliseconds since the epoch: what can still be done depends on it. */
+  now: number;
 }
 
 /** What came of it. To be closed: the inputs are looked up in until then. */
@@ -75,11 +77,21 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     const replayer = new Replayer(options, vaults);
     await readMerged(sources, replayer.take, pauseBetween(options, sources, replayer));
     replayer.end();
+    if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
     return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Not one line of the inputs is an item. */
+function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
+  const names = sources.map(({ report }) => report.name).join(", ");
+  const lines = count === 1 ? "its one line" : `all of its ${count.toLocaleString("en")} lines`;
+  return new VaultError("invalid-input", `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`, {
+    hint: "export the items as NDJSON, JSON or CSV with a line of headings; a spreadsheet has to be saved as CSV",
+  });
 }
 
 interface Parts {
@@ -105,11 +117,11 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
     tellsFailures: tellsFailures(inputs, replayer),
     beginsLater: options.since !== undefined,
   };
-  const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf };
+  const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf, now: options.now };
   const every = inOrder(folded);
   const counts = countVerdicts(every);
   const { changed } = replayer;
-  const whatIf = changed === undefined ? undefined : whatIfReport(changed.text, folded, { ...folded, fold: changed.fold });
+  const whatIf = changed === undefined ? undefined : whatIfReport(changed.whatIf, folded, { ...folded, fold: changed.fold }, replayer);
   const reenactment = options.reenact?.finish(asOf, statesOf(folded, every));
   return {
     summary: summaryOf({

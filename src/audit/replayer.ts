@@ -10,7 +10,7 @@ import type { Rules } from "./rules.ts";
 import type { Due } from "./time-order.ts";
 import { TimeOrder } from "./time-order.ts";
 import { Timelines } from "./timelines.ts";
-import { small } from "./vault-records.ts";
+import { field, small } from "./vault-records.ts";
 import type { VaultTable } from "./vault-table.ts";
 import type { WhatIf } from "./what-if.ts";
 
@@ -39,6 +39,7 @@ const failures: ReadonlySet<EventKind> = new Set<EventKind>([
   "failed-update",
   "failed-delete",
   "failed-access",
+  "refused",
   "locking-failure",
 ]);
 const isFailure = eventKinds.map((kind) => failures.has(kind));
@@ -48,13 +49,16 @@ export class Replayer {
   readonly fold: Fold;
   readonly timelines: Timelines | undefined;
   /** The same with the change of --what-if. */
-  readonly changed: { text: string; fold: Fold } | undefined;
+  readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
   readonly #options: ReplayerOptions;
   readonly #vaults: VaultTable;
   readonly #since: number;
   readonly #until: number;
   readonly #order = new TimeOrder((due) => this.#due(due));
   #inserted = false;
+  /** Of --what-if: what it has changed, and acknowledgements for which it would have been too late. */
+  touched = 0;
+  tooLate = 0;
   items = 0;
   applicationItems = 0;
   withoutVault = 0;
@@ -70,7 +74,7 @@ export class Replayer {
     this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline]);
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
-      this.changed = { text: whatIf.text, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
+      this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
   }
 
   get reordered(): number {
@@ -111,7 +115,10 @@ export class Replayer {
   #changedDue(due: Due, fold: Fold): void {
     const { whatIf } = this.#options;
     this.#insert(due.time);
-    if (whatIf?.type === "without" && due.time >= whatIf.from && due.time < whatIf.to) return;
+    if (whatIf?.type === "without" && due.time >= whatIf.from && due.time < whatIf.to) {
+      this.touched += 1;
+      return;
+    }
     fold.take(due);
   }
 
@@ -126,6 +133,11 @@ export class Replayer {
       const pending = fold.records.getSmall(vault, small.pending);
       const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
       if (kind === undefined || conditionOf(fold.records, vault) !== "active") continue;
+      if (whatIf.at >= fold.records.get(vault, field.pendingSince) + fold.rules.tokenLifetimeMs) {
+        this.tooLate += 1;
+        continue;
+      }
+      this.touched += 1;
       fold.take({ time: whatIf.at, vault, kind: numberOf(kind), place: Number.NaN, line: 0, idHash: 0, item: undefined });
     }
   }

@@ -76,7 +76,9 @@ export interface Contradiction {
     | "activity-while-locked"
     | "activity-before-creation"
     | "created-twice"
-    | "refused-while-open";
+    | "refused-while-open"
+    /** An item says that it locked the vault, where the rules have another moment for it. */
+    | "locked-at-another-moment";
   text: string;
   item: ItemReference;
 }
@@ -122,6 +124,8 @@ export interface VaultReport {
   lastAt: string;
   /** Of the items in `cause.chain`, or for an open exchange or a risk of the items that count; most frequent first. */
   who: { addresses: Tally[]; externalRefs: Tally[]; endpoints: Tally[]; applications: Tally[] };
+  /** Of a vault that is not locked: the items that count towards a lock, oldest first. */
+  counting: ItemReference[];
   contradictions: Contradiction[];
   /** What could not be listed in `contradictions` because there were too many. */
   moreContradictions: number;
@@ -174,6 +178,10 @@ export interface WhatIfReport {
   unchanged: number;
   /** Vaults that differ and are not listed. */
   moreChanged: number;
+  /** Items left out, or exchanges acknowledged, by the change; none of it where the rules are another. */
+  touched?: number;
+  /** What a reader should know: that there was nothing to be changed, or that it was too late. */
+  notes: string[];
 }
 
 /** How the emulated service took the same sequence. */

@@ -19,8 +19,8 @@ interface Found {
 }
 
 /** Where nothing says how a call went, failed accesses would look like others. */
-export const tellsFailures = (inputs: readonly InputReport[], { failures }: Pick<Replayer, "failures">): boolean =>
-  failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
+export const tellsFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
+  items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
 /** All that was found but the vaults. */
 export function summaryOf(found: Found): ReplaySummary {
@@ -48,7 +48,12 @@ export function summaryOf(found: Found): ReplaySummary {
 function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): string[] {
   const former = beforeRelease(rules.release, "1.2.11");
   const most = Math.max(1, Math.floor(replayer.items / 2));
+  const withoutWords = inputs.filter(({ format, columns }) => format !== "journal" && columns.description === undefined);
   return [
+    ...inputs.filter(({ items, format }) => items === 0 && format !== "journal").map(({ name }) => `${name} has no items`),
+    ...(replayer.failures > 0 && withoutWords.length > 0
+      ? ["no column tells why calls were refused: if there is one, name it (--map description=…)"]
+      : []),
     ...(classifier.former > 0 && !former
       ? [`${classifier.former} items have action names from before release 1.2.11: if the service is that old, say --release 1.2.10`]
       : []),

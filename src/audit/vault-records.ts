@@ -18,7 +18,18 @@ export const field = {
 } as const;
 
 /** Whole numbers of a vault, by their place behind those. */
-export const small = { condition: 0, rule: 1, unacked: 2, failed: 3, pending: 4, flags: 5, items: 6, idHash: 7 } as const;
+export const small = {
+  condition: 0,
+  rule: 1,
+  unacked: 2,
+  failed: 3,
+  pending: 4,
+  flags: 5,
+  items: 6,
+  idHash: 7,
+  lastInput: 8,
+  lastKind: 9,
+} as const;
 
 /** Of a chain, so many items are remembered, the newest. */
 const longestChain = 16;
@@ -40,10 +51,14 @@ export const flag = {
   unlockedByItem: 128,
   /** A call of this machine's went unanswered: nobody knows whether it counted. */
   unanswered: 256,
+  /** A call was refused, and its item does not say why. */
+  unworded: 512,
+  /** There was an item that means something. */
+  meaningful: 1024,
 } as const;
 
 const smallAt = 10;
-const chainAt = 14;
+const chainAt = 15;
 
 /**
  * What is remembered of each vault, in one block of memory: the fold touches one place for an item, and millions of vaults cost

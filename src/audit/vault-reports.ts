@@ -21,6 +21,8 @@ export interface Folded {
   timelines: Timelines | undefined;
   facts: LogFacts;
   asOf: number;
+  /** For advice; milliseconds since the epoch. */
+  now: number;
 }
 
 const iso = (time: number): string => new Date(time).toISOString();
@@ -64,6 +66,7 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   const { records, rules } = fold;
   const judgement = judgementOf(folded, vault);
   const chain = chainOf(folded, vault, judgement).map((link) => references.to(link));
+  if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
   const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
   const oddities = fold.oddities.of(vault);
@@ -87,12 +90,13 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
     firstAt: iso(records.get(vault, field.firstTime)),
     lastAt: iso(records.get(vault, field.lastTime)),
     who: whoOf(chain),
+    counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
     contradictions: oddities.first.map(({ kind, time, place, line }) => {
       const item = references.to({ place, line });
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: oddities.more,
-    advice: adviceOf(known, rules),
+    advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, folded.now),
     ...timelineOf(folded, vault, chain),
   };
 }
@@ -111,7 +115,7 @@ function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement):
     case "at-risk":
     case "open-exchange":
     case "ok":
-      return [...records.starts(vault), ...records.failures(vault)].sort((a, b) => a.place - b.place);
+      return [...records.starts(vault), ...records.failures(vault)];
   }
 }
 

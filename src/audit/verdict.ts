@@ -57,9 +57,12 @@ export function standing(fold: Fold, vault: number, asOf: number, isGeneric: () 
 export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, isGeneric: () => boolean): Judgement {
   const stands = standing(fold, vault, asOf, isGeneric);
   const doubts = doubtsOf(fold, vault, facts);
+  if (!fold.records.has(vault, flag.meaningful)) {
+    return { ...stands, certainty: "unknown", reason: "none of its items has an action that this program knows" };
+  }
   if (stands.verdict === "deleted") return { ...stands, ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
   if (stands.verdict === "locked") return { ...stands, ...sureOfLock(fold, vault, stands, doubts) };
-  return { ...stands, ...sure(doubts, knownBy(fold, vault)) };
+  return { ...stands, ...sure(doubts, `${knownBy(fold, vault)}; a lock by the console shows only where it leaves an item`) };
 }
 
 /** One more failed access, or one more start, would lock. */
@@ -97,6 +100,9 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
     ...(fold.oddities.has(vault) ? ["the log contradicts itself for this vault"] : []),
     ...(records.has(vault, flag.late) ? ["some of its items came too late to be put in order"] : []),
     ...(records.has(vault, flag.unanswered) ? ["a call went unanswered: nobody knows whether it counted"] : []),
+    ...(records.has(vault, flag.unworded)
+      ? ["a refused call does not say why it was: for its credentials, or because the vault was locked, or by it"]
+      : []),
     ...(records.has(vault, flag.other) ? ["it has items of unknown actions"] : []),
     ...(isKnown
       ? []

@@ -1,4 +1,5 @@
 import type { WhatIfReport } from "./report.ts";
+import type { WhatIf } from "./what-if.ts";
 import type { Folded } from "./vault-reports.ts";
 import { inOrder, standingOf, reportOf } from "./vault-reports.ts";
 import { small } from "./vault-records.ts";
@@ -7,8 +8,15 @@ import { small } from "./vault-records.ts";
 const mostListed = 1000;
 
 /** What would differ with the change: verdict, state, lock or counters. */
-export function whatIfReport(change: string, before: Folded, after: Folded): WhatIfReport {
-  const report: WhatIfReport = { change, vaults: [], unchanged: 0, moreChanged: 0 };
+export function whatIfReport(whatIf: WhatIf, before: Folded, after: Folded, { touched, tooLate }: Touched): WhatIfReport {
+  const report: WhatIfReport = {
+    change: whatIf.text,
+    vaults: [],
+    unchanged: 0,
+    moreChanged: 0,
+    ...(whatIf.type === "rules" ? {} : { touched }),
+    notes: notesOf(whatIf, { touched, tooLate }),
+  };
   for (const { vault } of inOrder(before)) {
     if (!differs(before, after, vault)) report.unchanged += 1;
     else if (report.vaults.length === mostListed) report.moreChanged += 1;
@@ -22,6 +30,23 @@ export function whatIfReport(change: string, before: Folded, after: Folded): Wha
     }
   }
   return report;
+}
+
+/** What the change came to, item by item. */
+interface Touched {
+  touched: number;
+  /** Exchanges whose token had expired by then. */
+  tooLate: number;
+}
+
+function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
+  if (type === "rules") return [];
+  const late =
+    tooLate === 0
+      ? []
+      : [`it would have been too late for ${tooLate === 1 ? "an exchange" : `${tooLate} exchanges`}: the token had expired`];
+  if (touched > 0 || tooLate > 0) return late;
+  return [type === "ack" ? "no exchange was open at that time" : "there is no item of that time"];
 }
 
 function differs(before: Folded, after: Folded, vault: number): boolean {

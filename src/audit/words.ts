@@ -16,6 +16,7 @@ export const eventWords: Record<EventKind, string> = {
   "failed-update": "update refused: credentials",
   "failed-delete": "delete refused: credentials",
   "failed-access": "access refused: credentials",
+  refused: "refused, reason not given",
   "locking-failure": "refused: credentials, locks",
   "locking-start": "start refused: one too many",
   "refused-locked": "call refused: locked",
@@ -61,6 +62,7 @@ export const contradictionWords: Record<Contradiction["kind"], string> = {
   "activity-before-creation": "activity before the creation",
   "created-twice": "created twice",
   "refused-while-open": "refused as locked while open",
+  "locked-at-another-moment": "locked at another moment",
 };
 
 const formats: Record<InputReport["format"], string> = {

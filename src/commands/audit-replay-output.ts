@@ -37,6 +37,7 @@ async function printViews(deps: Deps, options: AuditReplayOptions, replay: Repla
   const parts: string[] = [];
   if (options.timeline === true) {
     const { auditTimeline } = await import("../terminal/audit-timeline.ts");
+    parts.push(await auditSummary(summary, [], view));
     for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
   } else parts.push(await auditSummary(summary, vaults, view));
   if (whatIf !== undefined || reenactment !== undefined) {

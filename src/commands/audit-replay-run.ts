@@ -39,6 +39,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
       ...(sources.own === undefined ? {} : { own: sources.own }),
       ...(bar === undefined ? {} : { progress: bar.update }),
       signal: interrupted,
+      now: deps.host.now(),
     });
     opened = replayed;
     bar?.clear();

@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import * as z from "zod/mini";
 import { parseDuration } from "../config/duration.ts";
 import type { Deps } from "../deps.ts";
@@ -28,12 +30,22 @@ export const parseSandboxStart = (input: RawInput): SandboxStartOptions => parse
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
 export const defaultReadyFile = (deps: Deps): string => `${deps.stateDirectory()}-sandbox.json`;
 
+/** On a new machine there is none yet. What goes wrong with it is told where the file is written. */
+function makeFolderOf(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch {
+    // The file cannot be written either.
+  }
+}
+
 /** Serves until the first SIGINT or SIGTERM. */
 export async function runStart(deps: Deps, input: RawInput): Promise<number> {
   const options = parseSandboxStart(input);
   // From here on a signal stops the sandbox in order.
   const { interrupted } = deps.host;
   const readyFile = options.readyFile ?? defaultReadyFile(deps);
+  if (options.readyFile === undefined) makeFolderOf(readyFile);
   const sandbox = await startSandbox({
     now: () => deps.host.now(),
     port: options.port ?? 0,

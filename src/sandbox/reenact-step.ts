@@ -44,6 +44,7 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
     case "failed-read":
     case "failed-update":
     case "failed-access":
+    case "refused":
       return failed(startWrong(stage, step));
     case "locking-failure":
       return lockingFailure(stage, step);

@@ -12,6 +12,7 @@ export type ReenactedEvent =
   | "failed-update"
   | "failed-delete"
   | "failed-access"
+  | "refused"
   | "locking-failure"
   | "locking-start"
   | "refused-locked"

@@ -8,7 +8,7 @@ import { createPalette } from "./palette.ts";
 const most = 50;
 
 /** What would differ, vault by vault. Ends with a newline. */
-export async function whatIfView({ change, vaults, unchanged, moreChanged }: WhatIfReport, view: AuditView): Promise<string> {
+export async function whatIfView({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport, view: AuditView): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const { columns } = view.facts;
   const differ =
@@ -23,7 +23,9 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged }: Wha
     return ["", `  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, columns)];
   });
   const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) => palette.strong(line));
-  return ended([...head, `  ${differ}, ${grouped(unchanged)} would not`, ...lines, ...left(vaults.length + moreChanged, palette)]);
+  const told = notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, columns));
+  const others = vaults.length === 0 ? "" : `, ${grouped(unchanged)} would not`;
+  return ended([...head, `  ${differ}${others}`, ...told, ...lines, ...left(vaults.length + moreChanged, palette)]);
 }
 
 /** Verdict, since when, and what counts. */

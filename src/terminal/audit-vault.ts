@@ -8,6 +8,7 @@ import { distance } from "./time.ts";
 /** Of a chain no more items are shown than this; the first and the last ones matter. */
 const longestChain = 8;
 const mostContradictions = 5;
+const mostOwn = 3;
 
 /** All about one vault, but its timeline: what it is and since when, why, who, what to do. Lines without a newline. */
 export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
@@ -60,13 +61,13 @@ function pending({ pending }: VaultReport, view: AuditView): Piece[] {
   return [`${pending.operation} started ${exactTime(pending.item.at, view.timeZone)}, not acknowledged; ${expiry}`];
 }
 
-function chain({ cause }: VaultReport, view: AuditView, palette: Palette): Piece[] {
-  const items = cause?.chain ?? [];
+function chain({ cause, counting }: VaultReport, view: AuditView, palette: Palette): Piece[] {
+  const items = cause?.chain ?? counting;
   const inputs = new Set(items.map(({ input }) => input));
   const [input] = inputs.size === 1 ? inputs : [];
   const lines = items.map((item): Piece => {
     const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? place(item) : `line ${item.line}`}`;
-    const locks = item.line === cause?.item?.line && item.input === cause.item.input;
+    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
     return locks ? { text: `${text}  ← locks`, paint: palette.bad } : text;
   });
   const left = lines.length - longestChain + 1;
@@ -78,14 +79,15 @@ function chain({ cause }: VaultReport, view: AuditView, palette: Palette): Piece
 /** Where an item stands: `export.csv:17`. */
 export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
 
-function who({ who, cause }: VaultReport, view: AuditView): Piece[] {
-  const own = new Set((cause?.chain ?? []).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
+function who({ who, cause, counting }: VaultReport, view: AuditView): Piece[] {
+  const own = new Set((cause?.chain ?? counting).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
   return [
     ...tallies("address", who.addresses),
     ...tallies("reference", who.externalRefs),
     ...tallies("endpoint", who.endpoints, 100),
     ...(who.applications.length > 1 ? tallies("application", who.applications) : []),
-    ...[...own].slice(0, 3).map((words) => shownSentence(words, view)),
+    ...[...own].slice(0, mostOwn).map((words) => shownSentence(words, view)),
+    ...(own.size > mostOwn ? [`and ${counted(own.size - mostOwn, "exchange")} more of this machine's`] : []),
   ];
 }
 

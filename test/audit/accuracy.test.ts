@@ -27,7 +27,14 @@ async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth;
   const files = Array.from({ length: parts }, (_, part) => join(folder, `part-${part}.${ending}${options.gzip === true ? ".gz" : ""}`));
   const truth = await writeLog(files, { items: 12_000, vaults: 300, problems: 0.4, ...options });
   const inputs = files.map((path) => ({ name: path, path }));
-  const result = await replay({ inputs, rules, map: {}, timeline: "none", signal: new AbortController().signal });
+  const result = await replay({
+    inputs,
+    rules,
+    map: {},
+    timeline: "none",
+    signal: new AbortController().signal,
+    now: Date.UTC(2026, 10, 20, 13),
+  });
   const reports = new Map([...result.vaults({ problems: false })].map((report) => [report.uuid, report]));
   await result.close();
   return { truth, result, reports };
@@ -94,7 +101,14 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
       writeFileSync(path, `${lines.filter((_, index) => index % 3 === part).join("\n")}\n`);
       return { name: path, path };
     });
-    const result = await replay({ inputs, rules, map: {}, timeline: "none", signal: new AbortController().signal });
+    const result = await replay({
+      inputs,
+      rules,
+      map: {},
+      timeline: "none",
+      signal: new AbortController().signal,
+      now: Date.UTC(2026, 10, 20, 13),
+    });
     expect(result.summary).toMatchObject({ items: truth.written, verdicts: truth.verdicts, late: 0 });
     const reports = [...result.vaults({ problems: true })];
     expect(

@@ -221,7 +221,7 @@ describe("what cannot be recognised", () => {
       "times in another form",
       (n) => ({ time: "20/11/2026 14:02", action: action(n), vault: vault(n) }),
       'export.csv: found no column for time; time holds "20/11/2026 14:02", which is neither ISO 8601 nor seconds or milliseconds since 1970',
-      "say which it is with --map time=COLUMN; the columns are time, action, vault",
+      "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z",
     ],
     [
       "two columns that may be the vault",

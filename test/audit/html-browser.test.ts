@@ -32,6 +32,7 @@ const evil: HtmlParts = {
     vaults: [{ uuid: script, before: reports.hostile(), after: reports.hostile() }],
     unchanged: 0,
     moreChanged: 0,
+    notes: [script],
   },
   reenactment: { vaults: 2, agree: 0, notPerformed: [{ uuid: script, reason: escapes }], differences: [difference] },
 };

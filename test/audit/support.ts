@@ -45,7 +45,15 @@ export async function replayText(
   const path = join(tempDir("replay"), "items.ndjson");
   writeFileSync(path, text);
   const input = by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
-  const result = await replay({ inputs: [input], rules, map: {}, timeline: "none", signal: new AbortController().signal, ...options });
+  const result = await replay({
+    inputs: [input],
+    rules,
+    map: {},
+    timeline: "none",
+    signal: new AbortController().signal,
+    now: Date.UTC(2026, 10, 20, 13),
+    ...options,
+  });
   const reports = [...result.vaults({ problems: false })];
   await result.close();
   return { result, reports };

@@ -21,6 +21,7 @@ const vault = (uuid: string): VaultReport => ({
   firstAt: "2026-11-20T14:00:00.000Z",
   lastAt: "2026-11-20T14:02:00.000Z",
   who: { addresses: [{ value: "10.0.0.1", count: 3 }], externalRefs: [], endpoints: [], applications: [] },
+  counting: [],
   contradictions: [],
   moreContradictions: 0,
   advice: { support: "unlock", developer: "mend" },
@@ -49,7 +50,13 @@ const both = [vault("one"), vault("two")];
 const plain: Replay = { summary, vaults: () => both, close: async () => Promise.resolve() };
 const whole: Replay = {
   ...plain,
-  whatIf: { change: "release=1.2.22", vaults: [{ uuid: "one", before: vault("one"), after: vault("one") }], unchanged: 1, moreChanged: 0 },
+  whatIf: {
+    change: "release=1.2.22",
+    vaults: [{ uuid: "one", before: vault("one"), after: vault("one") }],
+    unchanged: 1,
+    moreChanged: 0,
+    notes: [],
+  },
   reenactment: { vaults: 2, agree: 2, notPerformed: [], differences: [] },
 };
 

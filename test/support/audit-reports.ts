@@ -111,6 +111,7 @@ function report({ n, timeline, locked, ...more }: Written): VaultReport {
       endpoints: tally(counting, "endpoint"),
       applications: tally(counting, "application"),
     },
+    counting: locked === undefined ? counting : [],
     contradictions: [],
     moreContradictions: 0,
     advice: { support: "Nothing to do.", developer: "Nothing to do." },
@@ -483,6 +484,7 @@ export const whatIf = (): WhatIfReport => ({
   ],
   unchanged: 1234,
   moreChanged: 0,
+  notes: [],
 });
 
 export const reenactment = (): ReenactmentReport => ({

@@ -43,6 +43,7 @@ const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
         vaults: [{ uuid: escapes, before: reports.hostile(), after: reports.hostile() }],
         unchanged: 0,
         moreChanged: 0,
+        notes: [escapes],
       },
       view,
     );
