@@ -15,7 +15,7 @@ export class Chains {
 
   countStart(due: Due): void {
     const length = this.#records.getSmall(due.vault, small.unacked) + 1;
-    this.#records.setStart(due.vault, length, due.place, due.line);
+    this.#kept.drop(this.#records.setStart(due.vault, length, due.place, due.line));
     this.#records.setSmall(due.vault, small.unacked, length);
     this.#kept.keep(due);
   }
@@ -23,7 +23,7 @@ export class Chains {
   /** Returns how many there are now. */
   countFailure(due: Due): number {
     const length = this.#records.getSmall(due.vault, small.failed) + 1;
-    this.#records.setFailure(due.vault, length, due.place, due.line);
+    this.#kept.drop(this.#records.setFailure(due.vault, length, due.place, due.line));
     this.#records.setSmall(due.vault, small.failed, length);
     this.#kept.keep(due);
     return length;

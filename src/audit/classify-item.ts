@@ -1,6 +1,16 @@
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
 import type { Item } from "./item.ts";
+import {
+  isLockedStatus,
+  isOtherStatus,
+  outcomeOf,
+  saysBad,
+  saysCredentials,
+  saysLocked,
+  saysOtherwise,
+  saysTooManyStarts,
+} from "./wordings.ts";
 
 /** Section 6: the current names, the former ones, and those of an administrator's acts where an export has them. */
 const names = {
@@ -32,16 +42,6 @@ const failed: Partial<Record<EventKind, EventKind>> = {
   "ack-update": "failed-ack",
 };
 
-const goodOutcome = /^(?:success(?:ful(?:ly)?)?|succeeded|ok|true|yes|2\d\d|done|complete[d]?|allowed|granted|pass(?:ed)?)$/i;
-const badWording =
-  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|mismatch|error|not valid|too many|\blocked\b|^(?:false|no|[45]\d\d)$/i;
-
-const aboutCredentials = /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice\b/i;
-const tooManyStarts = /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i;
-const lockedAlready = /\block(?:ed)?\b/i;
-const aboutApplication =
-  /api.?key|\bjwt\b|bearer|signature|whitelist|address|application|rate.?limit|too many requests|validation|malformed|not found|unknown vault/i;
-
 /** What an item says, before it is known what it means. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
@@ -53,6 +53,8 @@ export class Classifier {
   readonly #failure: RegExp | null;
   /** Items by action, of actions that this program does not know. */
   readonly others = new Map<string, number>();
+  /** Outcomes that mean neither success nor failure, as far as this program knows. */
+  readonly unsure = new Set<string>();
   /** Items with a former action name (before release 1.2.11). */
   former = 0;
 
@@ -63,25 +65,25 @@ export class Classifier {
 
   /** Whether the description can make a difference: with a plain success it cannot. */
   asksDescription({ action, outcome }: Pick<Wording, "action" | "outcome">): boolean {
-    return this.#failure !== null || outcome === null || !goodOutcome.test(outcome.trim()) || !anyName.test(normal(action));
+    return this.#failure !== null || outcome === null || outcomeOf(outcome) !== "good" || nameIn(action) === undefined;
   }
 
-  kindOf(wording: Wording): EventKind {
-    const action = normal(wording.action);
-    const name = anyName.exec(action)?.[0] as keyof typeof names | undefined;
-    const base = name === undefined ? undefined : names[name];
-    const rest = name === undefined ? wording.action : action.replace(name, " ").replaceAll("_", " ");
-    // What an administrator does is worded like what becomes of it.
-    if (base === "lock" || base === "unlock") return base;
-    const said = [rest, wording.description === wording.action ? null : (wording.description?.replaceAll("_", " ") ?? null)];
-    if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
-    if (!this.#hasFailed(wording, said)) return base ?? (isAboutApplication(action) ? "application" : "other");
-    return failureOf(
-      base,
-      `${said.filter((text) => text !== null).join(" ")} ${wording.outcome ?? ""}`,
+  kindOf(given: Wording): EventKind {
+    const { action } = given;
+    const wording = {
       action,
-      wording.description !== null,
-    );
+      outcome: textOf(given.outcome),
+      description: given.description === action ? null : textOf(given.description),
+    };
+    const found = nameIn(action);
+    const base = found === undefined ? undefined : names[found.name];
+    const rest = found === undefined ? action.replaceAll("_", " ") : found.rest;
+    if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
+    // What an administrator does is worded like what becomes of it: only the outcome tells.
+    if (base === "lock" || base === "unlock")
+      return wording.outcome !== null && outcomeOf(wording.outcome) === "bad" ? "not-performed" : base;
+    if (!this.#hasFailed(wording, rest)) return base ?? (isAboutApplication(action) ? "application" : "other");
+    return failureOf(base, rest, wording);
   }
 
   /** Counts an item of that kind where it is one to be told of. */
@@ -92,30 +94,60 @@ export class Classifier {
     if (known !== undefined || this.others.size < mostOthers) this.others.set(action, (known ?? 0) + 1);
   }
 
-  #hasFailed({ action, outcome, description }: Wording, said: (string | null)[]): boolean {
+  #hasFailed({ action, outcome, description }: Wording, rest: string): boolean {
     if (this.#failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
-    if (badWording.test(said[0] ?? "")) return true;
-    if (outcome !== null && outcome.trim() !== "") return !goodOutcome.test(outcome.trim());
-    return badWording.test(said[1] ?? "");
+    if (saysBad(rest)) return true;
+    const told = outcome === null ? "unsure" : outcomeOf(outcome);
+    if (told !== "unsure") return told === "bad";
+    const isBad = description !== null && saysBad(description.replaceAll("_", " "));
+    if (outcome !== null && !isBad && this.unsure.size < mostOthers) this.unsure.add(outcome);
+    return isBad;
   }
 }
 
+/** An empty text says nothing. */
+const textOf = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
+
 /** A failure whose wording says nothing else is one of credentials: those are what the service records (section 6). */
-function failureOf(base: EventKind | undefined, wording: string, action: string, hasWords: boolean): EventKind {
+function failureOf(base: EventKind | undefined, rest: string, { action, outcome, description }: Wording): EventKind {
+  const said = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
   if (base === undefined)
-    return aboutCredentials.test(wording) ? "failed-access" : isAboutApplication(`${action} ${wording}`) ? "application" : "other";
+    return saysCredentials(said) ? "failed-access" : isAboutApplication(`${action} ${said}`) ? "application" : "other";
   const kind = failed[base];
-  if (kind === undefined || kind === "failed-ack") return kind ?? "other";
-  if (aboutCredentials.test(wording)) return lockedAlready.test(wording) ? "locking-failure" : kind;
-  if (tooManyStarts.test(wording)) return "locking-start";
-  if (lockedAlready.test(wording)) return "refused-locked";
-  if (aboutApplication.test(wording)) return "application";
-  return hasWords ? kind : "refused";
+  if (kind === undefined || kind === "failed-ack") return kind ?? "not-performed";
+  if (saysCredentials(said)) return saysLocked(said) ? "locking-failure" : kind;
+  if (saysTooManyStarts(said)) return "locking-start";
+  if (saysLocked(said) || (outcome !== null && isLockedStatus(outcome))) return "refused-locked";
+  if (saysOtherwise(said) || (outcome !== null && isOtherStatus(outcome))) return "not-performed";
+  return description === null ? "refused" : kind;
 }
 
 const isAboutApplication = (text: string): boolean => /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
 
-const normal = (action: string): string => action.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+/** Beside the name of an action only words of its outcome may stand: READ_VAULT_INFO is another action. */
+const besideName =
+  /^(?:FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|BY|THE|FOR|ATTEMPT)$/;
+
+/** The name that an action begins with, or consists of, and what else it says. */
+function nameIn(action: string): { name: keyof typeof names; rest: string } | undefined {
+  const [head = ""] = /^[^:;,.()[\]{}–—|]*/.exec(action) ?? [];
+  const text = normal(head);
+  const name = anyName.exec(text)?.[0] as keyof typeof names | undefined;
+  if (name === undefined) return undefined;
+  const beside = text
+    .replace(name, "_")
+    .split("_")
+    .filter((word) => word !== "");
+  if (!beside.every((word) => besideName.test(word))) return undefined;
+  return { name, rest: [...beside, action.slice(head.length)].join(" ") };
+}
+
+/** `readVault`, `read-vault` and `Read Vault` are READ_VAULT. */
+const normal = (action: string): string =>
+  action
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, "_");
 
 /** Whether an action has the name that releases before 1.2.11 gave it (section 9). */
 export const isFormerName = (action: string): boolean => formerNames.test(normal(action));

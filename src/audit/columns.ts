@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import { clip, listNames } from "./clip.ts";
 import { ColumnSearch } from "./column-search.ts";
 import type { Columns } from "./item.ts";
-import { looksLikeAddress, looksLikeEndpoint, looksLikeOutcome, looksLikeUuid } from "./looks.ts";
+import { looksLikeAddress, looksLikeEndpoint, looksLikeOutcome, uuidOf } from "./looks.ts";
 import type { ColumnMap } from "./parse-map.ts";
 import { profilesOf, share } from "./profile.ts";
 import type { AuditRecord } from "./record.ts";
@@ -20,7 +20,7 @@ export function recogniseColumns(records: readonly AuditRecord[], map: ColumnMap
   search.byName("time", (profile) => share(profile, isTime) >= 0.5);
   search.byValue("time", (profile) => share(profile, isLikelyTime) >= 0.8);
   search.findAction();
-  search.byName("vault", (profile) => share(profile, looksLikeUuid) >= 0.5);
+  search.byName("vault", (profile) => share(profile, (value) => uuidOf(value) !== null) >= 0.5);
   search.byName("endpoint", (profile) => share(profile, (value) => value.includes("/")) >= 0.5);
   search.byName("ip", (profile) => share(profile, looksLikeAddress) >= 0.5);
   search.byName("application", () => true);

@@ -29,6 +29,8 @@ export const eventKinds = [
   /** By an administrator, where the export has such items. */
   "lock",
   "unlock",
+  /** Refused or failed for a reason that is none of the vault's: counts nothing. */
+  "not-performed",
   /** About the application (key, address, token): no failed access of a vault. */
   "application",
   /** In a journal of this machine: calls that no answer came to. They may have counted. */

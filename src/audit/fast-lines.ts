@@ -1,5 +1,5 @@
 import type { Batch } from "./batch.ts";
-import { findQuote, hashOf, wholeHashOf } from "./bytes.ts";
+import { findQuote, hashOf, isBare, wholeHashOf } from "./bytes.ts";
 import type { Classifier } from "./classify-item.ts";
 import { Interner } from "./interner.ts";
 import type { Columns } from "./item.ts";
@@ -30,7 +30,6 @@ const descriptionRole = 9;
 /** Reads lines of known shapes from their bytes, without a string or an object for each. */
 export class FastLines {
   readonly #columns: Columns;
-  readonly #hasId: boolean;
   readonly #vaults: VaultTable;
   readonly #clock = new DayClock();
   readonly #actions = new Interner();
@@ -42,7 +41,6 @@ export class FastLines {
 
   constructor(columns: Columns, vaults: VaultTable, classifier: Classifier) {
     this.#columns = columns;
-    this.#hasId = columns.id !== undefined;
     this.#vaults = vaults;
     this.#wordings = new WordingTable(this.#actions, this.#outcomes, classifier);
   }
@@ -116,7 +114,7 @@ export class FastLines {
         case actionRole:
         case outcomeRole: {
           const last = endOf(isText, view, bytes, at, end);
-          if (last >= end) return -1;
+          if (last >= end || last === at) return -1;
           const number = (role === actionRole ? this.#actions : this.#outcomes).of(bytes, at, last);
           if (number < 0) return -1;
           if (role === actionRole) action = number;
@@ -133,7 +131,7 @@ export class FastLines {
         }
         case idRole: {
           const last = endOf(isText, view, bytes, at, end);
-          idHash = hashOf(view, bytes, at, last);
+          if (last > at) idHash = hashOf(view, at, last);
           at = last;
           break;
         }
@@ -143,11 +141,12 @@ export class FastLines {
           at = describedTo;
           break;
         case ended: {
-          if (Number.isNaN(time) || action < 0) return -1;
+          // An item without a vault may name it in its endpoint.
+          if (Number.isNaN(time) || action < 0 || vault < 0) return -1;
           let kind = this.#wordings.kindOf(action, outcome);
           if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, bytes, described, describedTo);
           this.#wordings.count(action, kind);
-          batch.add(time, vault, kind, place, line, this.#hasId ? idHash : wholeHashOf(view, from, at));
+          batch.add(time, vault, kind, place, line, idHash === 0 ? wholeHashOf(view, from, at) : idHash);
           return at;
         }
         default:
@@ -165,6 +164,5 @@ function endOf(isText: boolean, view: DataView, bytes: Uint8Array, from: number,
   if (isText) return findQuote(view, bytes, from, end);
   let at = from;
   while (at < end && !closes(bytes[at] as number)) at += 1;
-  // Where a number is expected, nothing is none.
-  return at === from ? end : at;
+  return isBare(bytes, from, at) ? at : end;
 }

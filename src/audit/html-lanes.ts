@@ -33,6 +33,7 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   "failed-ack": { lane: "acknowledgements", shape: "ring" },
   lock: { lane: "other", shape: "square" },
   unlock: { lane: "other", shape: "frame" },
+  "not-performed": { lane: "failures", shape: "dot" },
   application: { lane: "other", shape: "dot" },
   "unanswered-start": { lane: "starts", shape: "triangle" },
   "unanswered-ack": { lane: "acknowledgements", shape: "disc" },

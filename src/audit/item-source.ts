@@ -16,14 +16,23 @@ export class ItemFiler {
     this.#classifier = classifier;
   }
 
-  /** Adds an item that can be found again at its place, or with `keep` only by being kept. */
-  file(batch: Batch, item: Item, place: number, keep: boolean): void {
+  /** Adds an item that can be found again at its place; `likeness` is its identity where it has no id. */
+  fileFound(batch: Batch, item: Item, place: number, likeness: number): void {
+    const { vault, kind } = this.#meaning(item);
+    batch.add(item.time, vault, kind, place, item.line, item.id === null ? likeness : identity(item));
+  }
+
+  /** Adds an item that is found again only by being kept. */
+  fileKept(batch: Batch, item: Item, place: number): void {
+    const { vault, kind } = this.#meaning(item);
+    batch.addItem(item, vault, kind, place, identity(item));
+  }
+
+  #meaning(item: Item): { vault: number; kind: number } {
     const vault = item.vault === null ? -1 : this.#vaults.of(item.vault);
     const kind = numberOf(this.#classifier.kindOf(item));
     this.#classifier.count(item.action, kind);
-    const hash = identity(item);
-    if (keep) batch.addItem(item, vault, kind, place, hash);
-    else batch.add(item.time, vault, kind, place, item.line, hash);
+    return { vault, kind };
   }
 }
 
@@ -32,7 +41,7 @@ function identity(item: Item): number {
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return item.id === null ? wholeHashOf(view, 0, bytes.length) : hashOf(view, bytes, 0, bytes.length);
+  return item.id === null ? wholeHashOf(view, 0, bytes.length) : hashOf(view, 0, bytes.length);
 }
 
 /** Items as they come, of any format. */
@@ -54,7 +63,7 @@ export class ItemFeed {
     while (!batch.isFull) {
       const item = this.#pending[this.#at++];
       if (item !== undefined) {
-        this.#filer.file(batch, item, placeIn(this.#input, this.#count++), true);
+        this.#filer.fileKept(batch, item, placeIn(this.#input, this.#count++));
         continue;
       }
       // What there is goes first: more may be long in coming.

@@ -1,7 +1,7 @@
 import { clip } from "./clip.ts";
 import type { Columns, Item, Role } from "./item.ts";
 import { roles } from "./item.ts";
-import { looksLikeUuid, uuidInEndpoint } from "./looks.ts";
+import { uuidInEndpoint, uuidOf } from "./looks.ts";
 import { parseTime } from "./times.ts";
 
 /**
@@ -18,7 +18,7 @@ export function toItem(values: Partial<Record<Role, string>>, input: number, lin
     line,
     time,
     action: values.action,
-    vault: values.vault === undefined ? null : vaultOf(values.vault),
+    vault: vaultOf(values.vault ?? values.endpoint ?? ""),
     outcome: values.outcome ?? null,
     description: values.description ?? null,
     application: values.application ?? null,
@@ -41,8 +41,9 @@ export function readRoles(fields: ReadonlyMap<string, string>, columns: Columns)
 }
 
 function vaultOf(value: string): string | null {
+  const uuid = uuidOf(value);
+  if (uuid !== null) return uuid;
   const text = value.trim().toLowerCase();
-  if (looksLikeUuid(text)) return text;
   // A path without a uuid names no vault (`POST /vault/credit-card/offline` creates one).
-  return text.includes("/") ? uuidInEndpoint(text) : text;
+  return text.includes("/") ? uuidInEndpoint(text) : text === "" ? null : text;
 }

@@ -1,25 +1,31 @@
 import type { Item } from "./item.ts";
 
-/** Items of inputs that cannot be read twice, as long as a report may name them: they stand for their places. */
+/**
+ * Items of inputs that cannot be read twice, as long as a report may name them: they stand for their places. Each that keeps one
+ * lets it go again, or keeps it for good.
+ */
 export class KeptItems {
-  readonly #items = new Map<number, Item>();
-  readonly #forGood = new Set<number>();
+  readonly #items = new Map<number, { item: Item; holders: number }>();
 
   get size(): number {
     return this.#items.size;
   }
 
-  keep({ place, item }: { place: number; item: Item | undefined }, forGood = false): void {
+  keep({ place, item }: { place: number; item: Item | undefined }): void {
     if (item === undefined) return;
-    this.#items.set(place, item);
-    if (forGood) this.#forGood.add(place);
+    const known = this.#items.get(place);
+    if (known === undefined) this.#items.set(place, { item, holders: 1 });
+    else known.holders += 1;
   }
 
   drop(place: number): void {
-    if (!this.#forGood.has(place)) this.#items.delete(place);
+    const known = this.#items.get(place);
+    if (known === undefined) return;
+    known.holders -= 1;
+    if (known.holders === 0) this.#items.delete(place);
   }
 
   get(place: number): Item | undefined {
-    return this.#items.get(place);
+    return this.#items.get(place)?.item;
   }
 }

@@ -7,7 +7,7 @@ import { roles } from "./item.ts";
  * - its length in bytes
  * - how many of its words (4 bytes, little-endian) are whole
  * - what the value behind it is: its place in `roles`, `ignored` for one that nobody asks for, `ended` where the line ends
- * - 1 where that value is a string, which ends at the next quotation mark, 0 where it is a number
+ * - 1 where that value is a string, which ends at the next quotation mark, 0 where it is a number, true or false
  * - the whole words, then a mask for the word behind them, and that word under the mask
  */
 export type LineShape = Int32Array<ArrayBuffer>;
@@ -47,12 +47,12 @@ interface Scalar {
   path: string;
 }
 
-/** Strings and numbers that are values, in order, with the keys that lead to them; true, false and null count as punctuation. */
+/** Strings, numbers, true and false that are values, in order, with the keys that lead to them; null counts as punctuation. */
 function* scalars(text: string): Generator<Scalar> {
   const path: string[] = [];
   /** For each open bracket, how many keys stood in the path before it. What is in an array is no column. */
   const open: { depth: number; isArray: boolean }[] = [];
-  const tokens = /"([^"]*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\],]/g;
+  const tokens = /"([^"]*)"(\s*:)?|-?\d[\d.eE+-]*|true|false|[{}[\],]/g;
   for (const token of text.matchAll(tokens)) {
     const [whole, content, colon] = token;
     const inArray = open.some(({ isArray }) => isArray);

@@ -15,6 +15,16 @@ export const looksLikeAction = (value: string): boolean =>
 /** Section 2: 36 characters of hexadecimal digits and dashes. */
 export const looksLikeUuid = (value: string): boolean => value.length === 36 && uuid.test(value);
 
+/** The uuid that a value is, in lower case; one in braces or without its dashes is one too. Null for what is none. */
+export function uuidOf(value: string): string | null {
+  const text = value
+    .trim()
+    .toLowerCase()
+    .replace(/^\{(.*)\}$/, "$1");
+  if (looksLikeUuid(text)) return text;
+  return /^[0-9a-f]{32}$/.test(text) ? text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") : null;
+}
+
 /** IPv4 or IPv6, also with a port, in brackets, or the first of a list of forwarders. */
 export function looksLikeAddress(value: string): boolean {
   if (value.length > 200) return false;

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import type { Batch } from "./batch.ts";
+import { wholeHashOf } from "./bytes.ts";
 import { lookahead } from "./fast-lines.ts";
 import type { FastLines } from "./fast-lines.ts";
 import type { ItemFiler } from "./item-source.ts";
@@ -146,7 +147,7 @@ export class PlainSource {
       const reason = item.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : item.reason;
       return this.#skip({ input: this.#input, line: this.#line, reason });
     }
-    this.#filer.file(batch, item, placeIn(this.#input, this.#offset + from), false);
+    this.#filer.fileFound(batch, item, placeIn(this.#input, this.#offset + from), wholeHashOf(this.#view, from, hasEnded ? end + 1 : end));
     if (isPlain) this.#fast.learn(this.#bytes.subarray(from, end));
   }
 

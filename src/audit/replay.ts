@@ -70,18 +70,38 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const close = async (): Promise<void> => {
     for (const source of sources) await source.close();
   };
+  const letGo = (): void => void close().catch(() => undefined);
   try {
     const shared = { map: options.map, vaults, classifier, skip: skips.add };
     if (options.journal !== undefined) sources.push(journalSource(options.journal, { ...shared, index: 0 }));
-    for (const [index, spec] of options.inputs.entries()) sources.push(await openSource(spec, { ...shared, index }));
+    const { signal } = options;
+    for (const [index, spec] of options.inputs.entries()) sources.push(await unlessAborted(signal, openSource(spec, { ...shared, index })));
     const replayer = new Replayer(options, vaults);
-    await readMerged(sources, replayer.take, pauseBetween(options, sources, replayer));
+    await unlessAborted(signal, readMerged(sources, replayer.take, pauseBetween(options, sources, replayer)));
     replayer.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
     return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
   } catch (error) {
-    await close();
+    // An input that is waited for may take its time to close.
+    if (options.signal.aborted) letGo();
+    else await close();
     throw error;
+  }
+}
+
+/** A read that waits for its input is not waited for. Raises the signal's reason. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } catch (error) {
+    // What the reader makes of it is not the cause.
+    throw signal.aborted ? (signal.reason as Error) : error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
@@ -115,6 +135,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
   const facts = {
     skippedLines: skips.count,
     tellsFailures: tellsFailures(inputs, replayer),
+    unsureOutcomes: [...classifier.unsure],
     beginsLater: options.since !== undefined,
   };
   const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf, now: options.now };

@@ -28,10 +28,15 @@ export interface ReplayerOptions {
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
   reenact?: Reenacted | undefined;
+  /** Milliseconds since the epoch. */
+  now: number;
 }
 
 /** Events that a timeline shows at most: of the one vault that was asked for, of each of many. */
 const mostEvents = { none: 0, vault: 5000, problems: 40 };
+
+/** Clocks differ: what lies further ahead than a day is not of this time. */
+const clockSkew = 86_400_000;
 
 const application = numberOf("application");
 const failures: ReadonlySet<EventKind> = new Set<EventKind>([
@@ -54,6 +59,7 @@ export class Replayer {
   readonly #vaults: VaultTable;
   readonly #since: number;
   readonly #until: number;
+  readonly #future: number;
   readonly #order = new TimeOrder((due) => this.#due(due));
   #inserted = false;
   /** Of --what-if: what it has changed, and acknowledgements for which it would have been too late. */
@@ -62,7 +68,10 @@ export class Replayer {
   items = 0;
   applicationItems = 0;
   withoutVault = 0;
+  vaultItems = 0;
   failures = 0;
+  /** Items that have not happened yet, by the clock. */
+  future = 0;
   newest = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReplayerOptions, vaults: VaultTable) {
@@ -71,7 +80,8 @@ export class Replayer {
     this.#vaults = vaults;
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
-    this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline]);
+    this.#future = options.now + clockSkew;
+    this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline], timeline === "problems");
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
       this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
@@ -97,13 +107,16 @@ export class Replayer {
     const { time, vault, kind } = due;
     if (time < this.#since || time > this.#until) return;
     this.items += 1;
-    if (time > this.newest) this.newest = time;
     if (kind === application) {
       this.applicationItems += 1;
       return;
     }
+    if (time > this.#future) this.future += 1;
+    else if (time > this.newest) this.newest = time;
     if (vault < 0) this.withoutVault += 1;
+    if (vault >= 0 && !this.#vaults.isWanted(vault)) this.vaultItems += 1;
     if (vault < 0 || !this.#vaults.isWanted(vault)) return;
+    this.vaultItems += 1;
     if (isFailure[kind] === true) this.failures += 1;
     const event = this.fold.take(due);
     if (event === undefined) return;

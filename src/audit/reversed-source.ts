@@ -12,12 +12,23 @@ export function reversed(source: Source): Source {
 
   async function readAll(): Promise<void> {
     isRead = true;
-    for (let count = 0; ;) {
-      const batch = new Batch();
-      if (!(await source.next(batch))) return;
+    const batch = new Batch();
+    for (let count = 0; await source.next(batch); batch.clear()) {
       count += batch.size;
       if (count > mostHeld) throw tooLong(source.report.name);
-      held.push(batch);
+      hold(batch);
+    }
+  }
+
+  /** However few come at a time, full batches are held. */
+  function hold(batch: Batch): void {
+    let from = 0;
+    while (from < batch.size) {
+      let last = held.at(-1);
+      if (last === undefined || last.isFull) held.push((last = new Batch()));
+      const to = Math.min(batch.size, from + last.capacity - last.size);
+      last.addRange(batch, from, to);
+      from = to;
     }
   }
 
@@ -37,5 +48,5 @@ export function reversed(source: Source): Source {
 
 const tooLong = (name: string): VaultError =>
   new VaultError("invalid-input", `${name} has its newest items first, and more than ${mostHeld.toLocaleString("en")} of them`, {
-    hint: "export it oldest first, or turn it round: tac items.ndjson | vault audit-replay -",
+    hint: "export it oldest first, or in parts by time, each in a file of its own",
   });

@@ -54,6 +54,9 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): s
     ...(replayer.failures > 0 && withoutWords.length > 0
       ? ["no column tells why calls were refused: if there is one, name it (--map description=…)"]
       : []),
+    ...(classifier.unsure.size > 0
+      ? ["outcomes were not understood and taken for successes: say which ones mark failures (--failure PATTERN), or which column has them"]
+      : []),
     ...(classifier.former > 0 && !former
       ? [`${classifier.former} items have action names from before release 1.2.11: if the service is that old, say --release 1.2.10`]
       : []),
@@ -68,6 +71,8 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): s
       : [
           "nothing in these items tells failed accesses from others: name their column (--map outcome=…) or their wording (--failure PATTERN)",
         ]),
+    ...(replayer.future > 0 ? [`${replayer.future} items have times that are still to come: they are not what the verdicts are of`] : []),
+    ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault: say which column does with --map vault=…"] : []),
     ...(replayer.fold.late > 0 ? ["some items came too late to be put in order: an export that is sorted by time says more"] : []),
   ];
 }

@@ -19,15 +19,26 @@ export interface Happening {
   locks: boolean;
 }
 
+const mostHealthy = 6;
+
+const isHealthy = ({ records, oddities }: Fold, vault: number): boolean =>
+  records.getSmall(vault, small.unacked) === 0 &&
+  records.getSmall(vault, small.failed) === 0 &&
+  conditionOf(records, vault) === "active" &&
+  !oddities.has(vault);
+
 /** What happened to each vault, the newest events of it. */
 export class Timelines {
   readonly #most: number;
   readonly #events = new Map<number, Happening[]>();
   readonly #omitted = new Map<number, number>();
 
-  /** At most so many events of a vault. */
-  constructor(most: number) {
+  readonly #forgetsTheHealthy: boolean;
+
+  /** At most so many events of a vault; of one with which nothing is wrong, a few will do. */
+  constructor(most: number, forgetsTheHealthy: boolean) {
     this.#most = most;
+    this.#forgetsTheHealthy = forgetsTheHealthy;
   }
 
   add(fold: Fold, { vault, place, line, kind, item }: Due, locks: boolean): void {
@@ -46,17 +57,18 @@ export class Timelines {
       locks,
     });
     // In steps, so that not every event moves all others.
-    if (events.length >= this.#most * 2) this.#cut(vault, events);
+    if (events.length >= this.#most * 2) this.#cut(vault, events, this.#most);
+    else if (this.#forgetsTheHealthy && events.length > mostHealthy && isHealthy(fold, vault)) this.#cut(vault, events, mostHealthy);
   }
 
   of(vault: number): { events: readonly Happening[]; omitted: number } {
     const events = this.#events.get(vault) ?? [];
-    if (events.length > this.#most) this.#cut(vault, events);
+    if (events.length > this.#most) this.#cut(vault, events, this.#most);
     return { events, omitted: this.#omitted.get(vault) ?? 0 };
   }
 
-  #cut(vault: number, events: Happening[]): void {
-    const omitted = events.length - this.#most;
+  #cut(vault: number, events: Happening[], most: number): void {
+    const omitted = events.length - most;
     events.splice(0, omitted);
     this.#omitted.set(vault, (this.#omitted.get(vault) ?? 0) + omitted);
   }

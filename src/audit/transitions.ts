@@ -59,9 +59,7 @@ export class Transitions {
       case "locking-start":
         return this.#lockByStart(vault, due);
       case "refused-locked":
-        if (this.#hypothetical || this.records.getSmall(vault, small.condition) !== active) return;
-        this.#note(due, "refused-while-open");
-        return this.#lock(vault, due, "unseen", flag.lockIsSaid);
+        return this.#findLocked(vault, due);
       case "lock":
         return this.#lock(vault, due, "administrator", flag.lockIsSaid);
       case "unlock":
@@ -76,8 +74,20 @@ export class Transitions {
       case "other":
         return this.records.raise(vault, flag.other);
       case "failed-ack":
+      case "not-performed":
       case "application":
     }
+  }
+
+  /** Refused because it was locked: by time, where it has been idle for so long, else by what the log does not show. */
+  #findLocked(vault: number, due: Due): void {
+    const { records, rules } = this;
+    if (this.#hypothetical || records.getSmall(vault, small.condition) !== active) return;
+    const lockedAt = (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) + rules.autoLockAfterMs;
+    const isAuto = lockedAt <= due.time;
+    if (!isAuto) this.#note(due, "refused-while-open");
+    this.#lock(vault, due, isAuto ? "auto-lock" : "unseen", flag.lockIsSaid);
+    if (isAuto) records.set(vault, field.since, lockedAt);
   }
 
   #create(vault: number, due: Due): void {
@@ -86,6 +96,7 @@ export class Transitions {
     else if (!isFirst) this.#note(due, "activity-before-creation");
     this.records.raise(vault, flag.created | flag.known);
     if (isFirst) this.#reopen(vault, due);
+    this.#noteKind(vault, due);
   }
 
   #start(vault: number, due: Due, operation: number): void {
@@ -96,17 +107,25 @@ export class Transitions {
     records.setSmall(vault, small.pending, operation);
     records.set(vault, field.lastStart, due.time);
     records.set(vault, field.pendingSince, due.time);
-    records.set(vault, field.pendingPlace, due.place);
-    records.set(vault, field.pendingLine, due.line);
-    if (due.item?.endpoint?.includes("/generic/") === true) records.raise(vault, flag.generic);
+    this.#noteKind(vault, due);
     if (records.getSmall(vault, small.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
   }
 
+  /** The item whose endpoint names the vault's kind, if it has one. */
+  #noteKind(vault: number, due: Due): void {
+    this.records.set(vault, field.pendingPlace, due.place);
+    this.records.set(vault, field.pendingLine, due.line);
+    if (due.item?.endpoint?.includes("/generic/") === true) this.records.raise(vault, flag.generic);
+  }
+
   #acknowledge(vault: number, due: Due, operation: number): void {
-    this.#isOpenFor(vault, due, true);
     const records = this.records;
     const pending = records.getSmall(vault, small.pending);
-    if (pending === 0) {
+    const wasOpen = records.getSmall(vault, small.condition) === active;
+    this.#isOpenFor(vault, due, true);
+    if (!wasOpen) {
+      // Noted already; its start was before the lock.
+    } else if (pending === 0) {
       // The first item of a vault whose start the log does not reach back to is nothing odd.
       if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
@@ -129,8 +148,10 @@ export class Transitions {
     const failed = this.#chains.countFailure(due);
     if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
       records.set(vault, field.invalidSince, due.time);
+      this.kept.drop(records.get(vault, field.causePlace));
       records.set(vault, field.causePlace, due.place);
       records.set(vault, field.causeLine, due.line);
+      this.kept.keep(due);
     }
     if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
   }
@@ -187,7 +208,7 @@ export class Transitions {
   #lock(vault: number, due: Due, rule: LockRule, flags = 0): void {
     if (this.records.getSmall(vault, small.condition) === locked) return;
     // A call that finds it locked has not locked it.
-    this.hasLocked = rule !== "unseen";
+    this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
     this.records.setSmall(vault, small.rule, lockRules.indexOf(rule));
     this.records.lower(vault, flag.lockIsSaid);
     if (flags !== 0) this.records.raise(vault, flags);
@@ -197,9 +218,10 @@ export class Transitions {
   #become(vault: number, condition: number, due: Due): void {
     this.records.setSmall(vault, small.condition, condition);
     this.records.set(vault, field.since, due.time);
+    this.kept.drop(this.records.get(vault, field.causePlace));
     this.records.set(vault, field.causePlace, due.place);
     this.records.set(vault, field.causeLine, due.line);
-    this.kept.keep(due, true);
+    this.kept.keep(due);
   }
 
   #reopen(vault: number, due: Due): void {
@@ -208,10 +230,11 @@ export class Transitions {
     this.records.setSmall(vault, small.pending, 0);
     this.#chains.clearStarts(vault);
     this.#chains.clearFailures(vault);
+    this.kept.drop(this.records.get(vault, field.causePlace));
     this.records.set(vault, field.causePlace, Number.NaN);
   }
 
   #note(due: Due, kind: Oddity["kind"]): void {
-    if (this.oddities.add(due, kind)) this.kept.keep(due, true);
+    if (this.oddities.add(due, kind)) this.kept.keep(due);
   }
 }

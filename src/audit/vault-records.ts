@@ -53,6 +53,8 @@ export const flag = {
   unanswered: 256,
   /** A call was refused, and its item does not say why. */
   unworded: 512,
+  /** Items that are alike were taken for one that was told twice. */
+  alike: 2048,
   /** There was an item that means something. */
   meaningful: 1024,
 } as const;
@@ -121,13 +123,15 @@ export class VaultRecords {
     this.setSmall(vault, small.flags, this.getSmall(vault, small.flags) & ~flags);
   }
 
-  /** The item with which a chain has become so long. */
-  setStart(vault: number, length: number, place: number, line: number): void {
-    this.#setLink(vault * this.#stride + chainAt + 2 * ((length - 1) % this.#starts), place, line);
+  /** The item with which a chain has become so long. Returns the place of the one that is not remembered any more, or NaN. */
+  setStart(vault: number, length: number, place: number, line: number): number {
+    const at = vault * this.#stride + chainAt + 2 * ((length - 1) % this.#starts);
+    return this.#setLink(at, length > this.#starts, place, line);
   }
 
-  setFailure(vault: number, length: number, place: number, line: number): void {
-    this.#setLink(vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures)), place, line);
+  setFailure(vault: number, length: number, place: number, line: number): number {
+    const at = vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures));
+    return this.#setLink(at, length > this.#failures, place, line);
   }
 
   /** Oldest first. */
@@ -139,9 +143,11 @@ export class VaultRecords {
     return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getSmall(vault, small.failed), this.#failures);
   }
 
-  #setLink(at: number, place: number, line: number): void {
+  #setLink(at: number, isTaken: boolean, place: number, line: number): number {
+    const before = isTaken ? (this.#numbers[at] as number) : Number.NaN;
     this.#numbers[at] = place;
     this.#numbers[at + 1] = line;
+    return before;
   }
 
   #links(from: number, length: number, most: number): Link[] {

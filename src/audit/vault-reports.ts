@@ -25,7 +25,10 @@ export interface Folded {
   now: number;
 }
 
-const iso = (time: number): string => new Date(time).toISOString();
+/** The last moment that a date can be. */
+const latest = 8.64e15;
+
+const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
 
 export const standingOf = ({ fold, references, asOf }: Folded, vault: number): Standing =>
   standing(fold, vault, asOf, () => isGeneric(fold, vault, references));

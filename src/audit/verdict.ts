@@ -11,6 +11,8 @@ export interface LogFacts {
   skippedLines: number;
   /** Failed accesses can be told from others in this log. */
   tellsFailures: boolean;
+  /** Outcomes that were not understood. */
+  unsureOutcomes: readonly string[];
   /** --since or --until have left out what was before. */
   beginsLater: boolean;
 }
@@ -93,7 +95,7 @@ function knownBy(fold: Fold, vault: number): string {
   return "an acknowledgement in the log sets the counters to zero";
 }
 
-function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, beginsLater }: LogFacts): string[] {
+function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, beginsLater, unsureOutcomes }: LogFacts): string[] {
   const { records, rules } = fold;
   const isKnown = records.has(vault, flag.known);
   return [
@@ -103,15 +105,26 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
     ...(records.has(vault, flag.unworded)
       ? ["a refused call does not say why it was: for its credentials, or because the vault was locked, or by it"]
       : []),
+    ...(records.has(vault, flag.alike) ? ["items without ids that are alike were taken for one that was told twice"] : []),
     ...(records.has(vault, flag.other) ? ["it has items of unknown actions"] : []),
     ...(isKnown
       ? []
       : [`the log ${beginsLater ? "is read from later on" : "begins later"} than the vault: its counters at that time are not known`]),
+    ...(unsureOutcomes.length === 0 ? [] : [`outcomes were not understood (${listed(unsureOutcomes)})`]),
     ...(tellsFailures ? [] : ["nothing in these items tells failed accesses from others"]),
     ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed accesses`] : []),
     ...(skippedLines > 0 ? [`${skippedLines} ${skippedLines === 1 ? "line" : "lines"} could not be read`] : []),
   ];
 }
+
+/** Text of the export, to be made fit for where it is shown. */
+const listed = (texts: readonly string[]): string =>
+  texts
+    .slice(0, 3)
+    .map((text) => JSON.stringify(clip(text)))
+    .join(", ");
+
+const clip = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 type Sureness = Pick<Judgement, "certainty" | "reason">;
 

@@ -23,6 +23,7 @@ export const eventWords: Record<EventKind, string> = {
   "failed-ack": "acknowledgement refused",
   lock: "locked by administrator",
   unlock: "unlocked by administrator",
+  "not-performed": "not performed",
   application: "about the application",
   "unanswered-start": "start unanswered",
   "unanswered-ack": "acknowledgement unanswered",

@@ -20,7 +20,7 @@ export function defineAuditReplay(program: Command, act: Act): void {
     )
     .option("--vault <uuid>", "only this vault")
     .option("--since <time>", "only items from then on: ISO 8601, or a duration back from now, like 2h")
-    .option("--until <time>", "only items before then, and what held at that moment")
+    .option("--until <time>", "only items up to then, and what held at that moment")
     .option("--problems", "only vaults that are locked, close to it, or have an exchange left open")
     .option("--timeline", "what happened, event by event (needs --vault)")
     .addOption(

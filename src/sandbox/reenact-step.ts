@@ -22,7 +22,7 @@ const agreed: Performed = {};
 
 /** Does what one item says. The vault is made at its first item. */
 export function perform(stage: Stage, step: ReenactedStep): Performed {
-  if (["application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
+  if (["not-performed", "application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
   const { rehearsal, note } = stage;
   const isFirst = rehearsal.look(step.uuid) === undefined;
   if (isFirst) rehearsal.create(step.uuid, kindIn(step.kindHint) ?? "credit-card/offline");
@@ -61,6 +61,7 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
       rehearsal[step.event](step.uuid);
       if (step.event === "unlock") reset(note);
       return agreed;
+    case "not-performed":
     case "application":
     case "other":
     // A call of this machine's: what the service made of it, nobody knows.

@@ -19,6 +19,7 @@ export type ReenactedEvent =
   | "failed-ack"
   | "lock"
   | "unlock"
+  | "not-performed"
   | "application"
   | "unanswered-start"
   | "unanswered-ack"

@@ -56,12 +56,14 @@ describe("lines of a known shape", () => {
 });
 
 describe("the parts", () => {
-  it("a quotation mark is found where it is the first", () => {
+  it("a quotation mark is found where it is the first, and no control character before it", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(40), (given, start) => {
-        const bytes = Uint8Array.from(given, (byte) => (byte % 7 === 0 ? 0x22 : byte));
+        const bytes = Uint8Array.from(given, (byte) => (byte % 7 === 0 ? 0x22 : byte % 31 === 0 ? 9 : Math.max(byte, 0x20)));
         const from = Math.min(start, bytes.length);
-        const found = bytes.indexOf(0x22, from);
+        // No string goes on behind a control character.
+        const stop = bytes.findIndex((byte, at) => at >= from && (byte === 0x22 || byte < 0x20));
+        const found = bytes[stop] === 0x22 ? stop : -1;
         const view = new DataView(bytes.buffer);
         expect(findQuote(view, bytes, from, bytes.length)).toBe(found < 0 ? bytes.length : found);
       }),

@@ -37,7 +37,7 @@ const item = fc
       "SOMETHING_ELSE",
       "START_USE_VAULT",
     ),
-    outcome: fc.constantFrom("SUCCESS", "FAILURE", "", "ok", null),
+    outcome: fc.constantFrom("SUCCESS", "FAILURE", "", "ok", null, true, false, 200, 1.5e3),
     description: value,
     extra: value,
     isUpper: fc.boolean(),
@@ -58,6 +58,11 @@ const item = fc
   });
 
 const broken = fc.constantFrom(
+  `{"id":"i","time":"2026-11-20T12:00:09Z","action":"READ_VAULT","outcome":"a\tb","vaultUuid":"${vaultUuid(1)}"}`,
+  `{"id":"i","time":"2026-11-20T12:00:09Z","action":"READ_VAULT","outcome":01,"vaultUuid":"${vaultUuid(1)}"}`,
+  `{"id":"i","time":"2026-11-20T12:00:09Z","action":"READ_VAULT","outcome":tru,"vaultUuid":"${vaultUuid(1)}"}`,
+  `{"id":"i","time":"2026-11-20T12:00:09Z","action":"","outcome":true,"vaultUuid":"${vaultUuid(1)}"}`,
+
   "",
   "  ",
   "[1,2]",

@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { tempDir } from "../support/temp-dir.ts";
 import { failure, line, moment, reportOfOne, replayText, rules, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");
@@ -151,7 +154,9 @@ describe("the rules", () => {
 
   it("a vault without a start for a year has locked itself, but for generic ones", async () => {
     const late = [created, read(1), ack(2), line(400 * day, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
-    const one = async (lines: string[]) => (await replayText(`${lines.join("\n")}\n`)).reports.find(({ uuid }) => uuid === vaultUuid(1));
+    const now = Date.parse(moment(500 * day));
+    const one = async (lines: string[]) =>
+      (await replayText(`${lines.join("\n")}\n`, { now })).reports.find(({ uuid }) => uuid === vaultUuid(1));
     expect(await one(late)).toMatchObject({
       verdict: "locked",
       certainty: "likely",
@@ -160,8 +165,18 @@ describe("the rules", () => {
     });
     const generic = late.map((text) => text.replace("{", '{"endpoint":"POST /vault/generic/offline/get-start",'));
     expect(await one(generic)).toMatchObject({ verdict: "ok" });
-    const { reports } = await replayText(`${generic.join("\n")}\n`, {}, "stream");
+    const { reports } = await replayText(`${generic.join("\n")}\n`, { now }, "stream");
     expect(reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({ verdict: "ok" });
+    const idle = [line(0, "CREATE_VAULT", { endpoint: "POST /vault/generic/offline" }), late[3] as string];
+    expect(await one(idle)).toMatchObject({ verdict: "ok" });
+    const refused = line(400 * day, "READ_VAULT", { outcome: "FAILURE", description: "the vault is locked" });
+    const [first, second, third] = late as [string, string, string];
+    expect(await one([first, second, third, refused])).toMatchObject({
+      verdict: "locked",
+      lockedAt: moment(1 + 365 * day),
+      contradictions: [],
+      cause: { rule: "auto-lock" },
+    });
   });
 
   it("former action names are understood, and told of where the release does not fit them", async () => {
@@ -219,6 +234,115 @@ describe("the order of items", () => {
     const { result, reports } = await replayText(`${[created, ...both, ...both].join("\n")}\n`);
     expect(reports).toMatchObject([{ verdict: "ok", items: 3, contradictions: [] }]);
     expect(result.summary.duplicates).toBe(2);
+  });
+});
+
+describe("items that need care", () => {
+  it("whatever their ids are like, only what is told twice counts once", async () => {
+    const ends = Array.from({ length: 3 }, (_, index) => failure(1, { id: `item-2026-00000${index}-eu1` }));
+    expect(await reportOfOne([created, ...ends])).toMatchObject({ verdict: "locked", failedAttempts: 3 });
+    const shared = { id: "transaction-1" };
+    const { result, reports } = await replayText(`${[created, read(1, shared), ack(1, shared), failure(2)].join("\n")}\n`);
+    expect(reports).toMatchObject([{ verdict: "ok", unackedStarts: 0, items: 4 }]);
+    expect(result.summary.duplicates).toBe(0);
+    const none = { id: null };
+    const lines = [created, read(0), ack(0), read(1, none), ack(1, none), read(2, { id: "" }), ack(2, { id: "" })];
+    expect(await reportOfOne(lines)).toMatchObject({ verdict: "ok", items: 7, contradictions: [] });
+  });
+
+  it("without ids, what is alike is taken for one that was told twice, and costs certainty", async () => {
+    const alike = failure(1, { id: undefined });
+    const report = await reportOfOne([created, alike, alike, alike].map((text) => text.replace(/"id":"[^"]*",/, "")));
+    expect(report).toMatchObject({ failedAttempts: 1, certainty: "likely" });
+    expect(report.reason).toMatch(/without ids that are alike/);
+  });
+
+  it("outcomes may be true and false", async () => {
+    const said = (at: number, success: boolean): string => line(at, "READ_VAULT", { outcome: undefined, success });
+    const good = [1, 2, 3].flatMap((at) => [
+      said(at, true),
+      line(at + 0.5, "ACKNOWLEDGE_READ_VAULT", { outcome: undefined, success: true }),
+    ]);
+    const lines = [line(0, "CREATE_VAULT", { outcome: undefined, success: true }), ...good, said(5, false), said(6, false), said(7, false)];
+    expect(await reportOfOne(lines, { map: { outcome: "success" } })).toMatchObject({ verdict: "locked", lockedAt: moment(7) });
+  });
+
+  it("a refusal that does not say why costs certainty, and an unknown action says nothing", async () => {
+    const mute = await reportOfOne([created, read(1), read(2), read(3), read(4), line(5, "READ_VAULT", { outcome: "FAILURE" })]);
+    expect(mute).toMatchObject({ verdict: "at-risk", certainty: "likely" });
+    expect(mute.reason).toMatch(/does not say why/);
+    const [created2, ...odd] = [line(0, "READ_VAULT", { vaultUuid: vaultUuid(2) }), line(1, "LESEN"), line(2, "LESEN")];
+    const { reports } = await replayText(`${[created2, ...odd].join("\n")}\n`);
+    expect(reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({
+      certainty: "unknown",
+      advice: { support: expect.stringMatching(/^Nothing can be said/) as string },
+    });
+  });
+
+  it("a vault without dashes or in braces, or only in the endpoint, is found", async () => {
+    const bare = vaultUuid(1).replaceAll("-", "");
+    const endpoint = `POST /vault/credit-card/offline/${vaultUuid(1)}/get-start`;
+    const lines = [
+      created,
+      failure(1, { vaultUuid: bare }),
+      failure(2, { vaultUuid: `{${vaultUuid(1)}}` }),
+      failure(3, { vaultUuid: null, endpoint }),
+    ];
+    expect(await reportOfOne(lines.map((text) => text.replace("{", '{"endpoint":"POST /",')))).toMatchObject({
+      verdict: "locked",
+      items: 4,
+    });
+  });
+
+  it("times that are still to come, and the application's, do not move the moment of the verdicts", async () => {
+    const far = line(900 * day, "READ_VAULT", { vaultUuid: vaultUuid(2) });
+    const check = line(400 * day, "API_KEY_CHECK", { outcome: "FAILURE", description: "API key check failed" });
+    const { result } = await replayText(`${[created, read(1), ack(2), check, far].join("\n")}\n`);
+    expect(result.summary.asOf).toBe(moment(2));
+    expect(result.summary.notes.join()).toMatch(/1 items have times that are still to come/);
+  });
+
+  it("what an item says of a lock is believed, and noted where the rules have another moment for it", async () => {
+    const early = await reportOfOne([created, failure(1, { description: "bad credentials, vault locked" })]);
+    expect(early).toMatchObject({ verdict: "locked", lockedAt: moment(1), contradictions: [{ kind: "locked-at-another-moment" }] });
+    const said = line(5, "READ_VAULT", { outcome: "FAILURE", description: "too many starts without acknowledgement, vault locked" });
+    const late = await reportOfOne([created, read(1), read(2), read(3), read(4), said], { rules: { ...rules, lockAfterUnacked: 4 } });
+    expect(late).toMatchObject({ lockedAt: moment(4), contradictions: [{ kind: "locked-at-another-moment" }] });
+  });
+
+  it("no line that is an item is an error; an empty input is none", async () => {
+    await expect(replayText("PK nonsense\n")).rejects.toThrow(/its one line could not be read as an audit item; line 1: not JSON/);
+    expect((await replayText("")).result.summary.notes).toEqual(["items has no items"]);
+  });
+
+  it("advice goes by the clock, not by the log", async () => {
+    const at = async (now: string) => (await reportOfOne([created, read(10)], { now: Date.parse(now) })).advice.support;
+    expect(await at(moment(60))).toMatch(/^Have the client acknowledge it before/);
+    expect(await at(moment(600))).toMatch(/its token has expired/);
+  });
+});
+
+describe("two exports of the same items", () => {
+  it("one without ids: each call counts once", async () => {
+    const lines = [created, read(1), ack(2), failure(3), failure(4)];
+    const folder = tempDir("two");
+    const write = (name: string, all: string[]) => {
+      const path = join(folder, name);
+      writeFileSync(path, `${all.join("\n")}\n`);
+      return { name, path };
+    };
+    const inputs = [
+      write("a.ndjson", lines),
+      write(
+        "b.ndjson",
+        lines.map((text) => text.replace(/"id":"[^"]*",/, "")),
+      ),
+    ];
+    for (const order of [inputs, inputs.toReversed()]) {
+      const { reports, result } = await replayText("", { inputs: order });
+      expect(reports).toMatchObject([{ verdict: "at-risk", failedAttempts: 2, items: 5 }]);
+      expect(result.summary.duplicates).toBe(5);
+    }
   });
 });
 

@@ -35,6 +35,18 @@ describe("what if", () => {
     expect(await changes(`ack@${moment(0.5)}`, [created, ...reads])).toEqual({ changed: [], unchanged: 1 });
   });
 
+  it("the acknowledgement would have come too late, and that is told", async () => {
+    const whatIf = parseWhatIf(`ack@${moment(500)}`, () => 0);
+    const { result } = await replayText(`${[created, ...reads.slice(0, 2)].join("\n")}\n`, { whatIf });
+    expect(result.whatIf).toMatchObject({
+      vaults: [],
+      touched: 0,
+      notes: ["it would have been too late for an exchange: the token had expired"],
+    });
+    const none = await replayText(`${created}\n`, { whatIf: parseWhatIf(`without@${moment(77)}`, () => 0) });
+    expect(none.result.whatIf?.notes).toEqual(["there is no item of that time"]);
+  });
+
   it("the acknowledgement had come after the last item", async () => {
     expect(await changes(`ack@${moment(60)}`, [created, ...reads.slice(0, 4)])).toEqual({
       changed: [[vaultUuid(1), "at-risk", "ok", 0, 0]],

@@ -1,0 +1,42 @@
+/** How exports word what happened: the specification shows neither fields nor texts (section 6). */
+
+/** Of a call, by its outcome alone; `unsure` for words that mean neither. */
+export type Outcome = "good" | "bad" | "unsure";
+
+const good =
+  /\b(?:success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok|true|yes|done|completed?|allowed|accepted|granted|permitted|pass(?:ed)?|no errors?)\b|^2\d\d\b/i;
+const bad =
+  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|forbidden|mismatch|\berror|not (?:valid|ok|found|allowed|accepted)|unsuccessful|too many|\b(?:false|no|nok|ko)\b|^[45]\d\d\b/i;
+
+export function outcomeOf(text: string): Outcome {
+  const words = text.replaceAll("_", " ").trim();
+  if (/\bno errors?\b/i.test(words)) return "good";
+  return bad.test(words) ? "bad" : good.test(words) ? "good" : "unsure";
+}
+
+const locked = /\b(?:is|was|been|already|now|vault|and|it) locked\b|^locked$|\blocked out\b|, locked\b|\blocks the vault\b/i;
+/** A lock that has not come, or may. */
+const notYet = /\bnot (?:yet )?locked|\bbefore\b|\bremaining\b|\bleft\b|\bwill (?:be )?lock|\bwould (?:be )?lock|\buntil\b|\bunlocked\b/i;
+
+/** Whether a text says that a call went wrong. */
+export const saysBad = (text: string): boolean => bad.test(text) || saysLocked(text);
+
+/** Whether it says that the vault is locked. */
+export const saysLocked = (text: string): boolean => locked.test(text) && !notYet.test(text);
+
+/** Whether it is about the credentials of a vault. */
+export const saysCredentials = (text: string): boolean =>
+  /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice (?:does|did|mis|not|fingerprint)|\(device\)/i.test(text);
+
+export const saysTooManyStarts = (text: string): boolean =>
+  /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i.test(text);
+
+/** Refused or failed for a reason that is none of the vault's: the application, its rate, the request, the service itself. */
+export const saysOtherwise = (text: string): boolean =>
+  /api.?key|\bjwt\b|bearer|signature|whitelist|\baddress (?:is |was )?(?:not|refused|denied)|application (?:is |was )?(?:refused|unknown|not|or)|rate.?limit|too many requests|validation (?:failed|error)|malformed|vault (?:was )?(?:not found|unknown)|unknown vault|unavailable|time.?out|internal (?:server )?error/i.test(
+    text,
+  );
+
+/** HTTP statuses: the vault is locked; and those that say nothing of its credentials. */
+export const isLockedStatus = (text: string): boolean => /^423\b/.test(text.trim());
+export const isOtherStatus = (text: string): boolean => /^(?:4(?!0[0-13]\b|23\b|22\b)\d\d|5\d\d|401|400)\b/.test(text.trim());

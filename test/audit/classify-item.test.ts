@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { Classifier } from "../../src/audit/classify-item.ts";
+import type { EventKind } from "../../src/audit/events.ts";
+
+const kindOf = (action: string, outcome: string | null, description: string | null): EventKind =>
+  new Classifier(null).kindOf({ action, outcome, description });
+
+describe("what an item means", () => {
+  it.each<[string, string | null, string | null, EventKind]>([
+    ["READ_VAULT", "SUCCESS", null, "read"],
+    ["readVault", null, null, "read"],
+    ["acknowledge-read-vault", "ok", null, "ack-read"],
+    ["Update Vault", "Success (200)", null, "update"],
+    ["START_USE_VAULT", "200", null, "read"],
+    ["READ_VAULT", "Accepted", null, "read"],
+    ["READ_VAULT", "Operation succeeded", "read started", "read"],
+    ["READ_VAULT", "SUCCESS_WITH_WARNING", null, "read"],
+    ["READ_VAULT", "No error", null, "read"],
+    ["READ_VAULT", "true", null, "read"],
+    ["READ_VAULT", "false", null, "refused"],
+    ["READ_VAULT", "FAILURE", "bad credentials (vault.credentials)", "failed-read"],
+    ["READ_VAULT", "FAILURE", "bad_credentials", "failed-read"],
+    ["DELETE_VAULT", "403", "payload does not match", "failed-delete"],
+    ["READ_VAULT", "403", null, "refused"],
+    ["READ_VAULT", "unsuccessful", "", "refused"],
+    ["READ_VAULT", "423", null, "refused-locked"],
+    ["READ_VAULT", "429", null, "not-performed"],
+    ["READ_VAULT", "503", null, "not-performed"],
+    ["READ_VAULT", "404", null, "not-performed"],
+    ["READ_VAULT", "FAILURE", "rate limit exceeded", "not-performed"],
+    ["READ_VAULT", "FAILURE", "API key check failed", "not-performed"],
+    ["READ_VAULT", "FAILURE", "bad credentials (vault.credentials), vault locked", "locking-failure"],
+    ["READ_VAULT", "FAILURE", "Invalid credentials. 2 attempts remaining before the vault is locked", "failed-read"],
+    ["READ_VAULT", "FAILURE", "read refused (vault not locked)", "failed-read"],
+    ["READ_VAULT", "FAILURE", "the vault is locked; an administrator can unlock it", "refused-locked"],
+    ["READ_VAULT", "FAILURE", "too many starts without acknowledgement, vault locked", "locking-start"],
+    ["READ_VAULT", "FAILURE", "Access refused, request from address 203.0.113.9", "failed-read"],
+    ["READ_VAULT", "FAILURE", "Read of vault refused for application shop-frontend", "failed-read"],
+    ["READ_VAULT_FAILED", null, null, "refused"],
+    ["FAILED_READ_VAULT", null, "bad credentials", "failed-read"],
+    ["READ_VAULT failed: bad credentials", null, null, "failed-read"],
+    ["BAD_CREDENTIALS", null, null, "failed-access"],
+    ["READ_VAULT_INFO", "SUCCESS", null, "other"],
+    ["DELETE_VAULT_METADATA", "SUCCESS", null, "other"],
+    ["UNDELETE_VAULT", "SUCCESS", null, "other"],
+    ["LOCK_VAULT", "SUCCESS", "vault locked by an administrator", "lock"],
+    ["LOCK_VAULT", "FAILURE", null, "not-performed"],
+    ["UNLOCK_VAULT", "FAILED", "not allowed", "not-performed"],
+    ["UNLOCK_VAULT", null, "vault unlocked", "unlock"],
+    ["ACKNOWLEDGE_READ_VAULT", "FAILURE", "the token is unknown or has expired", "failed-ack"],
+    ["READ_VAULT", "UNKNOWN", "sent, no whole answer: it may count", "unanswered-start"],
+    ["API_KEY_CHECK", "FAILURE", "API key check failed", "application"],
+    ["ROTATE_KEYS", "SUCCESS", null, "other"],
+  ])("%s, %s, %s: %s", (action, outcome, description, kind) => {
+    expect(kindOf(action, outcome, description)).toBe(kind);
+  });
+
+  it("an outcome that means neither is told of, and taken for a success", () => {
+    const classifier = new Classifier(null);
+    expect(classifier.kindOf({ action: "READ_VAULT", outcome: "1", description: null })).toBe("read");
+    expect([...classifier.unsure]).toEqual(["1"]);
+  });
+});
