@@ -6,7 +6,7 @@ export type Outcome = "good" | "bad" | "unsure";
 const good =
   /\b(?:success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok|true|yes|done|completed?|allowed|accepted|granted|permitted|pass(?:ed)?|no errors?)\b|^2\d\d\b/i;
 const bad =
-  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|forbidden|mismatch|\berror|not (?:valid|ok|found|allowed|accepted)|unsuccessful|too many|\b(?:false|no|nok|ko)\b|^[45]\d\d\b/i;
+  /fail|invalid|\bbad\b|wrong|incorrect|denied|refus|reject|unauthori[sz]ed|forbidden|mismatch|\berror|not (?:valid|ok|found|allowed|accepted)|unsuccessful|too many|^(?:false|no|nok|ko)$|^[45]\d\d\b/i;
 
 export function outcomeOf(text: string): Outcome {
   const words = text.replaceAll("_", " ").trim();
@@ -39,4 +39,4 @@ export const saysOtherwise = (text: string): boolean =>
 
 /** HTTP statuses: the vault is locked; and those that say nothing of its credentials. */
 export const isLockedStatus = (text: string): boolean => /^423\b/.test(text.trim());
-export const isOtherStatus = (text: string): boolean => /^(?:4(?!0[0-13]\b|23\b|22\b)\d\d|5\d\d|401|400)\b/.test(text.trim());
+export const isOtherStatus = (text: string): boolean => /^(?:4(?!03|23)\d\d|5\d\d)\b/.test(text.trim());

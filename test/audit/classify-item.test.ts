@@ -51,6 +51,9 @@ describe("what an item means", () => {
     ["READ_VAULT", "UNKNOWN", "sent, no whole answer: it may count", "unanswered-start"],
     ["API_KEY_CHECK", "FAILURE", "API key check failed", "application"],
     ["ROTATE_KEYS", "SUCCESS", null, "other"],
+    ["DELETE_VAULT", null, "no uses remain", "delete"],
+    ["READ_VAULT", "no", null, "refused"],
+    ["READ_VAULT", "401", null, "not-performed"],
   ])("%s, %s, %s: %s", (action, outcome, description, kind) => {
     expect(kindOf(action, outcome, description)).toBe(kind);
   });
