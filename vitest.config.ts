@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 /** Only against a test that hangs: the machine may be slow, and `npm run campaign` has tests of minutes. */
-const timeout = process.env["CAMPAIGN"] === "whole" ? 1_800_000 : 180_000;
+const isCampaign = process.env["CAMPAIGN"] === "whole";
+const timeout = isCampaign ? 1_800_000 : 180_000;
 
 export default defineConfig({
   test: {
@@ -10,7 +11,7 @@ export default defineConfig({
     reporters: ["default", "./test/support/summary-reporter.ts"],
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     pool: "threads",
-    maxWorkers: 3,
+    maxWorkers: isCampaign ? 2 : 3,
     testTimeout: timeout,
     hookTimeout: timeout,
     watch: false,

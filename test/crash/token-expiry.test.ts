@@ -85,7 +85,10 @@ async function leftEnding(lab: Lab, action: string): Promise<Machine> {
   const machine = await lab.warmMachine();
   lab.faults(`get-end:${action}*all`);
   expectError(await machine.vault("get", uuid, "--max-wait", "100ms", "--json"), 11, "pending");
-  expect((await machine.status(uuid)).pending).toMatchObject({ state: "ending", endsUnanswered: 1 });
+  // One, or two where its wait was short enough for another.
+  const { pending } = await machine.status(uuid);
+  expect(pending?.state).toBe("ending");
+  expect([1, 2]).toContain(pending?.endsUnanswered);
   lab.service.faults.clear();
   lab.clock.ahead = hour;
   await expectNothingLost(lab, machine.copy());
