@@ -36,11 +36,15 @@ export class FastLines {
   readonly #outcomes = new Interner();
   readonly #wordings: WordingTable;
   readonly #shapes: LineShape[] = [];
+  readonly #hasEndpoint: boolean;
+  /** The line read last has a known shape, whether or not it was taken. */
+  hasKnownShape = false;
   /** The shape of the line before: most often the next one has it too. */
   #last = 0;
 
   constructor(columns: Columns, vaults: VaultTable, classifier: Classifier) {
     this.#columns = columns;
+    this.#hasEndpoint = columns.endpoint !== undefined;
     this.#vaults = vaults;
     this.#wordings = new WordingTable(this.#actions, this.#outcomes, classifier);
   }
@@ -58,6 +62,7 @@ export class FastLines {
    */
   read(view: DataView, bytes: Uint8Array, from: number, end: number, batch: Batch, place: number, line: number): number {
     const shapes = this.#shapes;
+    this.hasKnownShape = false;
     if (this.#last < shapes.length) {
       const next = this.#readAs(shapes[this.#last] as LineShape, view, bytes, from, end, batch, place, line);
       if (next >= 0) return next;
@@ -141,8 +146,9 @@ export class FastLines {
           at = describedTo;
           break;
         case ended: {
+          this.hasKnownShape = true;
           // An item without a vault may name it in its endpoint.
-          if (Number.isNaN(time) || action < 0 || vault < 0) return -1;
+          if (Number.isNaN(time) || action < 0 || (vault < 0 && this.#hasEndpoint)) return -1;
           let kind = this.#wordings.kindOf(action, outcome);
           if (kind < 0) kind = this.#wordings.describedKindOf(action, outcome, bytes, described, describedTo);
           this.#wordings.count(action, kind);

@@ -148,7 +148,7 @@ export class PlainSource {
       return this.#skip({ input: this.#input, line: this.#line, reason });
     }
     this.#filer.fileFound(batch, item, placeIn(this.#input, this.#offset + from), wholeHashOf(this.#view, from, hasEnded ? end + 1 : end));
-    if (isPlain) this.#fast.learn(this.#bytes.subarray(from, end));
+    if (isPlain && !this.#fast.hasKnownShape) this.#fast.learn(this.#bytes.subarray(from, end));
   }
 
   #itemOf(text: string, line: number): Item | { reason: string } {
