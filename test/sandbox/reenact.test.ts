@@ -6,6 +6,7 @@ import type { AuditItem, State } from "../../src/sandbox/state.ts";
 import { tellFacts } from "../support/audit-log.ts";
 import type { DialectName } from "../support/audit-log-dialects.ts";
 import { dialects } from "../support/audit-log-dialects.ts";
+import { some } from "../support/campaign.ts";
 import type { Fact, What } from "../support/audit-log-facts.ts";
 import { endpoint } from "../support/audit-log-words.ts";
 import { Bench, wrongPair } from "./support.ts";
@@ -381,7 +382,7 @@ describe("generated logs", () => {
       return [{ step, fact }];
     });
 
-  test.each(Object.keys(dialects) as DialectName[])("%s: every vault agrees, but where somebody unlocked it unseen", (dialect) => {
+  test.each(some(Object.keys(dialects) as DialectName[]))("%s: every vault agrees, but where somebody unlocked it unseen", (dialect) => {
     const { facts, truths } = tellFacts({ seed: "re", items: 6000, vaults: 300, problems: 0.5, dialect });
     const reenactment = new Reenactment(rules);
     const steps = stepsOf(facts);

@@ -1,11 +1,14 @@
 /**
  * The suite is the short form of what `npm run campaign` does whole: there every step of every command is one to be killed
- * at, and more sequences are generated.
+ * at, more sequences are generated, and what is made or read is larger.
  */
 const isWhole = process.env["CAMPAIGN"] === "whole";
 
 /** Of the steps of a command whose every step the campaign takes, the suite takes each third. */
 export const stride = isWhole ? 1 : 3;
+
+/** Of a list of cases that are much alike, the suite takes each third, the first one among them. */
+export const some = <T>(cases: readonly T[]): T[] => cases.filter((_, index) => index % stride === 0);
 
 /** How many sequences a model is tried with. */
 export const sequences = isWhole ? 400 : 60;
