@@ -1,3 +1,4 @@
+import { isFailedAccess } from "./events.ts";
 import type { Cause, ItemReference, LockRule } from "./report.ts";
 import type { Judgement } from "./verdict.ts";
 import type { Rules } from "./rules.ts";
@@ -49,7 +50,7 @@ function ownText(chain: ItemReference[]): string {
   const item = chain[index];
   if (item?.own === undefined) return "";
   const { id, generation, supersededAt } = item.own;
-  const what = item.event.startsWith("failed") || item.event === "locking-failure" ? "failure" : "start";
+  const what = isFailedAccess(item.event) ? "failure" : "start";
   const superseded = supersededAt === undefined ? "" : `, superseded at ${supersededAt}`;
   return ` The ${ordinal(index + 1)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
 }

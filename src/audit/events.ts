@@ -41,3 +41,8 @@ export const eventKinds = [
 ] as const;
 
 export type EventKind = (typeof eventKinds)[number];
+
+/** Whether it counts as a failed access. */
+export const isFailedAccess = (kind: EventKind): boolean => kind === "refused" || kind === "locking-failure" || accesses.has(kind);
+
+const accesses: ReadonlySet<EventKind> = new Set<EventKind>(["failed-read", "failed-update", "failed-delete", "failed-access"]);

@@ -1,6 +1,6 @@
 import type { Markup } from "./html-text.ts";
 import { html, time, value } from "./html-text.ts";
-import { badge, sentence } from "./html-parts.ts";
+import { badge, sentence, table } from "./html-parts.ts";
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "./report.ts";
 import { counted, grouped } from "./words.ts";
 
@@ -18,27 +18,11 @@ export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }:
         <td>${standing(after)}</td>
       </tr>`,
   );
-  const table =
-    rows.length === 0
-      ? ""
-      : html`<div class="scroll" tabindex="0" role="group" aria-label="What if, can be scrolled">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Vault</th>
-                <th scope="col">As it is</th>
-                <th scope="col">What if</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${rows}
-            </tbody>
-          </table>
-        </div>`;
+  const listed = rows.length === 0 ? "" : table("What if", [["Vault"], ["As it is"], ["What if"]], rows);
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">What if ${value(change)}</h2>
     <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
-    ${notes.map((note) => html`<p>${sentence(note)}</p>`)} ${table}${more(vaults.length + moreChanged)}
+    ${notes.map((note) => html`<p>${sentence(note)}</p>`)} ${listed}${more(vaults.length + moreChanged)}
   </section> `;
 }
 
@@ -61,25 +45,7 @@ export function reenactmentSection({ vaults, agree, differences, notPerformed }:
       <td>${sentence(text)}</td>
     </tr>`;
   });
-  const table =
-    rows.length === 0
-      ? ""
-      : html`<div class="scroll" tabindex="0" role="group" aria-label="Differences, can be scrolled">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Vault</th>
-                <th scope="col">Replay</th>
-                <th scope="col">Sandbox</th>
-                <th scope="col">From</th>
-                <th scope="col">Why</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${rows}
-            </tbody>
-          </table>
-        </div>`;
+  const listed = rows.length === 0 ? "" : table("Differences", [["Vault"], ["Replay"], ["Sandbox"], ["From"], ["Why"]], rows);
   const missing = notPerformed.slice(0, most).map(({ uuid, reason }) => html`<li>${value(uuid, 80)}: ${sentence(reason)}</li>`);
   return html`<section aria-labelledby="reenacted">
     <h2 id="reenacted">Re-enacted in the sandbox</h2>
@@ -87,7 +53,7 @@ export function reenactmentSection({ vaults, agree, differences, notPerformed }:
       ${grouped(agree)} of ${counted(vaults, "vault")} came to the same state;
       ${differences.length === 0 ? "none" : grouped(differences.length)} did not.
     </p>
-    ${table}${more(differences.length)}
+    ${listed}${more(differences.length)}
     ${
       missing.length === 0
         ? ""

@@ -1,12 +1,23 @@
 import type { Drawing } from "./html-timeline.ts";
 import type { Markup } from "./html-text.ts";
 import { html, inline, time, value } from "./html-text.ts";
-import { own, place, sentence } from "./html-parts.ts";
+import type { Head } from "./html-parts.ts";
+import { own, place, sentence, table } from "./html-parts.ts";
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "./report.ts";
 import { contradictionWords, counted, eventWords, span, stateWords } from "./words.ts";
 
 /** Rows of one vault. */
 const mostRows = 100;
+
+const heads: readonly Head[] = [
+  ["Time (UTC)"],
+  ["After"],
+  ["Event"],
+  ["Who"],
+  ["Starts", "starts without acknowledgement"],
+  ["Failed", "failed accesses in a row"],
+  ["State"],
+];
 
 /** The events of a timeline as a table, closed until it is asked for. */
 export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
@@ -32,25 +43,7 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
   const earlier = omitted > 0 ? html`<p>${counted(omitted, "earlier event is", "earlier events are")} not listed.</p>` : "";
   return html`<details>
     <summary>${counted(events.length, "event")} in a table</summary>
-    ${earlier}
-    <div class="scroll" tabindex="0" role="group" aria-label="Events, can be scrolled">
-      <table class="events">
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            <th scope="col">After</th>
-            <th scope="col">Event</th>
-            <th scope="col">Who</th>
-            <th scope="col"><abbr title="starts without acknowledgement">Starts</abbr></th>
-            <th scope="col"><abbr title="failed accesses in a row">Failed</abbr></th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
+    ${earlier} ${table("Events", heads, rows, "events")}
   </details>`;
 }
 

@@ -1,5 +1,5 @@
 import type { Markup } from "./html-text.ts";
-import { clip, escape, html, time, value } from "./html-text.ts";
+import { clip, escape, html, inline, time, value } from "./html-text.ts";
 import type { ItemReference, VaultReport, Verdict } from "./report.ts";
 import { moment, ownWords, verdictWords } from "./words.ts";
 
@@ -32,3 +32,23 @@ export function filterData({ uuid, who, verdict, since, lastAt }: VaultReport): 
 /** Where an item stands. */
 export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): Markup =>
   html`<span class="place">${value(input, 60)}, line ${line}</span>`;
+
+/** The heading of a column, with what it stands for where it is short. */
+export type Head = readonly [text: string, title?: string];
+
+/** A table that can be scrolled where it is wider than the page, up to its first row. */
+export function tableStart(name: string, heads: readonly Head[], className?: string): Markup {
+  const cells = heads.map(([text, title]) => {
+    const content = title === undefined ? text : inline`<abbr title="${title}">${text}</abbr>`;
+    return inline`<th scope="col">${content}</th>`;
+  });
+  const scroll = inline`<div class="scroll" tabindex="0" role="group" aria-label="${name}, can be scrolled">`;
+  const table = className === undefined ? inline`<table>` : inline`<table class="${className}">`;
+  return inline`${scroll}${table}<thead><tr>${cells}</tr></thead>\n<tbody>\n`;
+}
+
+export const tableEnd: Markup = inline`</tbody></table></div>\n`;
+
+/** The same with its rows. */
+export const table = (name: string, heads: readonly Head[], rows: readonly Markup[], className?: string): Markup =>
+  inline`${tableStart(name, heads, className)}${rows}${tableEnd}`;

@@ -1,6 +1,6 @@
 import type { Markup } from "./html-text.ts";
 import { html, time, value } from "./html-text.ts";
-import { sentence } from "./html-parts.ts";
+import { sentence, table } from "./html-parts.ts";
 import type { InputReport, ReplaySummary } from "./report.ts";
 import { counted, countsOf, formatOf, grouped, leftOut, ruleLines, verdictWords } from "./words.ts";
 
@@ -68,22 +68,7 @@ function inputs(all: readonly InputReport[]): Markup {
   });
   const more = all.length > mostInputs ? html`<p>and ${all.length - mostInputs} more</p>` : "";
   return html`<h3>Inputs</h3>
-    <div class="scroll" tabindex="0" role="group" aria-label="Inputs, can be scrolled">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Input</th>
-            <th scope="col">Form</th>
-            <th scope="col">Items</th>
-            <th scope="col">Columns</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
-    ${more}`;
+    ${table("Inputs", [["Input"], ["Form"], ["Items"], ["Columns"]], rows)} ${more}`;
 }
 
 const mostSkipped = 100;

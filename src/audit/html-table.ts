@@ -1,5 +1,6 @@
 import type { Markup } from "./html-text.ts";
-import { html, inline, time, value } from "./html-text.ts";
+import { html, time, value } from "./html-text.ts";
+import type { Head } from "./html-parts.ts";
 import { badge, filterData } from "./html-parts.ts";
 import type { VaultReport, Verdict } from "./report.ts";
 import type { Rules } from "./rules.ts";
@@ -21,7 +22,7 @@ export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefine
   </tr> `;
 }
 
-const heads: [text: string, title?: string][] = [
+export const heads: readonly Head[] = [
   ["Vault"],
   ["Verdict"],
   ["Since"],
@@ -30,18 +31,6 @@ const heads: [text: string, title?: string][] = [
   ["Starts", "starts without acknowledgement"],
   ["Failed", "failed accesses in a row"],
 ];
-
-/** The table around the rows. */
-export function tableStart(): Markup {
-  const cells = heads.map(([text, title]) => {
-    const content = title === undefined ? text : inline`<abbr title="${title}">${text}</abbr>`;
-    return inline`<th scope="col">${content}</th>`;
-  });
-  const scroll = inline`<div class="scroll" tabindex="0" role="group" aria-label="Vaults, can be scrolled">`;
-  return inline`${scroll}<table class="vaults"><thead><tr>${cells}</tr></thead>\n<tbody>\n`;
-}
-
-export const tableEnd = (): Markup => inline`</tbody></table></div>\n`;
 
 /** Shown by the script: without it there is nothing that could filter. */
 export function filterControls(verdicts: readonly Verdict[]): Markup {

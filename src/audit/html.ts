@@ -4,7 +4,8 @@ import { legendOf } from "./html-lanes.ts";
 import { script } from "./html-script.ts";
 import { style } from "./html-style.ts";
 import { summarySection } from "./html-summary.ts";
-import { filterControls, tableEnd, tableStart, vaultRow } from "./html-table.ts";
+import { tableEnd, tableStart } from "./html-parts.ts";
+import { filterControls, heads, vaultRow } from "./html-table.ts";
 import type { Markup } from "./html-text.ts";
 import { clip, html, time, value } from "./html-text.ts";
 import { vaultSection } from "./html-vault.ts";
@@ -51,9 +52,9 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
   }
   yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, told.length, problems, [...verdicts]).markup}`;
   if (rows.length > 0) {
-    yield tableStart().markup;
+    yield tableStart("Vaults", heads, "vaults").markup;
     yield* rows;
-    yield tableEnd().markup;
+    yield tableEnd.markup;
   }
   yield "</section>\n";
   if (told.length > 0) {

@@ -40,3 +40,6 @@ export const looksLikeOutcome = (value: string): boolean => value.length <= 60 &
 
 /** The uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`), in lower case, or null. */
 export const uuidInEndpoint = (value: string): string | null => uuidInPath.exec(value)?.[1]?.toLowerCase() ?? null;
+
+/** Whether an endpoint is one of a vault of a generic kind (section 4). */
+export const isGenericEndpoint = (endpoint: string | null | undefined): boolean => endpoint?.includes("/generic/") === true;

@@ -142,7 +142,8 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
   const every = inOrder(folded);
   const counts = countVerdicts(every);
   const { changed } = replayer;
-  const whatIf = changed === undefined ? undefined : whatIfReport(changed.whatIf, folded, { ...folded, fold: changed.fold }, replayer);
+  const whatIf =
+    changed === undefined ? undefined : whatIfReport(changed.whatIf, folded, { ...folded, fold: changed.fold }, every, replayer);
   const reenactment = options.reenact?.finish(asOf, statesOf(folded, every));
   return {
     summary: summaryOf({

@@ -1,7 +1,7 @@
 import { conditionOf } from "./conditions.ts";
 import type { Batch } from "./batch.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
+import { eventKinds, isFailedAccess } from "./events.ts";
 import { numberOf } from "./classify-item.ts";
 import { Fold } from "./fold.ts";
 import type { Item } from "./item.ts";
@@ -39,15 +39,7 @@ const mostEvents = { none: 0, vault: 5000, problems: 40 };
 const clockSkew = 86_400_000;
 
 const application = numberOf("application");
-const failures: ReadonlySet<EventKind> = new Set<EventKind>([
-  "failed-read",
-  "failed-update",
-  "failed-delete",
-  "failed-access",
-  "refused",
-  "locking-failure",
-]);
-const isFailure = eventKinds.map((kind) => failures.has(kind));
+const isFailure = eventKinds.map(isFailedAccess);
 
 /** Takes the items of all inputs, leaves out what was not asked for, and hands the rest to the fold in order of time. */
 export class Replayer {

@@ -1,3 +1,4 @@
+import { isGenericEndpoint } from "./looks.ts";
 import { active, deleted, locked, lockRules } from "./conditions.ts";
 import { Chains } from "./chains.ts";
 import type { EventKind } from "./events.ts";
@@ -115,7 +116,7 @@ export class Transitions {
   #noteKind(vault: number, due: Due): void {
     this.records.set(vault, field.pendingPlace, due.place);
     this.records.set(vault, field.pendingLine, due.line);
-    if (due.item?.endpoint?.includes("/generic/") === true) this.records.raise(vault, flag.generic);
+    if (isGenericEndpoint(due.item?.endpoint)) this.records.raise(vault, flag.generic);
   }
 
   #acknowledge(vault: number, due: Due, operation: number): void {
@@ -190,7 +191,6 @@ export class Transitions {
     if (condition === active) return true;
     if (!wasAccepted) return false;
     this.#note(due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
-    if (condition === locked) this.records.raise(vault, flag.unlockedUnseen);
     this.#reopen(vault, due);
     return true;
   }

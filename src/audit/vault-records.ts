@@ -40,8 +40,6 @@ export const flag = {
   created: 2,
   /** An item came too late to be put in its place. */
   late: 4,
-  /** It was unlocked without an item that says so. */
-  unlockedUnseen: 8,
   /** An item was found of an action that this program does not know. */
   other: 16,
   /** A vault of a generic kind, which has no auto-lock. */

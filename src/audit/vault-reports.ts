@@ -1,3 +1,4 @@
+import { isGenericEndpoint } from "./looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import { contradictionText } from "./contradictions.ts";
@@ -42,7 +43,7 @@ function isGeneric(fold: Fold, vault: number, references: References): boolean {
   const place = fold.records.get(vault, field.pendingPlace);
   if (Number.isNaN(place)) return false;
   const item = references.item({ place, line: fold.records.get(vault, field.pendingLine) });
-  return item?.endpoint?.includes("/generic/") === true;
+  return isGenericEndpoint(item?.endpoint);
 }
 
 /** Every vault of which there was an item, with its verdict. */

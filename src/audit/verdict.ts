@@ -1,3 +1,4 @@
+import { clip } from "./clip.ts";
 import { conditionOf, ruleOf } from "./conditions.ts";
 import type { Fold } from "./fold.ts";
 import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
@@ -110,21 +111,12 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
     ...(isKnown
       ? []
       : [`the log ${beginsLater ? "is read from later on" : "begins later"} than the vault: its counters at that time are not known`]),
-    ...(unsureOutcomes.length === 0 ? [] : [`outcomes were not understood (${listed(unsureOutcomes)})`]),
+    ...(unsureOutcomes.length === 0 ? [] : [`outcomes were not understood (${unsureOutcomes.slice(0, 3).map(clip).join(", ")})`]),
     ...(tellsFailures ? [] : ["nothing in these items tells failed accesses from others"]),
     ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed accesses`] : []),
     ...(skippedLines > 0 ? [`${skippedLines} ${skippedLines === 1 ? "line" : "lines"} could not be read`] : []),
   ];
 }
-
-/** Text of the export, to be made fit for where it is shown. */
-const listed = (texts: readonly string[]): string =>
-  texts
-    .slice(0, 3)
-    .map((text) => JSON.stringify(clip(text)))
-    .join(", ");
-
-const clip = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 type Sureness = Pick<Judgement, "certainty" | "reason">;
 

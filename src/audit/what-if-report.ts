@@ -1,14 +1,20 @@
 import type { WhatIfReport } from "./report.ts";
 import type { WhatIf } from "./what-if.ts";
-import type { Folded } from "./vault-reports.ts";
-import { inOrder, standingOf, reportOf } from "./vault-reports.ts";
+import type { Folded, Ranked } from "./vault-reports.ts";
+import { standingOf, reportOf } from "./vault-reports.ts";
 import { small } from "./vault-records.ts";
 
 /** More vaults that differ are counted only. */
 const mostListed = 1000;
 
-/** What would differ with the change: verdict, state, lock or counters. */
-export function whatIfReport(whatIf: WhatIf, before: Folded, after: Folded, { touched, tooLate }: Touched): WhatIfReport {
+/** What would differ with the change, of these vaults in their order: verdict, state, lock or counters. */
+export function whatIfReport(
+  whatIf: WhatIf,
+  before: Folded,
+  after: Folded,
+  vaults: readonly Ranked[],
+  { touched, tooLate }: Touched,
+): WhatIfReport {
   const report: WhatIfReport = {
     change: whatIf.text,
     vaults: [],
@@ -17,7 +23,7 @@ export function whatIfReport(whatIf: WhatIf, before: Folded, after: Folded, { to
     ...(whatIf.type === "rules" ? {} : { touched }),
     notes: notesOf(whatIf, { touched, tooLate }),
   };
-  for (const { vault } of inOrder(before)) {
+  for (const { vault } of vaults) {
     if (!differs(before, after, vault)) report.unchanged += 1;
     else if (report.vaults.length === mostListed) report.moreChanged += 1;
     else {

@@ -2,22 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
-import { replay } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/audit/report.ts";
-import { newestRelease } from "../../src/audit/rules.ts";
 import type { Truth, VaultTruth } from "../support/audit-log-facts.ts";
 import type { LogOptions } from "../support/audit-log.ts";
 import { writeLog } from "../support/audit-log.ts";
 import { tempDir } from "../support/temp-dir.ts";
-
-const rules = {
-  lockAfterFailed: 3,
-  lockAfterUnacked: 5,
-  tokenLifetimeMs: 120_000,
-  autoLockAfterMs: 365 * 86_400_000,
-  release: newestRelease,
-  failure: null,
-};
+import { replayWith } from "./support.ts";
 
 const endings = { ndjson: "ndjson", json: "json", "json-compact": "json", csv: "csv", tsv: "tsv" };
 
@@ -27,14 +17,7 @@ async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth;
   const files = Array.from({ length: parts }, (_, part) => join(folder, `part-${part}.${ending}${options.gzip === true ? ".gz" : ""}`));
   const truth = await writeLog(files, { items: 12_000, vaults: 300, problems: 0.4, ...options });
   const inputs = files.map((path) => ({ name: path, path }));
-  const result = await replay({
-    inputs,
-    rules,
-    map: {},
-    timeline: "none",
-    signal: new AbortController().signal,
-    now: Date.UTC(2026, 10, 20, 13),
-  });
+  const result = await replayWith({ inputs });
   const reports = new Map([...result.vaults({ problems: false })].map((report) => [report.uuid, report]));
   await result.close();
   return { truth, result, reports };
@@ -101,14 +84,7 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
       writeFileSync(path, `${lines.filter((_, index) => index % 3 === part).join("\n")}\n`);
       return { name: path, path };
     });
-    const result = await replay({
-      inputs,
-      rules,
-      map: {},
-      timeline: "none",
-      signal: new AbortController().signal,
-      now: Date.UTC(2026, 10, 20, 13),
-    });
+    const result = await replayWith({ inputs });
     expect(result.summary).toMatchObject({ items: truth.written, verdicts: truth.verdicts, late: 0 });
     const reports = [...result.vaults({ problems: true })];
     expect(

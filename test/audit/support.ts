@@ -31,6 +31,18 @@ export const failure = (at: number, more: Record<string, unknown> = {}): string 
 /** The moment that `line` writes. */
 export const moment = (at: number): string => new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
 
+/** A replay by the usual rules, at a fixed moment. */
+export const replayWith = async (options: Partial<ReplayOptions>): Promise<Replay> =>
+  await replay({
+    inputs: [],
+    rules,
+    map: {},
+    timeline: "none",
+    signal: new AbortController().signal,
+    now: Date.UTC(2026, 10, 20, 13),
+    ...options,
+  });
+
 export interface Replayed {
   result: Replay;
   reports: VaultReport[];
@@ -45,15 +57,7 @@ export async function replayText(
   const path = join(tempDir("replay"), "items.ndjson");
   writeFileSync(path, text);
   const input = by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
-  const result = await replay({
-    inputs: [input],
-    rules,
-    map: {},
-    timeline: "none",
-    signal: new AbortController().signal,
-    now: Date.UTC(2026, 10, 20, 13),
-    ...options,
-  });
+  const result = await replayWith({ inputs: [input], ...options });
   const reports = [...result.vaults({ problems: false })];
   await result.close();
   return { result, reports };
