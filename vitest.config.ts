@@ -1,17 +1,21 @@
 import { defineConfig } from "vitest/config";
 
-/** Only against a test that hangs: the machine may be slow, and `npm run campaign` has tests of minutes. */
-const isCampaign = process.env["CAMPAIGN"] === "whole";
-const timeout = isCampaign ? 1_800_000 : 180_000;
+/** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
+const torture = process.env["TORTURE"];
+/** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
+const deepened = ["test/crash/**/*.test.ts", "test/exchange/model.test.ts", "test/audit/generator.test.ts", "test/audit/bounded.test.ts"];
+/** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
+const timeout = torture === "whole" ? 4_000_000 : 180_000;
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/build-once.ts"],
+    include: torture === undefined ? ["test/**/*.test.ts"] : ["test/torture/**/*.test.ts", ...(torture === "whole" ? deepened : [])],
+    exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : [])],
+    globalSetup: ["test/support/build-once.ts", ...(torture === undefined ? [] : ["test/torture/figures.ts"])],
     reporters: ["default", "./test/support/summary-reporter.ts"],
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     pool: "threads",
-    maxWorkers: isCampaign ? 2 : 3,
+    maxWorkers: torture === "whole" ? 2 : 3,
     testTimeout: timeout,
     hookTimeout: timeout,
     watch: false,

@@ -1,8 +1,8 @@
 /**
- * The suite is the short form of what `npm run campaign` does whole: there every step of every command is one to be killed
+ * The suite is the short form of what `npm run torture` does whole: there every step of every command is one to be killed
  * at, more sequences are generated, and what is made or read is larger.
  */
-const isWhole = process.env["CAMPAIGN"] === "whole";
+const isWhole = process.env["TORTURE"] === "whole";
 
 /** Of the steps of a command whose every step the campaign takes, the suite takes each third. */
 export const stride = isWhole ? 1 : 3;
