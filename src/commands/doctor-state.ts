@@ -63,9 +63,11 @@ export function diskFinding({ disk, directory }: StateFacts): Finding {
       : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or name another directory with --state (now ${directory})`;
   if (disk.freeBytes < space.least) return { check: "disk", level: "error", message: `${free} free: too little for the state`, hint };
-  if (disk.network !== null) {
-    const message = `the state is on a network file system (${disk.network}): locks and SQLite's WAL cannot be relied on there`;
-    return warning("disk", message, "name a directory on a local disk with --state");
+  if (disk.shared !== null) {
+    const { name, isNetwork } = disk.shared;
+    const message = `the state is on a file system that other machines may use (${name}): locks and SQLite's WAL cannot be relied on there`;
+    const local = "name a directory on a local disk with --state";
+    return isNetwork ? { check: "disk", level: "error", message, hint: local } : warning("disk", message, local);
   }
   return disk.freeBytes < space.little ? warning("disk", `${free} free`, hint) : ok("disk", `${free} free, local`);
 }

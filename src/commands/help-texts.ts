@@ -94,7 +94,7 @@ stderr, --debug included.
 Give secrets as @FILE, - (standard input) or env:NAME. One that stands on the command line is visible to other users of the
 machine, and draws a warning. The command of --save-cmd gets none of this program's secrets in its environment.
 
-http: is allowed to this machine only, unless --insecure-http is given. A state directory that others can write to is refused.
+http: is allowed to this machine only, unless --insecure-http is given. A state directory that others can write to, or that lies on a network file system, is refused.
 
 Sealing protects a copy of the state without its key. It does not protect against someone who works as you on this machine.
 

@@ -5,6 +5,7 @@ import type { Waiting } from "../exchange/ports.ts";
 import type { WholeState } from "./backup.ts";
 import type { Holdings } from "./backup-check.ts";
 import { checkBackup, headerOf, holdingsOf, problemsOf } from "./backup-check.ts";
+import { refuseNetwork } from "./disk.ts";
 import { append } from "./journal.ts";
 import { Keyring } from "./keyring.ts";
 import { migrate, openDatabase, withMode } from "./open-database.ts";
@@ -48,6 +49,7 @@ export function examineBackup({ options, opening }: WholeState, file: string): E
  */
 export async function restoreState(state: WholeState, file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
   const { directory } = state.options;
+  refuseNetwork(directory);
   ensurePrivateDirectory(directory);
   return await state.locks.withAll(waiting, async () => await replace(state, file, serviceRestored));
 }

@@ -4,6 +4,7 @@ import { VaultError } from "../errors.ts";
 import type { VaultSession, Waiting } from "../exchange/ports.ts";
 import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, LeftCreation, VaultRecord } from "../exchange/records.ts";
 import * as creations from "./creations.ts";
+import { refuseNetwork } from "./disk.ts";
 import type { LocalStore, StoreOptions } from "./local-store.ts";
 import { prune } from "./journal.ts";
 import type { KeyEntry } from "./key-file.ts";
@@ -212,6 +213,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async #connect(): Promise<StateDatabase | null> {
+    refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
     const { clock } = this.#options;
     const { path } = this.#opening;

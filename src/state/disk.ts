@@ -1,0 +1,92 @@
+import { readFileSync, realpathSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { VaultError } from "../errors.ts";
+import { statIfThere } from "./private-directory.ts";
+import { onState } from "./state-error.ts";
+
+/**
+ * What a state lies on. SQLite's WAL is memory that processes share: two machines that use one file over a network do not,
+ * and corrupt it; and what locks such file systems have may be none. A state there is refused before it is read.
+ */
+export interface DiskFacts {
+  freeBytes: number;
+  /** The file system, where it may be one that other machines use as well; null for a local one, or where that cannot be told. */
+  shared: SharedFileSystem | null;
+}
+
+interface SharedFileSystem {
+  name: string;
+  /** Between machines. What a machine gives to its own guests may be, and is used by one system alone most often. */
+  isNetwork: boolean;
+}
+
+const network = (name: string): SharedFileSystem => ({ name, isNetwork: true });
+
+/** The `f_type` of Linux's statfs(2). Other systems number theirs as they mount them. */
+const byNumber: Readonly<Record<number, SharedFileSystem>> = {
+  0x6969: network("NFS"),
+  0x517b: network("SMB"),
+  0xff534d42: network("CIFS"),
+  0xfe534d42: network("SMB"),
+  0x5346414f: network("AFS"),
+  0x6b414653: network("AFS"),
+  0x00c36400: network("Ceph"),
+  0x0bd00bd0: network("Lustre"),
+  0x47504653: network("GPFS"),
+  0x19830326: network("BeeGFS"),
+  0x01021997: { name: "9P", isNetwork: false },
+};
+
+const fuse = 0x65735546;
+
+/** What is a network behind FUSE: `fuse.` and one of these, in /proc/self/mountinfo. Others are local, like ntfs-3g. */
+const overFuse =
+  /^fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs)$/;
+
+/** Null where the system does not say. */
+export function diskOf(folder: string): DiskFacts | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return { freeBytes: bavail * bsize, shared: sharedBy(folder) };
+  } catch {
+    return null;
+  }
+}
+
+/** Raises `state` where the folder, or the one that it would be made in, is on a network file system. */
+export function refuseNetwork(folder: string): void {
+  let existing = folder;
+  while (onState(folder, () => statIfThere(existing)) === null && dirname(existing) !== existing) existing = dirname(existing);
+  const found = onState(folder, () => sharedBy(existing));
+  if (found?.isNetwork !== true) return;
+  throw new VaultError(
+    "state",
+    `the state cannot be used: ${folder} is on a network file system (${found.name}), where SQLite cannot keep it safe`,
+    {
+      hint: "name a directory on a local disk with --state; to move a state there: mv, while no vault command runs on any machine",
+    },
+  );
+}
+
+function sharedBy(folder: string): SharedFileSystem | null {
+  const { type } = statfsSync(folder);
+  if (type !== fuse) return byNumber[type] ?? null;
+  const kind = mountedAs(realpathSync(folder), readFileSync("/proc/self/mountinfo", "utf8"));
+  return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;
+}
+
+/** The type of the file system that a path lies on, by proc_pid_mountinfo(5): the last one mounted of those nearest to it. */
+export function mountedAs(path: string, mountinfo: string): string {
+  let nearest = { point: "", type: "" };
+  for (const line of mountinfo.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ");
+    // Blanks and the like are written in octal.
+    const point = (before.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+    if (point.length < nearest.point.length || !isWithin(path, point)) continue;
+    nearest = { point, type: after.split(" ")[0] ?? "" };
+  }
+  return nearest.type;
+}
+
+const isWithin = (path: string, point: string): boolean =>
+  point !== "" && (point === "/" || path === point || path.startsWith(`${point}/`));
