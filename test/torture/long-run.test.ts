@@ -1,0 +1,205 @@
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { runKilledAt } from "../support/crash.ts";
+import { device, expectExit, expectFarFromLock, expectInStep, firstGetArgs, openLab } from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { Random } from "./random.ts";
+import { isWhole } from "./effort.ts";
+import { journalProblems } from "./journal-check.ts";
+import { memoryOf } from "./memory.ts";
+import { tried } from "./tally.ts";
+
+const minutes = isWhole ? 50 : 0.25;
+/** Processes at a time: most of their time they wait for each other and for the service. */
+const workers = 4;
+const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const seed = Array.from({ length: isWhole ? 24 : 3 }, (_, n) => [
+  { kind: "generic/offline" as const, content: `note ${n}` },
+  { kind: "credit-card/offline" as const, creditCard: card, ...(n % 2 === 0 ? { maxUsage: 1_000_000 } : {}) },
+  { kind: "credit-card/online" as const, creditCard: card, hashedPin: "c2VjcmV0LXBpbg==", device },
+]).flat();
+
+const faults = [
+  "drop-before",
+  "drop-after",
+  "cut",
+  "hang",
+  "garbage",
+  "wrong-types",
+  "no-credentials",
+  "status=500",
+  "error-after=502",
+  "status=429,retry-after=0",
+  "delay=3s",
+];
+
+/** What a command may end with while the service misbehaves: never a bug, a lost pair, a lock, or a state that is none. */
+const allowed = [0, 6, 8, 9, 10, 11, 12, 13, 15];
+
+/** The sizes that must not grow with the number of commands but by what the journal keeps. */
+interface Sizes {
+  commands: number;
+  database: number;
+  wal: number;
+  files: number;
+  kilobytes: number;
+}
+
+class LongRun {
+  readonly lab: Lab;
+  readonly machine: Machine;
+  readonly random = new Random(20_261_121);
+  readonly sizes: Sizes[] = [];
+  readonly codes = new Map<string, number>();
+  readonly violations: string[] = [];
+  commands = 0;
+  /** By vault, how many commands are at work on it: an administrator only acts where there is none. */
+  readonly #busy = new Map<string, number>();
+
+  constructor(lab: Lab) {
+    this.lab = lab;
+    this.machine = lab.machine();
+  }
+
+  async work(until: number, worker: number): Promise<void> {
+    while (Date.now() < until && this.violations.length === 0) {
+      const { uuid, kind } = this.random.of(this.lab.service.vaults);
+      for (let n = this.random.below(5) - 2; n > 0; n -= 1) {
+        this.lab.faults(`${this.random.of(["get", "update"])}-${this.random.of(["start", "end"])}/${uuid}:${this.random.of(faults)}`);
+      }
+      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
+      const args = this.#command(uuid, kind, worker);
+      const result = await this.#run(args);
+      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) - 1);
+      this.#judge(uuid, args, result);
+      if (result.code === 8) await this.#administrator(uuid);
+      this.commands += 1;
+      if (this.commands % 100 === 0) await this.#measure();
+    }
+  }
+
+  #command(uuid: string, kind: string, worker: number): string[] {
+    const file = join(this.machine.home, `out-${worker}.json`);
+    rmSync(file, { force: true });
+    const update = (): string[] =>
+      kind === "generic/offline" || kind.endsWith("/online")
+        ? ["get", uuid, "--json"]
+        : ["update", uuid, "--card", `@${this.machine.file(`card-${worker}.json`, card)}`, "--json"];
+    return this.random.weighted<() => string[]>([
+      [40, () => ["get", uuid, "--json"]],
+      [15, update],
+      [12, () => ["ack", uuid, "--json"]],
+      [8, () => ["get", uuid, "--no-ack", "--json"]],
+      [8, () => ["get", uuid, "--discard-pending", "--json"]],
+      [6, () => ["get", uuid, "--credentials-out", file, "--json"]],
+      [4, () => ["status", uuid, "--json"]],
+      [2, () => ["export", uuid, "--json"]],
+      [2, () => ["guard", uuid, "--json"]],
+      [1, () => ["status", "--history", "--json"]],
+      [1, () => ["backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"]],
+      [0.5, () => ["config", "rekey", "--yes", "--json"]],
+      [0.5, () => ["audit-replay", "--json"]],
+    ])();
+  }
+
+  async #run(args: string[]): Promise<RunResult> {
+    const limits = args[0] === "config" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
+    const timeoutMs = 180_000;
+    if (this.random.below(6) > 0) return await this.machine.vaultWith({ timeoutMs }, ...args, ...limits);
+    return (await runKilledAt(1 + this.random.below(45), this.machine, [...args, ...limits], { timeoutMs })).result;
+  }
+
+  #judge(uuid: string, args: string[], result: RunResult): void {
+    const key = `${args[0] ?? ""} ${result.signal ?? result.code ?? ""}`;
+    this.codes.set(key, (this.codes.get(key) ?? 0) + 1);
+    const said = `vault ${args.join(" ")}: ${key}\n${result.stderr}`;
+    if (result.code !== null && !allowed.includes(result.code)) this.violations.push(said);
+    const { state, maxFailedAccesses, maxUnackedStarts } = this.lab.service.sandbox.inspect(uuid);
+    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+  }
+
+  /** Looks at the vault, finds nothing, and says so: what the guard asks of a person. */
+  async #administrator(uuid: string): Promise<void> {
+    if ((this.#busy.get(uuid) ?? 0) > 0) return;
+    this.#busy.set(uuid, 1);
+    this.lab.service.sandbox.unlock(uuid);
+    const reset = await this.machine.vault("guard", uuid, "--reset", "--yes", "--json", "--max-wait", "4s");
+    if (reset.code !== 0 && reset.code !== 15) this.violations.push(reset.stderr);
+    this.#busy.set(uuid, 0);
+  }
+
+  async #measure(): Promise<void> {
+    const { stateDir } = this.machine;
+    const size = (name: string): number => statSync(join(stateDir, name), { throwIfNoEntry: false })?.size ?? 0;
+    this.sizes.push({
+      commands: this.commands,
+      database: size("vault.db"),
+      wal: size("vault.db-wal"),
+      files: readdirSync(stateDir, { recursive: true }).length,
+      kilobytes: await memoryOf(this.machine, "status", "--json"),
+    });
+    for (const name of readdirSync(this.machine.home)) if (name.startsWith("backup-")) rmSync(join(this.machine.home, name));
+  }
+
+  /** The service is well again: every vault comes back in step by what the exit codes ask for. */
+  async settle(uuid: string): Promise<RunResult> {
+    let result = await this.machine.vault("get", uuid, "--json");
+    for (let tries = 0; tries < 4 && result.code !== 0; tries += 1) {
+      if (result.code === 8) {
+        this.lab.service.sandbox.unlock(uuid);
+        expectExit(await this.machine.vault("guard", uuid, "--reset", "--yes"), 0);
+      }
+      if (result.code === 11) expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12);
+      result = await this.machine.vault("get", uuid, "--json");
+    }
+    return result;
+  }
+}
+
+it(`mixed commands of ${workers} processes against a service that fails at random, for ${minutes} minutes`, async () => {
+  const lab = await openLab(seed);
+  const run = new LongRun(lab);
+  const { machine } = run;
+  for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0);
+  const until = Date.now() + minutes * 60_000;
+  await Promise.all(Array.from({ length: workers }, async (_, worker) => await run.work(until, worker)));
+  expect(run.violations).toEqual([]);
+
+  lab.service.faults.clear();
+  for (const { uuid } of lab.service.vaults) {
+    const last = await run.settle(uuid);
+    expectExit(last, 0);
+    const held = lab.service.sandbox.inspect(uuid);
+    const { vault } = documentOf(last);
+    expect(vault.content ?? vault.creditCard?.number).toBe(held.content ?? held.creditCard?.number);
+    await expectInStep(lab, machine, uuid);
+    expectFarFromLock(lab, uuid);
+  }
+  expectExit(await machine.vault("doctor", "--offline", "--fail-on", "error"), 0);
+  expect(journalProblems(machine)).toEqual([]);
+  const replay = await machine.vault("audit-replay", "--json");
+  expectExit(replay, 0);
+  expect((JSON.parse(replay.stdout) as { skipped: unknown[] }).skipped).toEqual([]);
+  expectFlat(run.sizes);
+  process.stdout.write(
+    `${JSON.stringify(Object.fromEntries([...run.codes].sort()))}\n${run.sizes.map((s) => JSON.stringify(s)).join("\n")}\n`,
+  );
+  tried("commands of a long run with random faults and kills", run.commands);
+});
+
+/** Between the first third and the end: nothing grows but the database, by as much a command as before. */
+function expectFlat(sizes: readonly Sizes[]): void {
+  const last = sizes.at(-1);
+  const first = sizes[Math.floor(sizes.length / 3)];
+  const start = sizes[0];
+  if (!isWhole || last === undefined || first === undefined || start === undefined) return;
+  expect(last.files).toBeLessThanOrEqual(first.files + 4);
+  expect(Math.max(...sizes.map(({ wal }) => wal))).toBeLessThan(16_000_000);
+  expect(last.kilobytes).toBeLessThan(first.kilobytes * 1.1);
+  const perCommand = (from: Sizes, to: Sizes): number => (to.database - from.database) / (to.commands - from.commands);
+  expect(perCommand(first, last)).toBeLessThan(perCommand(start, first) * 1.25);
+}
