@@ -153,7 +153,7 @@ class LongRun {
         this.lab.service.sandbox.unlock(uuid);
         expectExit(await this.machine.vault("guard", uuid, "--reset", "--yes"), 0);
       }
-      if (result.code === 11) expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12);
+      if (result.code === 11) expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12, 13);
       result = await this.machine.vault("get", uuid, "--json");
     }
     return result;
@@ -161,7 +161,8 @@ class LongRun {
 }
 
 it(`mixed commands of ${workers} processes against a service that fails at random, for ${minutes} minutes`, async () => {
-  const lab = await openLab(seed);
+  // Tokens die while commands are repeated, and while held exchanges wait.
+  const lab = await openLab(seed, { policy: { tokenTtlMs: 4000 } });
   const run = new LongRun(lab);
   const { machine } = run;
   for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0);
