@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
+import type { TestSpecification } from "vitest/node";
+import { BaseSequencer } from "vitest/node";
 
 /** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
 const torture = process.env["TORTURE"];
@@ -6,6 +8,15 @@ const torture = process.env["TORTURE"];
 const deepened = ["test/crash/**/*.test.ts", "test/exchange/model.test.ts", "test/audit/generator.test.ts", "test/audit/bounded.test.ts"];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;
+
+/** The long run first: it takes as long as all others together. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLongest = ({ moduleId }: TestSpecification): boolean => moduleId.endsWith("long-run.test.ts");
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -15,9 +26,10 @@ export default defineConfig({
     reporters: ["default", "./test/support/summary-reporter.ts"],
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     pool: "threads",
-    maxWorkers: torture === "whole" ? 2 : 3,
+    maxWorkers: 3,
     testTimeout: timeout,
     hookTimeout: timeout,
+    sequence: { sequencer: LongestFirst },
     watch: false,
   },
 });
