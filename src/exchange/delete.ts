@@ -41,7 +41,7 @@ export async function deleteVault(context: ExchangeContext, request: DeleteReque
     const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, { device: request.device, force: request.force });
     for (const [index, pair] of pairs.entries()) {
       try {
-        return await sendDelete(watched, record.kind, pair, request);
+        return await sendDelete(watched, record.kind, pair, { ...request, force: request.force && index === 0 });
       } catch (error) {
         const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
         if (!another) throw error;

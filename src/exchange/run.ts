@@ -97,7 +97,8 @@ async function startWith(
       ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
     });
     try {
-      return { pair, sent: await sendStart(context, { ...pair, endpoint, call, force: request.force }) };
+      // --force lets one request through: the next pair is for the guard again.
+      return { pair, sent: await sendStart(context, { ...pair, endpoint, call, force: request.force && index === 0 }) };
     } catch (error) {
       const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
       if (!another) throw error;

@@ -20,7 +20,7 @@ export interface PlannedStart {
   combination: string;
   /** The pair is not proven in this state: an unknown outcome counts as a failed access, and is never repeated. */
   unproven: boolean;
-  /** Let it through whatever the guard says. */
+  /** Let it through whatever the guard says: one request, and no repetition of one that may have arrived. */
   force: boolean;
 }
 
@@ -112,7 +112,7 @@ async function noAnswer(
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   const waitMs = backoff(attempt);
-  const mayRetry = !planned.unproven && unanswered < 2 && (planned.force || allowsRetry(record, policy));
+  const mayRetry = !planned.unproven && unanswered < 2 && allowsRetry(record, policy);
   if (mayRetry && context.clock.now() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import type { World } from "./world.ts";
+import { ack, currentIsAccepted, known, knownVault, run, starts } from "./engine.ts";
+
+const lost = (times: number) => Array.from({ length: times }, () => "request-lost" as const);
+
+/** A vault in doubt whose old pair is the valid one. */
+async function inDoubt(): Promise<World> {
+  const world = await knownVault();
+  world.weather = ["fine", ...lost(12)];
+  await run(world, "get");
+  world.time += 61_000;
+  expect(await ack(world)).toBe("in-doubt");
+  return world;
+}
+
+describe("--force lets one request through", () => {
+  it("and never the automatic repetition that would lock the vault", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (let left = 0; left < 2; left += 1) await run(world, "get", { dies: true });
+    const before = starts(world);
+    world.weather = Array.from({ length: 9 }, () => "response-lost" as const);
+    expect((await run(world, "get", { force: true })).code).toBe("network");
+    expect(starts(world) - before).toBe(1);
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", unackedStarts: 3 });
+  });
+
+  it("in doubt not for the second pair: the guard speaks again before that is sent", async () => {
+    const world = await inDoubt();
+    world.weather = lost(1);
+    expect((await run(world, "get")).code).toBe("network");
+    expect((await run(world, "get", { force: true })).code).toBe("guard");
+    expect(await known(world)).toMatchObject({ failedAttempts: 2 });
+  });
+
+  it("in doubt a pair that was refused comes last, so that it is not what locks the vault", async () => {
+    const world = await inDoubt();
+    world.weather = ["response-lost"];
+    expect((await run(world, "get")).code).toBe("network");
+    // The new pair is refused, and the old one is not sent: by our records it could be the third failed access.
+    expect((await run(world, "get")).code).toBe("guard");
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ failedAccesses: 2 });
+    expect((await run(world, "get", { force: true })).code).toBe("ok");
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+});

@@ -1,0 +1,167 @@
+import type { Client } from "./client.ts";
+import { choose, finish, tryStart } from "./client.ts";
+import type { Process, State, Store } from "./state.ts";
+import { exchangeOf } from "./state.ts";
+import type { StoreSteps } from "./store-part.ts";
+import { NotTaken } from "./store-part.ts";
+
+/** What the model is put together from. */
+export interface Parts {
+  client: Client;
+  steps: StoreSteps;
+  /** Writes of a process whose lock was taken by another one are refused. */
+  isFenced: boolean;
+}
+
+/** One transaction of a process. Returns the exit code if it is refused: then the process stops and sends nothing. */
+function write(parts: Parts, state: State, place: number, change: (steps: StoreSteps, store: Store) => void): string | undefined {
+  const process = state.processes[place] as Process;
+  if (process.fenced && parts.isFenced) return finish(state, place, "state");
+  try {
+    change(parts.steps, state.store);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof NotTaken)) throw error;
+    if (!process.fenced) state.fault = `a write was refused to a process that holds the vault, at ${process.at}`;
+    return finish(state, place, "state");
+  }
+}
+
+/** On to what follows a point on the way from a success to the end call. */
+function onward({ client }: Parts, process: Process): void {
+  process.at = client.afterSuccess[client.afterSuccess.indexOf(process.at) + 1] ?? "end-answered";
+}
+
+/** ①. It is noted as an exchange of its own for every start that is sent. */
+export function intend(parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  const id = (state.fresh += 1);
+  const { command, pairs, unproven } = process;
+  const operation = command.do === "update" ? "update" : "get";
+  const code = write(parts, state, place, (steps, store) =>
+    steps.intend(store, { id, operation, base: pairs[0] ?? 0, countsAsFailed: unproven }),
+  );
+  if (code === undefined) Object.assign(process, { at: "send-start", exchange: id });
+  return code;
+}
+
+/** An answer to the start, or none, has come. */
+export function startReplied(parts: Parts, process: Process): void {
+  process.at = process.reply === "success" ? (parts.client.afterSuccess[0] ?? "store") : "start-answered";
+}
+
+/** What is written of a start that was not accepted, and what follows. */
+export function startAnswered(parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  const id = process.exchange ?? 0;
+  const { reply, late } = process;
+  const refused = write(parts, state, place, (steps, store) => {
+    if (reply === "not-sent" || reply === "rate" || reply === "application") steps.takeBack(store, id);
+    else if (reply === "refused" || reply === "locked" || reply === "gone") steps.reject(store, id, reply === "refused");
+    else steps.unanswered(store, id);
+  });
+  if (refused !== undefined) return refused;
+  switch (reply) {
+    case "not-sent":
+      return late ? finish(state, place, "network") : tryStart(parts.client, state, place);
+    case "rate":
+      return late ? finish(state, place, "rate-limited") : tryStart(parts.client, state, place);
+    case "application":
+      return finish(state, place, "unauthorised");
+    case "no-answer": {
+      const mayRepeat = !process.unproven && process.tries < 2 && parts.client.mayRepeat(state.store);
+      if (late || !mayRepeat) return finish(state, place, "network");
+      process.tries += 1;
+      return tryStart(parts.client, state, place);
+    }
+    case "refused": {
+      process.pairs.shift();
+      if (process.pairs.length === 0) return finish(state, place, "rejected");
+      Object.assign(process, { tries: 0, forced: false });
+      return tryStart(parts.client, state, place);
+    }
+    case "locked":
+    case "gone":
+      return finish(state, place, "locked");
+    default:
+      return finish(state, place, "service");
+  }
+}
+
+/** ② */
+export function storePair(parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  const number = (state.fresh += 1);
+  const pair = process.offered ?? 0;
+  const code = write(parts, state, place, (steps, store) =>
+    steps.start(store, process.exchange ?? 0, { number, pair, limited: process.limited || store.limited }),
+  );
+  if (code === undefined) onward(parts, process);
+  return code;
+}
+
+/** The contents are handed over, or are not: then the exchange waits for a decision. */
+export function deliver(parts: Parts, state: State, place: number, outcome: "delivered" | "failed" | "save-failed"): undefined {
+  const process = state.processes[place] as Process;
+  const exchange = exchangeOf(state.store, process.exchange);
+  if (outcome !== "failed" && exchange !== undefined) exchange.seen = true;
+  process.hold = outcome === "delivered" ? null : { delivered: outcome === "save-failed", saveOwed: outcome === "save-failed" };
+  if (process.hold === null && process.command.noAck) process.hold = { delivered: true, saveOwed: false };
+  if (process.hold === null) onward(parts, process);
+  else process.at = "hold";
+}
+
+export function hold(parts: Parts, state: State, place: number): string | undefined {
+  const { exchange, hold, command } = state.processes[place] as Process;
+  const facts = hold ?? { delivered: false, saveOwed: false };
+  const wasAsked = command.noAck === true && facts.delivered && !facts.saveOwed;
+  return (
+    write(parts, state, place, (steps, store) => steps.hold(store, exchange ?? 0, facts)) ??
+    finish(state, place, wasAsked ? "ok" : "pending")
+  );
+}
+
+/** ③ */
+export function ending(parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  const exchange = exchangeOf(state.store, process.exchange);
+  process.before = exchange?.ends ?? 0;
+  const delivered = process.purpose === "own" || (process.purpose === "ack" && exchange?.delivered === true);
+  const code = write(parts, state, place, (steps, store) => steps.ending(store, process.exchange ?? 0, delivered));
+  if (code === undefined) onward(parts, process);
+  return code;
+}
+
+/** An answer to the end call, or none, has come. One that is none settles nothing, and nothing is written. */
+export function endReplied(_parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  if (process.reply !== "no-answer") {
+    process.at = "end-answered";
+    return undefined;
+  }
+  return process.late ? finish(state, place, "pending") : again(process);
+}
+
+function again(process: Process): undefined {
+  Object.assign(process, { at: "ending", reply: null, late: false });
+}
+
+/** ④, or what else the answer settles. */
+export function endAnswered(parts: Parts, state: State, place: number): string | undefined {
+  const process = state.processes[place] as Process;
+  const id = process.exchange ?? 0;
+  const { reply, before, late } = process;
+  const settled = parts.client.deadToken(before);
+  const refused = write(parts, state, place, (steps, store) => {
+    if (reply === "success") steps.acknowledge(store, id);
+    else if (reply === "token") steps[settled](store, id);
+    else steps.endAnswered(store, id);
+  });
+  if (refused !== undefined) return reply === "success" ? "pending" : refused;
+  if (reply === "application") return finish(state, place, "pending");
+  if (reply === "locked") return finish(state, place, "locked");
+  if (reply === "rate" || reply === "not-sent") return late ? finish(state, place, "pending") : again(process);
+  if (process.purpose === "left") return choose(parts.client, state, place);
+  if (reply === "success") return finish(state, place, "ok");
+  return finish(state, place, settled === "expire" ? "service" : "in-doubt");
+}

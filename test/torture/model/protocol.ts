@@ -1,0 +1,94 @@
+import type { Model } from "./checker.ts";
+import { client } from "./client.ts";
+import { keyOf, prune } from "./keys.ts";
+import type { Parts } from "./moves.ts";
+import { isInStep, violation } from "./rules.ts";
+import type { Command, State } from "./state.ts";
+import { firstState } from "./state.ts";
+import { storeSteps } from "./store-part.ts";
+import type { Bounds } from "./world.ts";
+import { steps } from "./world.ts";
+
+/** The program as it is meant to be. */
+export const asDesigned: Parts = { client, steps: storeSteps, isFenced: true };
+
+export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State> {
+  return {
+    initial: [firstState(bounds.processes, bounds.uses)],
+    steps: (state) => {
+      const found = steps(parts, bounds, state);
+      for (const { to } of found) {
+        prune(to);
+        if (bounds.uncounted) forgetCounters(to);
+      }
+      return found;
+    },
+    key: keyOf,
+    violation: (state) => violation(bounds, state),
+    isGoal: isInStep,
+    // A vault that the service has deleted, after its last read, has nothing to come back to.
+    isExempt: ({ service }) => service.deleted,
+  };
+}
+
+function forgetCounters({ service, store }: State): void {
+  Object.assign(service, { failed: 0, unacked: 0 });
+  Object.assign(store, { failed: 0, unacked: 0 });
+  for (const exchange of store.exchanges) Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+}
+
+const get: Command = { name: "get", do: "get" };
+const update: Command = { name: "update", do: "update" };
+const ack: Command = { name: "ack", do: "ack" };
+const plain = [get, update, ack];
+const waiting: Command[] = [
+  { name: "get --no-ack", do: "get", noAck: true },
+  { name: "get --discard-pending", do: "get", discard: true },
+  { name: "ack --saved", do: "ack", saved: true },
+];
+const unread: Command = { name: "ack --unread", do: "ack", unread: true };
+
+const choosing: Command = { name: "get --generation N --force", do: "get", force: true, careful: true, chooses: true };
+
+/** Each explored to the end. */
+export const allBounds: Bounds[] = [
+  { name: "a vault without limit", commands: plain, processes: 1, uses: null, idempotentEnd: null },
+  { name: "a limited vault", commands: [...plain, unread], processes: 1, uses: 2, idempotentEnd: null },
+  { name: "held exchanges", commands: [get, update, ack, ...waiting], processes: 1, uses: null, idempotentEnd: false, saves: true },
+  {
+    name: "held exchanges of a limited vault",
+    commands: [get, ack, unread, ...waiting],
+    processes: 1,
+    uses: 2,
+    idempotentEnd: false,
+    saves: true,
+  },
+  {
+    name: "imports and misread errors",
+    commands: [...plain, choosing],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    imports: 2,
+    misread: true,
+  },
+  {
+    name: "forced starts",
+    commands: [get, ack, { name: "get --force", do: "get", force: true }],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+  },
+  { name: "others who use the vault", commands: plain, processes: 1, uses: null, idempotentEnd: false, strangers: true },
+  {
+    name: "two processes, and a lock that breaks",
+    commands: [get, ack, choosing],
+    processes: 2,
+    uses: null,
+    idempotentEnd: false,
+    lockBreaks: true,
+    uncounted: true,
+    fewFaults: true,
+  },
+  { name: "requests that arrive late", commands: [get, ack, choosing], processes: 1, uses: null, idempotentEnd: false, delays: true },
+];

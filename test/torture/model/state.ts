@@ -1,0 +1,180 @@
+import type { Standing } from "../../../src/exchange/records.ts";
+import type { ExchangeState } from "../../../src/exchange/states.ts";
+
+/**
+ * The protocol as a model: service, durable state and processes. Of a pair of credentials only its identity matters, and a token is as
+ * good as the pair that it was handed out with: both are a number.
+ */
+export interface State {
+  service: Service;
+  store: Store;
+  /** One place for each process that may run; empty where none does. */
+  processes: (Process | null)[];
+  /** The next number for a pair, an exchange or a generation; not part of what tells states apart. */
+  fresh: number;
+  /** A request that was believed lost, and is still on its way. */
+  delayed: Delayed | null;
+  /** A step that must not happen was taken. */
+  fault: string | null;
+}
+
+export type Operation = "get" | "update";
+export type Delayed = { start: number; operation: Operation } | { end: number };
+
+/** By the specification and service-facts. */
+export interface Service {
+  /** The only pair that a start accepts. */
+  pair: number;
+  /** The exchange whose token lives. */
+  open: { offered: number; operation: Operation } | null;
+  failed: number;
+  unacked: number;
+  locked: boolean;
+  deleted: boolean;
+  /** Reads that remain; null without limit. */
+  uses: number | null;
+}
+
+export interface Generation {
+  /** Ascending. */
+  number: number;
+  pair: number;
+  standing: Standing;
+  proven: boolean;
+}
+
+export interface Exchange {
+  id: number;
+  operation: Operation;
+  state: ExchangeState;
+  base: number;
+  next: number | null;
+  delivered: boolean;
+  saveOwed: boolean;
+  /** End calls that may have been sent and were not answered. */
+  ends: number;
+  limited: boolean;
+  countedStart: number;
+  countedFailed: number;
+  /** The truth, which the program does not know after a crash: a user has had the contents, or has waived them. */
+  seen: boolean;
+}
+
+/** What is durable for the vault. */
+export interface Store {
+  /** Those whose pair is still kept, oldest first. */
+  generations: Generation[];
+  /** Pairs that were refused. */
+  refused: number[];
+  /** Oldest first. */
+  exchanges: Exchange[];
+  unacked: number;
+  failed: number;
+  limited: boolean;
+}
+
+/** What a person runs. */
+export interface Command {
+  name: string;
+  do: Operation | "ack";
+  force?: true;
+  /** By somebody who has looked at the counters: only where they allow another start. */
+  careful?: true;
+  /** --generation, by somebody who knows which pair is the right one. */
+  chooses?: true;
+  noAck?: true;
+  discard?: true;
+  unread?: true;
+  saved?: true;
+}
+
+/** Where a process is: what it does next. Between two of these it may die. */
+export type Point =
+  /** ① */
+  | "intend"
+  | "send-start"
+  /** It has an answer other than a success, and writes what that says. */
+  | "start-answered"
+  /** ② */
+  | "store"
+  | "deliver"
+  | "hold"
+  /** ③ */
+  | "ending"
+  | "send-end"
+  /** ④, or what else it says. */
+  | "end-answered";
+
+export type StartReply =
+  "success" | "unusable" | "refused" | "locked" | "gone" | "rate" | "application" | "unknown" | "not-sent" | "no-answer";
+export type EndReply = "success" | "token" | "locked" | "rate" | "application" | "not-sent" | "no-answer";
+
+export interface Process {
+  at: Point;
+  command: Command;
+  /** Why it acknowledges: what it has just read, what a run before it left, or because it was told to. */
+  purpose: "own" | "left" | "ack";
+  /** Its exchange, from ① or the acknowledgement of a left one on. */
+  exchange: number | null;
+  /** Generations to start with, the one that is tried first. */
+  pairs: number[];
+  unproven: boolean;
+  /** --force has not been used up: it lets one request through. */
+  forced: boolean;
+  /** Starts of the present pair that were not answered. */
+  tries: number;
+  reply: StartReply | EndReply | null;
+  /** The pair, and so the token, that it has in memory: handed out by a success, or of the exchange that was left. */
+  offered: number | null;
+  limited: boolean;
+  /** --max-wait has passed. */
+  late: boolean;
+  /** Unanswered end calls before the one that is sent. */
+  before: number;
+  hold: { delivered: boolean; saveOwed: boolean } | null;
+  /** Another process has taken its lock: none of its writes takes effect any more. */
+  fenced: boolean;
+}
+
+/** A copy to be changed. */
+export function edit(state: State): State {
+  const { service, store, processes, fresh, delayed, fault } = state;
+  return {
+    service: { ...service, open: service.open === null ? null : { ...service.open } },
+    store: {
+      ...store,
+      generations: store.generations.map((generation) => ({ ...generation })),
+      refused: [...store.refused],
+      exchanges: store.exchanges.map((exchange) => ({ ...exchange })),
+    },
+    processes: processes.map((process) => (process === null ? null : { ...process, pairs: [...process.pairs] })),
+    fresh,
+    delayed,
+    fault,
+  };
+}
+
+export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
+export const openOf = (store: Store): Exchange | undefined => store.exchanges.find((e) => openStates.includes(e.state));
+export const exchangeOf = (store: Store, id: number | null): Exchange | undefined => store.exchanges.find((e) => e.id === id);
+export const generationOf = (store: Store, number: number | null): Generation | undefined =>
+  store.generations.find((g) => g.number === number);
+
+/** A vault whose first pair is imported, at a service that has never been asked. */
+export function firstState(processes: number, uses: number | null): State {
+  return {
+    service: { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses },
+    store: {
+      generations: [{ number: 1, pair: 1, standing: "imported", proven: false }],
+      refused: [],
+      exchanges: [],
+      unacked: 0,
+      failed: 0,
+      limited: false,
+    },
+    processes: Array.from({ length: processes }, () => null),
+    fresh: 2,
+    delayed: null,
+    fault: null,
+  };
+}

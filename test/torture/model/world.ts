@@ -1,0 +1,234 @@
+import type { Step } from "./checker.ts";
+import { begin } from "./client.ts";
+import type { Parts } from "./moves.ts";
+import * as moves from "./moves.ts";
+import { serviceEnd, serviceStart } from "./service-part.ts";
+import type { Command, EndReply, Process, StartReply, State } from "./state.ts";
+import { edit, generationOf, openOf } from "./state.ts";
+
+/** What may happen, and how much of it. */
+export interface Bounds {
+  name: string;
+  commands: readonly Command[];
+  processes: number;
+  /** Reads of a limited vault; null without limit. */
+  uses: number | null;
+  /** What the service answers to the repetition of an acknowledged end call; both where it is null. */
+  idempotentEnd: boolean | null;
+  /** A process can begin although another one is at work. */
+  lockBreaks?: true;
+  /** A call is answered, is lost on one of its ways, or draws an unknown error; and then no time is left. */
+  fewFaults?: true;
+  /** Nothing is counted, so nothing locks and the guard refuses nothing: there is more that can happen, in fewer states. */
+  uncounted?: true;
+  /** Pairs that were imported and are not proven, at most. */
+  imports?: number;
+  /** An error about something else is taken for one about the credentials. */
+  misread?: true;
+  /** A save command can fail. */
+  saves?: true;
+  /** Others use the vault too, with wrong pairs: our records do not cover all requests. */
+  strangers?: true;
+  /** A request that was believed lost can arrive later. */
+  delays?: true;
+}
+
+export type ModelStep = Step<State> & {
+  /** Where a process acted: the place, and its exit code if it is done. */
+  place?: number;
+  code?: string | undefined;
+};
+
+/** All that can happen next. */
+export function steps(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
+  const found: ModelStep[] = [];
+  const add = (label: string, isFine: boolean, change: (state: State) => void): void => {
+    const to = edit(state);
+    change(to);
+    found.push({ label, isFine, to });
+  };
+  for (const [place, process] of state.processes.entries()) {
+    if (process === null) found.push(...beginnings(parts, bounds, state, place));
+    else found.push(...act(parts, bounds, state, place, process));
+  }
+  if (state.service.open !== null) add("the token dies", false, (to) => void (to.service.open = null));
+  const { delayed } = state;
+  if (delayed !== null) {
+    add("a request of before arrives", false, (to) => {
+      to.delayed = null;
+      if ("end" in delayed) serviceEnd(to.service, delayed.end, bounds.idempotentEnd ?? false);
+      else serviceStart(to.service, delayed.start, delayed.operation, (to.fresh += 1));
+    });
+  }
+  if (bounds.strangers) {
+    add("somebody else sends a wrong pair", false, (to) => void serviceStart(to.service, -1, "get", 0));
+    if (!state.service.locked) add("an administrator locks the vault", false, (to) => (to.service.locked = true));
+  }
+  if (state.processes.every((process) => process === null)) found.push(...whileFree(parts, bounds, state));
+  return found;
+}
+
+function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): ModelStep[] {
+  if (!bounds.lockBreaks && state.processes.some((process) => process !== null)) return [];
+  if (state.processes.indexOf(null) !== place) return [];
+  const isOffered = ({ careful }: Command): boolean => careful !== true || !parts.client.guardRefuses(state.store);
+  return bounds.commands.filter(isOffered).map((command) => {
+    const to = edit(state);
+    const code = begin(parts.client, to, place, command);
+    return { label: `vault ${command.name}`, isFine: true, to, place, code };
+  });
+}
+
+/** What a person does with the lock of the vault in hand, all at once. */
+function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
+  const found: ModelStep[] = [];
+  const add = (label: string, isFine: boolean, change: (state: State) => void): void => {
+    const to = edit(state);
+    change(to);
+    found.push({ label, isFine, to });
+  };
+  if (state.service.locked || parts.client.guardRefuses(state.store)) {
+    add("an administrator unlocks the vault, and vault guard --reset", true, (to) => {
+      Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
+      parts.steps.resetCounters(to.store);
+    });
+  }
+  if (bounds.imports === undefined || openOf(state.store) !== undefined) return found;
+  const record = (label: string, isFine: boolean, pair: (to: State) => number): void =>
+    add(label, isFine, (to) => parts.steps.record(to.store, { number: (to.fresh += 1), pair: pair(to) }));
+  const unproven = state.store.generations.filter((g) => g.standing === "imported" && !g.proven);
+  if (unproven.length < bounds.imports) {
+    record("import a wrong pair", false, (to) => (to.fresh += 1));
+    const given = state.store.generations.filter((g) => g.standing === "void").map((g) => g.pair);
+    for (const pair of new Set(given)) record("import the pair of an exchange that was dropped", false, () => pair);
+  }
+  return found;
+}
+
+function act(parts: Parts, bounds: Bounds, state: State, place: number, process: Process): ModelStep[] {
+  const found: ModelStep[] = [];
+  const go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined): void => {
+    const to = edit(state);
+    const code = change(to, to.processes[place] as Process);
+    found.push({ label, isFine, to, place, code });
+  };
+  switch (process.at) {
+    case "intend":
+      go("① intent", true, (to) => moves.intend(parts, to, place));
+      break;
+    case "send-start":
+      sendStart(parts, bounds, state, go);
+      break;
+    case "start-answered":
+      go(`the start: ${process.reply}`, true, (to) => moves.startAnswered(parts, to, place));
+      break;
+    case "store":
+      go("② started", true, (to) => moves.storePair(parts, to, place));
+      break;
+    case "deliver":
+      go("the contents are delivered", true, (to) => moves.deliver(parts, to, place, "delivered"));
+      go("the delivery fails", false, (to) => moves.deliver(parts, to, place, "failed"));
+      if (bounds.saves) go("the save command fails", false, (to) => moves.deliver(parts, to, place, "save-failed"));
+      break;
+    case "hold":
+      go("held", true, (to) => moves.hold(parts, to, place));
+      break;
+    case "ending":
+      go("③ ending", true, (to) => moves.ending(parts, to, place));
+      break;
+    case "send-end":
+      sendEnd(parts, bounds, place, go);
+      break;
+    case "end-answered":
+      go(process.reply === "success" ? "④ acknowledged" : `the end call: ${process.reply}`, true, (to) =>
+        moves.endAnswered(parts, to, place),
+      );
+      break;
+  }
+  go("the process dies", false, (to) => {
+    to.processes[place] = null;
+    return "died";
+  });
+  return found;
+}
+
+type Go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined) => void;
+
+/** What the network and the service make of a start. */
+function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
+  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply): void =>
+    go(`POST start: ${label}${late ? ", and no time is left" : ""}`, isFine, (to, process) => {
+      Object.assign(process, { reply: of(to, process), late });
+      moves.startReplied(parts, process);
+      return undefined;
+    });
+  const arrive = (to: State, process: Process): StartReply => {
+    const pair = generationOf(to.store, process.pairs[0] ?? null)?.pair ?? 0;
+    const offered = (to.fresh += 1);
+    const said = serviceStart(to.service, pair, process.command.do === "update" ? "update" : "get", offered);
+    if (said === "success") Object.assign(process, { offered, limited: to.service.uses !== null });
+    return said;
+  };
+  reply("answered", true, false, arrive);
+  for (const late of bounds.fewFaults ? [true] : [false, true]) {
+    reply("lost before the service", false, late, () => "no-answer");
+    reply("its answer is lost", false, late, (to, process) => {
+      arrive(to, process);
+      process.offered = null;
+      return "no-answer";
+    });
+    if (bounds.fewFaults) continue;
+    reply("not sent", false, late, () => "not-sent");
+    reply("429", false, late, () => "rate");
+  }
+  reply("an unknown error", false, false, () => "unknown");
+  if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
+  if (bounds.fewFaults) return;
+  reply("a success without credentials", false, false, (to, process) => {
+    const said = arrive(to, process);
+    process.offered = null;
+    return said === "success" ? "unusable" : said;
+  });
+  if (bounds.misread) reply("an error that is taken for a refusal", false, false, () => "refused");
+  if (bounds.delays && state.delayed === null) {
+    reply("on its way for long", false, true, (to, process) => {
+      const start = generationOf(to.store, process.pairs[0] ?? null)?.pair ?? 0;
+      to.delayed = { start, operation: process.command.do === "update" ? "update" : "get" };
+      return "no-answer";
+    });
+  }
+}
+
+/** What the network and the service make of an end call. */
+function sendEnd(parts: Parts, bounds: Bounds, place: number, go: Go): void {
+  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => EndReply): void =>
+    go(`PUT end: ${label}${late ? ", and no time is left" : ""}`, isFine, (to, process) => {
+      Object.assign(process, { reply: of(to, process), late });
+      return moves.endReplied(parts, to, place);
+    });
+  const arrive = (to: State, process: Process, idempotent: boolean): EndReply => serviceEnd(to.service, process.offered ?? 0, idempotent);
+  const kinds = bounds.idempotentEnd === null ? [false, true] : [bounds.idempotentEnd];
+  for (const idempotent of kinds) {
+    reply(`answered${kinds.length > 1 && idempotent ? ", a repetition as before" : ""}`, true, false, (to, process) =>
+      arrive(to, process, idempotent),
+    );
+  }
+  for (const late of bounds.fewFaults ? [true] : [false, true]) {
+    reply("lost before the service", false, late, () => "no-answer");
+    reply("its answer is lost", false, late, (to, process) => {
+      arrive(to, process, false);
+      return "no-answer";
+    });
+    if (bounds.fewFaults) continue;
+    reply("not sent", false, late, () => "not-sent");
+    reply("429", false, late, () => "rate");
+  }
+  reply("an unknown error", false, false, () => "token");
+  if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
+  if (bounds.delays) {
+    reply("on its way for long", false, true, (to, process) => {
+      to.delayed ??= { end: process.offered ?? 0 };
+      return "no-answer";
+    });
+  }
+}
