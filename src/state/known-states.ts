@@ -14,7 +14,8 @@ const listOf = (keyFile: string): string => `${keyFile}.states`;
 export function knownStates(keyFile: string): string[] {
   try {
     const lines = readFileSync(listOf(keyFile), "utf8").split("\n");
-    return [...new Set(lines.filter((line) => line !== ""))];
+    // A power loss may leave the length of a line and zeros in its place: nothing was sealed for that one yet.
+    return [...new Set(lines.filter((line) => line !== "" && !line.includes("\0")))];
   } catch (error) {
     if (systemCode(error) === "ENOENT") return [];
     return onState(listOf(keyFile), () => {
@@ -38,9 +39,11 @@ export function rememberState(keyFile: string, state: string): void {
   if (knownStates(keyFile).includes(directory)) return;
   ensurePrivateDirectory(dirname(keyFile));
   onState(listOf(keyFile), () => {
-    const file = openSync(listOf(keyFile), "a", 0o600);
+    const file = openSync(listOf(keyFile), "a+", 0o600);
     try {
-      appendFileSync(file, `${directory}\n`);
+      // Not at the end of a line that was cut short.
+      const isCut = !/(^|\n)$/.test(readFileSync(file, "utf8"));
+      appendFileSync(file, `${isCut ? "\n" : ""}${directory}\n`);
       fsyncSync(file);
     } finally {
       closeSync(file);

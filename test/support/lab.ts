@@ -81,8 +81,13 @@ export function expectError(result: RunResult, exitCode: number, code: string, m
   expect(errorOf(result)).toMatchObject({ code, exitCode, message: expect.stringMatching(message) as string });
 }
 
+/** What the checks ask of a lab. */
+interface Service {
+  service: Pick<RunningSandbox, "sandbox">;
+}
+
 /** No exchange is open, and the pair that the state holds as current is the one that the service accepts. */
-export async function expectInStep({ service }: Pick<Lab, "service">, machine: Machine, uuid: string): Promise<void> {
+export async function expectInStep({ service }: Service, machine: Machine, uuid: string): Promise<void> {
   const pair = await machine.exported(uuid);
   expect(pair).not.toBeNull();
   expect(pair).not.toHaveProperty("state");
@@ -91,7 +96,7 @@ export async function expectInStep({ service }: Pick<Lab, "service">, machine: M
 }
 
 /** A vault was never brought to a lock, nor to where the next mishap locks it. */
-export function expectFarFromLock({ service }: Pick<Lab, "service">, uuid: string): void {
+export function expectFarFromLock({ service }: Service, uuid: string): void {
   const { maxFailedAccesses, maxUnackedStarts, state } = service.sandbox.inspect(uuid);
   expect(state).not.toBe("locked");
   expect(maxFailedAccesses).toBeLessThan(3);
@@ -99,7 +104,7 @@ export function expectFarFromLock({ service }: Pick<Lab, "service">, uuid: strin
 }
 
 /** Whatever has happened: one of the pairs that the state holds is the one that the service accepts. */
-export async function expectNothingLost({ service, vault }: Pick<Lab, "service" | "vault">, machine: Machine): Promise<void> {
+export async function expectNothingLost({ service, vault }: Service & Pick<Lab, "vault">, machine: Machine): Promise<void> {
   const exported = await machine.exported(vault.uuid);
   // Before the first write, it is the pair that the user has.
   const pairs = exported === null ? [vault.credentials] : "old" in exported ? [exported.old, exported.new] : [exported];

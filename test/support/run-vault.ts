@@ -22,6 +22,8 @@ export interface RunOptions {
   /** Another runtime or another installation of the program. */
   node?: string;
   bin?: string;
+  /** A command that starts the runtime, with its arguments, like strace. */
+  through?: readonly string[];
 }
 
 export interface RunResult {
@@ -66,7 +68,8 @@ afterAll(() => {
 
 export function startVault(args: readonly string[], options: RunOptions = {}): RunningVault {
   const { input, signalAt, timeoutMs = 30_000 } = options;
-  const child = spawn(options.node ?? process.execPath, [options.bin ?? vaultBin, ...args], {
+  const [command = "", ...rest] = [...(options.through ?? []), options.node ?? process.execPath, options.bin ?? vaultBin, ...args];
+  const child = spawn(command, rest, {
     cwd: options.cwd,
     env: cleanEnv(options),
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],

@@ -6,8 +6,8 @@ import { afterAll } from "vitest";
 const made: string[] = [];
 
 /** A new empty folder, removed when the test file has ended. */
-export function tempDir(name = "test"): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), `vault-${name}-`)));
+export function tempDir(name = "test", under = tmpdir()): string {
+  const folder = realpathSync(mkdtempSync(join(under, `vault-${name}-`)));
   made.push(folder);
   return folder;
 }

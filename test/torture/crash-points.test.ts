@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { isWhole } from "./effort.ts";
+import type { Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
+import type { RewindLab } from "./rewind-lab.ts";
+import { openRewindLab } from "./rewind-lab.ts";
+import type { CrashPoint, Traced } from "./strace.ts";
+import { compiled, crashPoints, killedAt, straceMissing, traced } from "./strace.ts";
+import { tried } from "./tally.ts";
+
+/** A whole run under strace. A first one may still fill the cache of compiled code; what comes after it does all the same. */
+async function wholeRun(lab: RewindLab, { args, env = {} }: Operation): Promise<Traced> {
+  for (;;) {
+    lab.rewind();
+    const run = await traced(lab.machine, args(lab), [], { env });
+    if (!run.calls.some((call) => call.name === "rename" && call.args.includes(compiled))) return run;
+  }
+}
+
+/** Killed at that very point: a wake-up of the runtime more or less moves the count of strace, and it is tried again. */
+async function killed(lab: RewindLab, { args, env = {} }: Operation, point: CrashPoint): Promise<Traced> {
+  const reached: (number | null)[] = [];
+  for (let tries = 0; tries < 8; tries += 1) {
+    lab.rewind();
+    const run = await killedAt(point, lab.machine, args(lab), { env });
+    if (run.index === point.index) return run;
+    reached.push(run.index);
+  }
+  throw new Error(`crash point ${point.index}, ${point.what}, is not reached: ${reached.join(", ")}`);
+}
+
+/** Two of them, half a run apart, elsewhere for each operation. */
+const few = (points: readonly CrashPoint[], nth: number): CrashPoint[] =>
+  points.filter(({ index }) => index % Math.ceil(points.length / 2) === (nth * 13 + 7) % Math.ceil(points.length / 2));
+
+describe.skipIf(straceMissing !== null)(
+  `killed with SIGKILL at every system call that changes something${straceMissing === null ? "" : ` (skipped: ${straceMissing})`}`,
+  () => {
+    it.each(operations)("$name", async (operation) => {
+      const lab = await openRewindLab(operation.seed);
+      await operation.prepare(lab);
+      lab.keep();
+      const whole = await wholeRun(lab, operation);
+      expect(whole.result.code, whole.result.stderr).toBe(0);
+      await operation.goesOn(lab, whole.result.stdout, true);
+      const points = crashPoints(whole.calls);
+      const chosen = isWhole ? points : few(points, operations.indexOf(operation));
+      for (const point of chosen) {
+        const { result } = await killed(lab, operation, point);
+        try {
+          await operation.goesOn(lab, result.stdout, false);
+        } catch (error) {
+          throw new Error(`killed before ${point.index}, ${point.what}: ${(error as Error).message}`, { cause: error });
+        }
+      }
+      tried("crash points, killed at a system call", chosen.length);
+    });
+  },
+);

@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { knownStates } from "../../src/state/known-states.ts";
+import { card, device, expectExit, expectFarFromLock, note, offlineCard, offlineNote, onlineCard } from "../support/lab.ts";
+import { documentOf, errorOf, readJson } from "../support/machine.ts";
+import type { Operation } from "./operation.ts";
+import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm, wholeDocument } from "./operation.ts";
+import type { RewindLab } from "./rewind-lab.ts";
+
+const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+const recoveryFile = ({ machine }: RewindLab): string => join(machine.home, "volume", "pair.json");
+
+/** SQLite moves the WAL of a database into it at the commit after which it has 1,000 pages, and begins it anew then. */
+function fillWal(lab: RewindLab): void {
+  const file = join(lab.machine.stateDir, "vault.db");
+  const db = new DatabaseSync(file);
+  db.exec("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
+  const fill = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('filling', ?)");
+  for (let n = 0; statSync(`${file}-wal`).size < 990 * 4120; n += 1) fill.run(String(n));
+  // Closing it would empty the WAL.
+  lab.keep();
+  db.close();
+  lab.rewind();
+}
+
+/** Of get, update and ack, from where nothing was left over. */
+export const exchanges: Operation[] = [
+  {
+    name: "get",
+    onDisk: true,
+    seed: [offlineNote],
+    prepare: warm,
+    args: get,
+    goesOn: async (lab) => void (await getGoesOn(lab)),
+  },
+  {
+    name: "get, which moves the WAL into the database",
+    onDisk: true,
+    seed: [offlineNote],
+    prepare: async (lab) => {
+      await warm(lab);
+      fillWal(lab);
+    },
+    args: get,
+    goesOn: async (lab) => void (await getGoesOn(lab)),
+  },
+  {
+    name: "the first get",
+    onDisk: true,
+    seed: [onlineCard],
+    prepare: async (lab) => {
+      lab.machine.env["PAIR0"] = JSON.stringify({ ...lab.vault.credentials, hashedPin: onlineCard.hashedPin });
+      lab.machine.env["VAULTSVC_RATE"] = "1000";
+      lab.machine.env["VAULTSVC_DEVICE"] = JSON.stringify(device);
+      return Promise.resolve();
+    },
+    args: (lab) => get(lab, ...given(lab)),
+    goesOn: async (lab) => {
+      await nothingLost(lab);
+      const again = await lab.machine.inProcess({}, ...get(lab, ...given(lab)));
+      // A later pair is stored, with which it goes on.
+      expectExit(again, 0, 4);
+      if (again.code === 4) await getGoesOn(lab, { creditCard: card });
+      else expect(documentOf(again).vault.creditCard).toEqual(card);
+      await inStep(lab);
+      // What a rekey goes by.
+      expect(knownStates(join(lab.machine.configDir, "state.key"))).toEqual([lab.machine.stateDir]);
+      expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
+    },
+  },
+  {
+    name: "the last read of a limited vault",
+    seed: [{ ...offlineNote, maxUsage: 2 }],
+    prepare: warm,
+    args: get,
+    goesOn: async (lab, printed) => {
+      const { sandbox } = lab.service;
+      const arrived = wholeDocument(printed)?.vault.content === note;
+      if (sandbox.inspect(lab.vault.uuid).state !== "active") expect(arrived).toBe(true);
+      else await nothingLost(lab);
+      const next = await here(lab, ...get(lab));
+      const again = next.code === 0 && wholeDocument(next.stdout)?.vault.content === note;
+      expect(arrived || again, `exit ${next.code} ${next.stderr}`).toBe(true);
+      // Deleted by its last read: nothing else is wrong.
+      if (!again) expect(errorOf(next)).toMatchObject({ code: "locked", message: expect.stringMatching(/gone/) as string });
+      expectFarFromLock(lab, lab.vault.uuid);
+    },
+  },
+  {
+    name: "get with a throw-away state and --credentials-out",
+    onDisk: true,
+    seed: [offlineNote],
+    prepare: async (lab) => {
+      lab.machine.env["PAIR0"] = JSON.stringify(lab.vault.credentials);
+      mkdirSync(join(lab.machine.home, "volume"));
+      return Promise.resolve();
+    },
+    args: (lab) => get(lab, ...given(lab), "--credentials-out", recoveryFile(lab)),
+    goesOn: async (lab, _, ended) => {
+      // The container is gone, and with it all that was not on its volume.
+      for (const folder of [lab.machine.stateDir, lab.machine.configDir]) rmSync(folder, { recursive: true, force: true });
+      const file = recoveryFile(lab);
+      const left = existsSync(file) ? (readJson(file) as Pair & { old?: Pair; new?: Pair }) : lab.vault.credentials;
+      const pairs = "old" in left && left.new !== undefined ? [left.old, left.new] : [left];
+      expect(pairs.filter((pair) => lab.service.sandbox.accepts(lab.vault.uuid, pair)).length).toBe(1);
+      if (ended) expect(pairs.length).toBe(1);
+      lab.machine.env["LEFT"] = JSON.stringify(left);
+      const next = await here(lab, ...get(lab, "--kind", lab.vault.kind, "--credentials", "env:LEFT", "--credentials-out", file));
+      delete lab.machine.env["LEFT"];
+      expectExit(next, 0);
+      expect(documentOf(next).vault.content).toBe(note);
+      expect(lab.service.sandbox.accepts(lab.vault.uuid, readJson(file) as Pair)).toBe(true);
+      expect(readdirSync(join(lab.machine.home, "volume"))).toEqual(["pair.json"]);
+      expectFarFromLock(lab, lab.vault.uuid);
+      expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
+    },
+  },
+  {
+    name: "update",
+    onDisk: true,
+    seed: [offlineCard],
+    prepare: async (lab) => {
+      await warm(lab);
+      lab.machine.file("card.json", newCard);
+    },
+    args: (lab) => ["update", lab.vault.uuid, "--card", `@${join(lab.machine.home, "card.json")}`, "--json"],
+    goesOn: async (lab, printed) => {
+      const { settled, vault } = await getGoesOn(lab, {});
+      // A start that the state does not know of is dropped; one whose pair is stored is what the user had asked for.
+      if (settled.length > 0) expect(settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
+      expect([card.number, newCard.number]).toContain(vault.creditCard?.number);
+      if (settled.length > 0 || printed !== "") expect(vault.creditCard).toEqual(newCard);
+    },
+  },
+  {
+    name: "ack of a held exchange",
+    onDisk: true,
+    seed: [offlineNote],
+    prepare: async (lab) => {
+      await warm(lab);
+      expectExit(await here(lab, ...get(lab, "--no-ack")), 0);
+    },
+    args: ({ vault }) => ["ack", vault.uuid, "--json"],
+    goesOn: ackGoesOn,
+  },
+];

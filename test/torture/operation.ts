@@ -1,0 +1,81 @@
+import { expect } from "vitest";
+import type { VaultInput } from "../../src/sandbox/state.ts";
+import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, note } from "../support/lab.ts";
+import type { GetDocument } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import type { RewindLab } from "./rewind-lab.ts";
+
+/** A command that is cut off at any instant, and what must hold then. */
+export interface Operation {
+  name: string;
+  seed: VaultInput[];
+  /** Brings service and machine to where it begins. */
+  prepare(lab: RewindLab): Promise<void>;
+  args(lab: RewindLab): string[];
+  env?: Readonly<Record<string, string>>;
+  /** A power loss is simulated, too. */
+  onDisk?: true;
+  /**
+   * After it was cut off: nothing is lost, and the command that a user runs next goes on, to where state and service are in step. `printed`
+   * is what had reached stdout; `ended` whether it ended by itself.
+   */
+  goesOn(lab: RewindLab, printed: string, ended: boolean): Promise<void>;
+}
+
+/** A command in this process; PAIR0, PAIR1, … are the pairs that the vaults had at first. */
+export const here = async (lab: RewindLab, ...args: string[]): Promise<RunResult> => {
+  const more = Object.fromEntries(lab.vaults.map(({ credentials }, index) => [`PAIR${index}`, JSON.stringify(credentials)]));
+  return await lab.machine.inProcess(more, ...args);
+};
+export const get = (lab: RewindLab, ...more: string[]): string[] => ["get", lab.vault.uuid, "--json", ...more];
+export const given = ({ vaults }: RewindLab, index = 0): string[] => [
+  "--kind",
+  vaults[index]?.kind ?? "",
+  "--credentials",
+  `env:PAIR${index}`,
+];
+
+/** The machine has read the vault once. */
+export async function warm(lab: RewindLab): Promise<void> {
+  lab.machine.env["PAIR0"] = JSON.stringify(lab.vaults[0]?.credentials);
+  lab.machine.env["PAIR1"] = JSON.stringify(lab.vaults[1]?.credentials ?? null);
+  expectExit(await here(lab, ...get(lab, ...given(lab))), 0);
+}
+export async function nothingLost(lab: RewindLab): Promise<void> {
+  await expectNothingLost(lab, lab.aside());
+  expectFarFromLock(lab, lab.vault.uuid);
+}
+
+/** The next get delivers the contents, and everything is in step. */
+export async function getGoesOn(lab: RewindLab, contents: object = { content: note }, ...more: string[]): Promise<GetDocument> {
+  await nothingLost(lab);
+  const next = await here(lab, ...get(lab, ...more));
+  expectExit(next, 0);
+  expect(documentOf(next).vault).toMatchObject(contents);
+  await inStep(lab);
+  return documentOf(next);
+}
+
+export async function inStep(lab: RewindLab, index = 0): Promise<void> {
+  const uuid = lab.vaults[index]?.uuid ?? "";
+  await expectInStep(lab, lab.machine, uuid);
+  expectFarFromLock(lab, uuid);
+}
+
+/** ack finishes it, or says that only a get can tell; the get after it goes on. */
+export async function ackGoesOn(lab: RewindLab): Promise<void> {
+  await nothingLost(lab);
+  const ack = await here(lab, "ack", lab.vault.uuid, "--json");
+  expectExit(ack, 0, 12);
+  if (ack.code === 0) await expectInStep(lab, lab.aside(), lab.vault.uuid);
+  await getGoesOn(lab);
+}
+
+export function wholeDocument(text: string): GetDocument | null {
+  try {
+    return JSON.parse(text) as GetDocument;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,135 @@
+import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll } from "vitest";
+import { defaults } from "../../src/interface/limits.ts";
+import { Faults } from "../../src/sandbox/faults.ts";
+import { createHandler } from "../../src/sandbox/handler.ts";
+import { Sandbox } from "../../src/sandbox/model.ts";
+import { listen } from "../../src/sandbox/server.ts";
+import type { State, VaultInput } from "../../src/sandbox/state.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { Machine } from "../support/machine.ts";
+import { machineFor } from "../support/machine.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { compiled } from "./strace.ts";
+
+/** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
+export interface RewindLab {
+  /** As much of a sandbox as the checks of test/support/lab.ts ask for. */
+  service: { sandbox: Sandbox; faults: Faults; baseUrl: string; application: { uuid: string; apiKey: string } };
+  vault: KnownVault;
+  vaults: readonly KnownVault[];
+  clock: { ahead: number };
+  machine: Machine;
+  /** What the service held, after each of its changes; index 0 is what `rewind` goes back to. */
+  history: State[];
+  /** Service and machine as they are now are what `rewind` goes back to. */
+  keep(): void;
+  rewind(): void;
+  /** Empties the home folder, for another content. */
+  clear(): void;
+  /** Puts the service alone to what it held at a place of its history. */
+  rewindService(held: State): void;
+  /** The machine's home folder as `keep` has stored it: to be read only. */
+  kept: string;
+  /** A copy of the machine, to be looked at without changing it. */
+  aside(): Machine;
+}
+
+/** The tokens of an exchange that was left live as long as it takes to try all that can come after it. */
+const tokenLife = 12 * 3_600_000;
+
+const closing: (() => Promise<void>)[] = [];
+
+afterAll(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** Nothing here depends on what a real disk does: where there is a file system in memory, waiting for one is saved. */
+const memory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/**
+ * The program leaves its connections to the end of its process. Where its commands run in this one they are closed when their files go:
+ * thousands of them would slow down each opening.
+ */
+const connections = new Set<DatabaseSync>();
+const { exec } = DatabaseSync.prototype;
+DatabaseSync.prototype.exec = function (sql: string): void {
+  connections.add(this);
+  exec.call(this, sql);
+};
+
+function closeUnder(folder: string): void {
+  for (const connection of connections) {
+    if (connection.isOpen && connection.location()?.startsWith(`${folder}/`) !== true) continue;
+    if (connection.isOpen) connection.close();
+    connections.delete(connection);
+  }
+}
+
+export async function openRewindLab(seed: readonly VaultInput[]): Promise<RewindLab> {
+  const clock = { ahead: 0 };
+  const history: State[] = [];
+  let state: State | undefined;
+  const save = (now: State): void => {
+    state = now;
+    history.push(structuredClone(now));
+  };
+  const sandbox = new Sandbox({ now: () => Date.now() + clock.ahead, seed, policy: { rate: 0, tokenTtlMs: tokenLife }, save });
+  const faults = new Faults();
+  const handle = createHandler({ sandbox, faults, prefix: defaults.apiPrefix, latencyMs: 0, controlToken: "unused" });
+  const server = await listen(handle, sandbox.random, 0);
+  closing.push(async () => await server.close());
+
+  const service = { sandbox, faults, baseUrl: `http://127.0.0.1:${server.port}`, application: sandbox.application };
+  const [vault] = sandbox.vaults();
+  if (vault === undefined) throw new Error("a lab needs a vault");
+  const env = { XDG_CACHE_HOME: compiled };
+  const folder = tempDir("rewind", memory);
+  const machine = machineFor(service, { env, home: join(folder, "home") });
+  mkdirSync(machine.home, { mode: 0o700 });
+  const [kept, beside] = [join(folder, "kept"), join(folder, "aside")];
+  let keptState = structuredClone(state as State);
+
+  const clear = (): void => {
+    closeUnder(machine.home);
+    rmSync(machine.home, { recursive: true, force: true });
+  };
+  const rewindService = (held: State): void => {
+    faults.clear();
+    Object.assign(state as State, structuredClone(held));
+    history.splice(0, history.length, structuredClone(held));
+  };
+  return {
+    service,
+    vault,
+    vaults: sandbox.vaults(),
+    clock,
+    machine,
+    history,
+    kept,
+    keep: () => {
+      rmSync(kept, { recursive: true, force: true });
+      cpSync(machine.home, kept, { recursive: true, preserveTimestamps: true });
+      keptState = structuredClone(state as State);
+      history.splice(0, history.length, structuredClone(keptState));
+    },
+    rewind: () => {
+      clear();
+      // In place: a key file knows the states that were begun with it by their paths.
+      cpSync(kept, machine.home, { recursive: true, preserveTimestamps: true });
+      rewindService(keptState);
+    },
+    clear,
+    rewindService,
+    aside: () => {
+      closeUnder(beside);
+      rmSync(beside, { recursive: true, force: true });
+      cpSync(machine.home, beside, { recursive: true, preserveTimestamps: true });
+      const { HOME: _home, VAULTSVC_STATE: _state, VAULTSVC_CONFIG_DIR: _config, ...settings } = machine.env;
+      return machineFor(service, { env: settings, home: beside });
+    },
+  };
+}

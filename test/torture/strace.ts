@@ -1,0 +1,144 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Machine } from "../support/machine.ts";
+import type { RunOptions, RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+/** Compiled code is kept outside of the home folders: writing it is no part of what is looked at. */
+export const compiled = tempDir("compiled");
+
+/** Why strace cannot be used here, or null where it can. */
+export const straceMissing: string | null = ((): string | null => {
+  const { error, status } = spawnSync("strace", ["-f", "-o", "/dev/null", "true"], { stdio: "ignore" });
+  if (error !== undefined) return "strace is not installed";
+  return status === 0 ? null : "ptrace is not permitted";
+})();
+
+/** A system call, as it was entered. */
+export interface Call {
+  thread: number;
+  /** Of the thread that runs JavaScript and SQLite; the others are libuv's pool and V8's helpers. */
+  main: boolean;
+  name: string;
+  /** Its arguments and its result, as strace prints them; the result is empty where the call never returned. */
+  args: string;
+  result: string;
+  /** The how manieth call of this name it is in its thread: what strace counts. */
+  ordinal: number;
+}
+
+/** What changes something outside of the process, or hears from it; reads and openings are sorted by what they touch. */
+const names = [
+  "write pwrite64 writev pwritev fsync fdatasync ftruncate truncate fallocate copy_file_range sendfile",
+  "rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat rmdir open openat",
+  "connect sendto sendmsg sendmmsg recvfrom recvmsg read exit_group",
+].flatMap((line) => line.split(" "));
+
+const log = join(tempDir("strace"), "log");
+
+export interface Traced {
+  result: RunResult;
+  calls: Call[];
+}
+
+/** Runs the program under strace, one run at a time. `more` are options of strace; one thread in the pool, so that each run does the same. */
+export async function traced(
+  machine: Machine,
+  args: readonly string[],
+  more: readonly string[] = [],
+  run: RunOptions = {},
+): Promise<Traced> {
+  const through = ["strace", "-f", "-y", "-qq", "-e", "signal=none", "-o", log, "-e", `trace=${names.join(",")}`, ...more];
+  const env = { UV_THREADPOOL_SIZE: "1", ...run.env };
+  const result = await machine.vaultWith({ timeoutMs: 120_000, ...run, env, through }, ...args);
+  return { result, calls: parse(readFileSync(log, "latin1")) };
+}
+
+/** Where the program is killed: when a thread enters its n-th call of this name, before that has any effect. */
+export interface CrashPoint {
+  /** Among all crash points of the run, in the order in which they are entered. */
+  index: number;
+  what: string;
+  inject: string[];
+}
+
+/**
+ * Runs the program and kills it at a crash point. strace counts calls of a name for each thread on its own, and delivers the
+ * signal at the entry of the call, which then never happens (tried: a file written to is as it was). With `--seccomp-bpf` it
+ * does not reliably deliver it.
+ */
+export async function killedAt(
+  point: CrashPoint,
+  machine: Machine,
+  args: readonly string[],
+  run: RunOptions = {},
+): Promise<Traced & { index: number | null }> {
+  const done = await traced(machine, args, point.inject, run);
+  const reached = crashPoints(done.calls).length - 1;
+  return { ...done, index: done.result.signal === "SIGKILL" ? reached : null };
+}
+
+/**
+ * The crash points of a run. Nothing that other processes or a later run could see happens between one and the next, so being
+ * killed after a call is being killed before the next one; after the last one there is only the end of the process. Left out
+ * is what wakes threads of the runtime (eventfd, libuv's own pipes), reads of files, and openings that make nothing.
+ */
+export function crashPoints(calls: readonly Call[]): CrashPoint[] {
+  return calls.filter(isEvent).map((call, index) => {
+    const what = `${call.name}(${call.args.slice(0, 150)}`;
+    const inject = ["-e", `inject=${call.name}:signal=SIGKILL:when=${call.ordinal}`];
+    if (call.main) return { index, what, inject };
+    // The main thread may make more calls of this name: those of the pool are told by the file that they touch.
+    const path = pathOf(call) ?? "";
+    const before = calls.filter((each) => each.thread === call.thread && each.name === call.name && touches(each, path));
+    const ordinal = before.findIndex((each) => each.ordinal === call.ordinal) + 1;
+    return { index, what: `${what} (pool)`, inject: ["-P", path, "-e", `inject=${call.name}:signal=SIGKILL:when=${ordinal}`] };
+  });
+}
+
+/** The file that a call changes: of a descriptor, or the first one that it names. */
+export function pathOf(call: Call): string | null {
+  const [, ofDescriptor, named] = /^(?:\d+<((?:[^>\\]|\\.)*)>|(?:AT_FDCWD(?:<[^>]*>)?, )?"((?:[^"\\]|\\.)*)")/.exec(call.args) ?? [];
+  return ofDescriptor ?? named ?? null;
+}
+
+const touches = (call: Call, path: string): boolean => call.args.includes(`<${path}>`) || call.args.includes(`"${path}"`);
+
+function isEvent(call: Call): boolean {
+  const path = pathOf(call) ?? "";
+  if (call.name === "read") return path.startsWith("socket:");
+  // A lock file is empty: one that was just made is like any other.
+  if (call.name === "open" || call.name === "openat")
+    return /O_CREAT/.test(call.args) && !/\/locks\/\d\d\.lock"/.test(call.args) && !isRuntime(path);
+  return !isRuntime(path);
+}
+
+/** The wake-ups of libuv, its pipes among them (the three of the program are sockets), and what Node looks up of the system. */
+const isRuntime = (path: string): boolean => /^(anon_inode:|pipe:|\/proc\/|\/sys\/|\/dev\/)/.test(path) || path.startsWith(compiled);
+
+function parse(log: string): Call[] {
+  const calls: Call[] = [];
+  const left = new Map<number, Call>();
+  const counts = new Map<string, number>();
+  for (const line of log.split("\n")) {
+    const [, pid = "", rest = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    const thread = Number(pid);
+    const [, resumed] = /^<\.\.\. \w+ resumed>.*\) += (.*)$/.exec(rest) ?? [];
+    const before = left.get(thread);
+    if (resumed !== undefined && before !== undefined) {
+      before.result = resumed;
+      left.delete(thread);
+      continue;
+    }
+    const [, name = "", all = ""] = /^(\w+)\((.*)$/.exec(rest) ?? [];
+    if (name === "") continue;
+    const [, args = all, result = ""] = /^(.*)\) += (.*?)$/.exec(all) ?? [];
+    const ordinal = (counts.get(`${thread} ${name}`) ?? 0) + 1;
+    counts.set(`${thread} ${name}`, ordinal);
+    const call = { thread, main: thread === (calls[0]?.thread ?? thread), name, args, result: result === "?" ? "" : result, ordinal };
+    calls.push(call);
+    if (all.endsWith("<unfinished ...>")) left.set(thread, call);
+  }
+  return calls;
+}
