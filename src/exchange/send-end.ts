@@ -55,7 +55,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
   try {
-    await service.admit(signal, Math.max(deadline, clock.now() + graceMs));
+    await service.admit(signal, Math.max(deadline, clock.elapsed() + graceMs));
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
@@ -92,8 +92,9 @@ function ofTheService(context: ExchangeContext, reply: Reply): Reply {
  * undefined where no time is left, or the service asks for more than is left.
  */
 function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
-  const expiry = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry);
-  const left = Math.min(context.deadline, expiry) - context.clock.now();
+  const { clock, deadline } = context;
+  const alive = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry) - clock.now();
+  const left = Math.min(deadline - clock.elapsed(), alive);
   const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
   if (left <= 0 || (retryAfter !== undefined && retryAfter * 1000 >= left)) return undefined;
   return Math.min(left, retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50));
