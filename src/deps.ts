@@ -58,7 +58,7 @@ export interface Deps {
   rateGiven: boolean;
   /** Whether a question may be asked: a terminal on both sides that no option has read, no --no-input, no CI. */
   readonly mayAsk: boolean;
-  /** When all waiting and retrying of this command ends, in milliseconds since the epoch. */
+  /** When all waiting and retrying of this command ends, on `Host.elapsed`. */
   readonly deadline: number;
   version: string;
   /** The service's name in the state; raises `usage` or `invalid-input` for a base URL that cannot be used. */
@@ -109,7 +109,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   };
   const state = once(async () => await openLocal(deps));
   // Counted from the first wait: the time that a person takes to answer questions is not waiting.
-  const deadline = once(() => host.now() + settings.maxWaitMs);
+  const deadline = once(() => host.elapsed() + settings.maxWaitMs);
   const deps: Deps = {
     host,
     settings,

@@ -116,6 +116,7 @@ export function createHost(process: NodeJS.Process): Host {
       await stderr.flush();
     },
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     sleep: pause,
   };
 }

@@ -29,7 +29,7 @@ export interface StatePlace {
   host: Host;
   settings: Settings;
   mayAsk: boolean;
-  /** Milliseconds since the epoch. */
+  /** On `Host.elapsed`. */
   deadline: number;
   narrator: Pick<Narrator, "warn">;
   redactor: Pick<Redactor, "add">;

@@ -43,7 +43,7 @@ async function sendToken({ service, clock, signal, deadline }: ExchangeContext, 
     if (reply.type === "answer" && !limited) throw refused(call.uuid, reply.answer);
     const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
     const waitMs = retryAfter === undefined ? backoff(attempt) : retryAfter * 1000;
-    if (clock.now() + waitMs >= deadline) {
+    if (clock.elapsed() + waitMs >= deadline) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
       throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
         vault: call.uuid,

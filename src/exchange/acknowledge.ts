@@ -1,4 +1,6 @@
+import type { Retry } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import type { Answer } from "../interface/answers.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
@@ -7,6 +9,7 @@ import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { sendEnd } from "./send-end.ts";
+import { serviceDetails, wording } from "./service-errors.ts";
 import { heldError } from "./settle.ts";
 
 export interface AckChoice {
@@ -33,10 +36,10 @@ async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Pro
   if (open === null) return lastAcknowledged(record);
   if (open.state === "in-doubt") throw inDoubt(context, open);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
-  const outcome = await sendEnd(context, open.id, open.delivered);
+  const ended = await sendEnd(context, open.id, open.delivered);
   const after = await currentRecord(context);
-  if (outcome === "in-doubt") throw inDoubt(context, after.open ?? open);
-  if (outcome === "expired") throw expiredError(context, { ...open, state: "expired" });
+  if (ended.outcome === "in-doubt") throw inDoubt(context, after.open ?? open, ended.answer);
+  if (ended.outcome === "expired") throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
   return last?.id === open.id ? last : { ...open, state: "acknowledged" };
 }
@@ -79,7 +82,11 @@ async function saveNow(
   }
 }
 
-export function inDoubt(context: { session: Pick<ExchangeContext["session"], "uuid"> }, exchange: ExchangeRecord): VaultError {
+export function inDoubt(
+  context: { session: Pick<ExchangeContext["session"], "uuid"> },
+  exchange: ExchangeRecord,
+  answer?: Answer,
+): VaultError {
   const { uuid } = context.session;
   const isUpdate = exchange.operation === "update";
   return new VaultError(
@@ -88,18 +95,21 @@ export function inDoubt(context: { session: Pick<ExchangeContext["session"], "uu
     {
       vault: uuid,
       exchange: summarise(exchange),
+      ...(answer === undefined ? {} : { service: serviceDetails(answer) }),
       hint: `vault get ${uuid} (both pairs are kept, and it finds out which one is valid${isUpdate ? ", so whether the update took effect" : ""})`,
     },
   );
 }
 
-export function expiredError(context: ExchangeContext, exchange: ExchangeRecord): VaultError {
+export function expiredError(context: ExchangeContext, exchange: ExchangeRecord, answer: Answer, retry: Retry): VaultError {
   const { uuid } = context.session;
   const what = exchange.operation === "update" ? "the update was not applied" : "the read was not acknowledged";
-  return new VaultError("service", `the service no longer takes the token: ${what}, and the old pair is the current one`, {
+  const message = `the service no longer takes the token: ${wording(answer)}; ${what}, and the old pair is the current one`;
+  return new VaultError("service", message, {
     vault: uuid,
     exchange: summarise(exchange),
-    retry: "safe",
+    service: serviceDetails(answer),
+    retry,
     hint: `nothing is lost: vault ${exchange.operation} ${uuid} starts again`,
   });
 }

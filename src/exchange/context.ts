@@ -22,7 +22,7 @@ export interface ExchangeContext {
   rules: readonly ErrorRule[];
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** When waiting and retrying end, in milliseconds since the epoch. */
+  /** When waiting and retrying end, on `Clock.elapsed`. */
   deadline: number;
   tell(event: ExchangeEvent): void;
   /** Replaces secrets, for what goes into the state in clear. */

@@ -22,6 +22,8 @@ import type { HoldReason } from "./states.ts";
 /** Time in milliseconds since the epoch, and waiting that ends early (rejects with the signal's reason) when aborted. */
 export interface Clock {
   now(): number;
+  /** Milliseconds since some moment, whatever becomes of the system's clock meanwhile: what deadlines are measured in. */
+  elapsed(): number;
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -76,7 +78,7 @@ export type Reply =
 export interface Service {
   /**
    * Waits for a place under the rate limit; to be called before ① and before each call. Rejects if aborted, and with
-   * `rate-limited`, at once, if the place would come after `deadline` (milliseconds since the epoch).
+   * `rate-limited`, at once, if the place would come after `deadline`.
    */
   admit(signal: AbortSignal, deadline?: number): Promise<void>;
   /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
@@ -173,7 +175,7 @@ export interface VaultSession {
 }
 
 export interface Waiting {
-  /** Milliseconds since the epoch; `busy` is raised when it passes. */
+  /** On `Clock.elapsed`; `busy` is raised when it passes. */
   deadline: number;
   signal: AbortSignal;
 }

@@ -171,13 +171,14 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
     return { delivery, exchange: openOf(await currentRecord(context), id) };
   }
   const exchange = openOf(await currentRecord(context), id);
-  const outcome = await sendEnd(context, id, true).catch((error: unknown) => {
+  const ended = await sendEnd(context, id, true).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
       throw error.with({ vault: context.session.uuid, exchange: summarise(exchange) });
     throw error;
   });
-  if (outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" });
-  if (outcome === "in-doubt") throw inDoubt(context, { ...exchange, state: "in-doubt" });
+  // Its start counts, so that it is not called safe to repeat.
+  if (ended.outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
+  if (ended.outcome === "in-doubt") throw inDoubt(context, { ...exchange, state: "in-doubt" }, ended.answer);
   context.tell({ type: "acknowledged", generation: delivery.exchange.generation });
   await confirm(context, request.handover, delivery);
   const { last } = await currentRecord(context);

@@ -11,6 +11,9 @@ import { serviceDetails, wording } from "./service-errors.ts";
 /** How an exchange ended: only the service's answer decides it. */
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
+/** With the answer that refused it, which is to be shown. */
+export type Ended = { outcome: "acknowledged" } | { outcome: "expired" | "in-doubt"; answer: Answer };
+
 /** How long an end call may take beyond the deadline, or beyond the first interruption, in milliseconds. */
 const graceMs = 5000;
 
@@ -19,7 +22,7 @@ const graceMs = 5000;
  * passes; at least one call is made, whatever our clock says. Raises `pending`, `in-doubt` (unanswered and the token
  * dead), `locked`, `interrupted`; the exchange then stays in state ending.
  */
-export async function sendEnd(context: ExchangeContext, exchangeId: string, delivered: boolean): Promise<EndOutcome> {
+export async function sendEnd(context: ExchangeContext, exchangeId: string, delivered: boolean): Promise<Ended> {
   const { session } = context;
   const token = await session.token(exchangeId);
   for (let attempt = 0; ; attempt += 1) {
@@ -31,8 +34,8 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
     const call: EndCall = { uuid: session.uuid, kind: before.kind, operation: before.operation, token };
     const reply = ofTheService(context, await endWithGrace(context, call));
     if (reply.type === "answer") {
-      const outcome = await settleAnswer(context, exchangeId, before.endsUnanswered, reply.answer);
-      if (outcome !== "rate") return outcome;
+      const ended = await settleAnswer(context, exchangeId, before.endsUnanswered, reply.answer);
+      if (ended !== "rate") return ended;
     } else if (reply.type === "not-sent") {
       await session.endAnswered(exchangeId, note(context, "network", reply.cause));
     }
@@ -52,7 +55,7 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
   try {
-    await service.admit(signal, Math.max(deadline, clock.now() + graceMs));
+    await service.admit(signal, Math.max(deadline, clock.elapsed() + graceMs));
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
@@ -73,13 +76,15 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
 
 /**
  * An answer that cannot be told to be the service's own settles nothing: a proxy may have written it after the service
- * had processed the call.
+ * had processed the call. Nor does one that says neither SUCCESS nor ERROR.
  */
 function ofTheService(context: ExchangeContext, reply: Reply): Reply {
-  if (reply.type !== "answer" || object(reply.answer.body["responseStatus"]) !== undefined) return reply;
+  if (reply.type !== "answer") return reply;
+  const status = object(reply.answer.body["responseStatus"])?.["status"];
+  if (status === "SUCCESS" || status === "ERROR") return reply;
   const is = classify(reply.answer, context.rules);
   if (is === "rate" || is === "application") return reply;
-  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} without a responseStatus`, answer: reply.answer };
+  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} that says neither SUCCESS nor ERROR`, answer: reply.answer };
 }
 
 /**
@@ -87,8 +92,9 @@ function ofTheService(context: ExchangeContext, reply: Reply): Reply {
  * undefined where no time is left, or the service asks for more than is left.
  */
 function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
-  const expiry = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry);
-  const left = Math.min(context.deadline, expiry) - context.clock.now();
+  const { clock, deadline } = context;
+  const alive = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry) - clock.now();
+  const left = Math.min(deadline - clock.elapsed(), alive);
   const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
   if (left <= 0 || (retryAfter !== undefined && retryAfter * 1000 >= left)) return undefined;
   return Math.min(left, retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50));
@@ -103,11 +109,11 @@ async function settleAnswer(
   exchangeId: string,
   unansweredBefore: number,
   answer: Answer,
-): Promise<EndOutcome | "rate"> {
+): Promise<Ended | "rate"> {
   const { session } = context;
   if (isSuccess(answer)) {
     await acknowledge(context, exchangeId);
-    return "acknowledged";
+    return { outcome: "acknowledged" };
   }
   const said = wording(answer);
   const is = classify(answer, context.rules);
@@ -138,10 +144,10 @@ async function settleAnswer(
   }
   if (unansweredBefore === 0) {
     await session.expire(exchangeId, note(context, "service", said));
-    return "expired";
+    return { outcome: "expired", answer };
   }
   await session.doubt(exchangeId, note(context, "in-doubt", said));
-  return "in-doubt";
+  return { outcome: "in-doubt", answer };
 }
 
 async function acknowledge(context: ExchangeContext, exchangeId: string): Promise<void> {

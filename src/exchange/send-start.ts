@@ -92,7 +92,7 @@ export async function notSent(
   await context.session.takeBack(exchangeId, note(context, "network", reply.cause));
   if (context.signal.aborted) throw interrupted(context);
   const waitMs = backoff(attempt);
-  if (context.clock.now() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  if (context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
     vault: context.session.uuid,
     hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
@@ -113,7 +113,7 @@ async function noAnswer(
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   const waitMs = backoff(attempt);
   const mayRetry = !planned.unproven && unanswered < 2 && allowsRetry(record, policy);
-  if (mayRetry && context.clock.now() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  if (mayRetry && context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",

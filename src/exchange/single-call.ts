@@ -37,7 +37,7 @@ export async function sendSingle(context: SingleContext, call: SingleCall, unans
     if (unanswered > unansweredAgain || (signal.aborted && reply.type === "no-answer")) return reply;
     const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
     const waitMs = retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
-    if (clock.now() + waitMs >= deadline) return reply;
+    if (clock.elapsed() + waitMs >= deadline) return reply;
     context.tell({ type: "retrying", step: call.operation, cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await untilInterrupted(signal, async () => await clock.sleep(waitMs, signal));
   }

@@ -46,7 +46,7 @@ export async function refusedBy(
     case "rate": {
       await session.takeBack(exchangeId, note(context, "rate-limited", said));
       const waitMs = answer.retryAfter === undefined ? backoff(attempt) : Math.max(answer.retryAfter * 1000, 50);
-      if (context.clock.now() + waitMs < context.deadline) return { waitMs, cause: "rate limited" };
+      if (context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: "rate limited" };
       throw new VaultError(
         "rate-limited",
         `still rate limited by the service, and waiting ${Math.ceil(waitMs / 1000)}s more is over --max-wait`,

@@ -38,7 +38,7 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const now = limit.clock.now();
-    const longestMs = Math.max(0, deadline - now) + earlyMs;
+    const longestMs = Math.max(0, deadline - limit.clock.elapsed()) + earlyMs;
     const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs);
     const waitMs = untilPlace - earlyMs;
     if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);

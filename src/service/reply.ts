@@ -10,11 +10,12 @@ export interface WholeResponse {
 
 /**
  * What a whole response means. A JSON object is an answer, whatever the status, except that 5xx tells nothing about
- * what was done (it may have come from a proxy, after the service had processed the call).
+ * what was done (it may have come from a proxy, after the service had processed the call). A 429 says all that matters
+ * without a body: gateways send a page with it.
  */
 export function replyOf(response: WholeResponse, host: string, now: number): Reply {
   const { httpStatus, headers } = response;
-  const body = readJson(response.body);
+  const body = readJson(response.body) ?? (httpStatus === 429 ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (httpStatus >= 500) {
     return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, ...(answer === undefined ? {} : { answer }) };

@@ -39,7 +39,7 @@ export async function withLockFile<T>(path: string, what: string, clock: Clock, 
   for (;;) {
     const connection = tryLockFile(path);
     if (connection === null) {
-      const left = waiting.deadline - clock.now();
+      const left = waiting.deadline - clock.elapsed();
       if (left <= 0)
         throw new VaultError("busy", `another process is changing ${what}`, { hint: "run it again when that one has finished" });
       await clock.sleep(Math.min(left, 20 + Math.random() * 30), waiting.signal);

@@ -87,7 +87,7 @@ export async function openFinished(
   const fileNow = (): number | undefined => onState(path, () => statIfThere(path))?.ino;
   for (;;) {
     if (onState(path, () => leftRestore(directory)) !== null) {
-      const waiting = { deadline: clock.now() + 30_000, signal: new AbortController().signal };
+      const waiting = { deadline: clock.elapsed() + 30_000, signal: new AbortController().signal };
       await locks.withAll(waiting, async () => Promise.resolve(onState(path, () => finish(directory))));
     }
     const file = fileNow();

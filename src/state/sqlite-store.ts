@@ -233,7 +233,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
 
   /** With every vault held: no process may be between ① and ④ while the tables change. */
   async #migrate(database: StateDatabase): Promise<void> {
-    const waiting = { deadline: this.#options.clock.now() + 30_000, signal: new AbortController().signal };
+    const waiting = { deadline: this.#options.clock.elapsed() + 30_000, signal: new AbortController().signal };
     await this.#locks.withAll(waiting, async () => await database.write((db) => migrate(db, this.#opening.migrations)));
   }
 

@@ -64,13 +64,13 @@ export class StateDatabase {
 
 /** Repeats what is busy, with pauses, for a while; raises `state` for that and for every other failure of SQLite. */
 export async function patiently<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
-  const deadline = clock.now() + patience;
+  const deadline = clock.elapsed() + patience;
   for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
     try {
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw asStateError(path, error);
-      if (clock.now() >= deadline) throw stillBusy(path, error);
+      if (clock.elapsed() >= deadline) throw stillBusy(path, error);
     }
     await clock.sleep(pause * (0.5 + Math.random()));
   }

@@ -79,7 +79,7 @@ export class VaultLocks {
       if (signal.aborted) throw interrupted(uuid);
       const result = attempt();
       if (result !== null) return result;
-      const left = deadline - this.#clock.now();
+      const left = deadline - this.#clock.elapsed();
       if (left <= 0) throw busy(uuid);
       await this.#sleep(Math.min(left, pause * (0.5 + Math.random() / 2)), signal, uuid);
     }

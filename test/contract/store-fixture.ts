@@ -6,6 +6,7 @@ import type { Credentials, Intent, Started, VaultRecord } from "../../src/exchan
 export class TestClock implements Clock {
   at: number;
   slept: number[] = [];
+  #elapsed = 0;
   /** Called in every sleep: what happens elsewhere in the meantime. */
   meanwhile: () => void = () => undefined;
 
@@ -17,11 +18,17 @@ export class TestClock implements Clock {
     return this.at;
   }
 
+  /** Only sleeping moves it, whatever `at` is set to. */
+  elapsed(): number {
+    return this.#elapsed;
+  }
+
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     this.slept.push(milliseconds);
     this.meanwhile();
     signal?.throwIfAborted();
     this.at += milliseconds;
+    this.#elapsed += milliseconds;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -45,7 +52,7 @@ export const device = { browserType: "Firefox", browserVersion: "128.0", osType:
 export const problem = { code: "network", message: "no answer" };
 
 export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({
-  deadline: clock.now() + milliseconds,
+  deadline: clock.elapsed() + milliseconds,
   signal: new AbortController().signal,
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { some } from "../support/campaign.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectFarFromLock, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -37,7 +38,7 @@ describe.concurrent("a service that fails once loses nothing", () => {
     { ...one, step: "start", exit: one.start },
     { ...one, step: "end", exit: one.end },
   ]);
-  it.each(once)("$step:$action: a get exits with $exit, and the next one goes on", async ({ step, action, exit }) => {
+  it.each(some(once))("$step:$action: a get exits with $exit, and the next one goes on", async ({ step, action, exit }) => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     lab.faults(`get-${step}:${action}`);
@@ -50,7 +51,7 @@ describe.concurrent("a service that fails once loses nothing", () => {
 });
 
 describe.concurrent("a service that fails every time loses nothing, however often it is tried", () => {
-  it.each(faultCases)("start:$action: $starts, then the guard; never a fifth start", async (fault: FaultCase) => {
+  it.each(some(faultCases))("start:$action: $starts, then the guard; never a fifth start", async (fault: FaultCase) => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
@@ -74,7 +75,7 @@ describe.concurrent("a service that fails every time loses nothing, however ofte
     await expectRecovery(lab, machine);
   });
 
-  it.each(faultCases)("end:$action: $ends each time, and one start in all", async (fault: FaultCase) => {
+  it.each(some(faultCases))("end:$action: $ends each time, and one start in all", async (fault: FaultCase) => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const { sandbox } = lab.service;

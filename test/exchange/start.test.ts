@@ -114,6 +114,20 @@ describe("whether a failed start may simply be repeated", () => {
     expect(error?.facts.spent).toBeUndefined();
   });
 
+  it("the waiting ends when it should where the clock is set back meanwhile", async () => {
+    const world = await knownVault();
+    for (const operation of ["get", "update"] as const) {
+      const before = world.clock.elapsed();
+      world.weather = ["clock-set-back", ...Array.from({ length: 3000 }, () => "no-connection" as const)];
+      expect((await run(world, operation)).error).toMatchObject({ code: "network", retry: "safe" });
+      expect(world.clock.elapsed() - before).toBeLessThanOrEqual(10_000);
+    }
+    const before = world.clock.elapsed();
+    world.weather = ["fine", "clock-set-back", ...Array.from({ length: 3000 }, () => "no-connection" as const)];
+    expect((await run(world, "get")).code).toBe("pending");
+    expect(world.clock.elapsed() - before).toBeLessThanOrEqual(10_000);
+  });
+
   it("no where an earlier start of the same command went unanswered", async () => {
     const world = await knownVault();
     await run(world, "get");

@@ -12,7 +12,7 @@ import { endRequest, singleRequest, startRequest } from "../../src/service/reque
 import { openStore } from "../../src/state/sqlite-store.ts";
 
 /** What the network does with the next call. */
-export type Weather = "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error";
+export type Weather = "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "clock-set-back";
 
 /** A process that died: whatever it was doing stops there. */
 export class Crash extends Error {}
@@ -43,6 +43,7 @@ export class World {
   readonly #handle;
   readonly #directory = tempDir("model");
   #store: Store;
+  #slept = 0;
   #holders = 0;
   readonly #interrupt = new AbortController();
 
@@ -70,9 +71,11 @@ export class World {
 
   readonly clock: Clock = {
     now: () => this.time,
+    elapsed: () => this.#slept,
     sleep: async (milliseconds, signal) => {
       signal?.throwIfAborted();
       this.time += milliseconds;
+      this.#slept += milliseconds;
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
@@ -93,7 +96,7 @@ export class World {
 
   /** Runs `use` with the vault held, as one process would; a crash lets go of it as the operating system does. */
   async hold<T>(use: (context: ExchangeContext) => Promise<T>): Promise<T> {
-    const session = await this.#store.lock(service, this.uuid, { deadline: this.time + 5000, signal: this.#interrupt.signal });
+    const session = await this.#store.lock(service, this.uuid, { deadline: this.#slept + 5000, signal: this.#interrupt.signal });
     this.#holders += 1;
     if (this.#holders > 1) this.violation = "two processes hold the vault";
     try {
@@ -105,7 +108,7 @@ export class World {
         policy: { failed: 3, unacked: 5 },
         rules: [],
         signal: this.#interrupt.signal,
-        deadline: this.time + 10_000,
+        deadline: this.#slept + 10_000,
         tell: () => undefined,
         redact: (text) => text,
         learnSecret: () => undefined,
@@ -179,6 +182,10 @@ export class World {
   #exchangeBytes(request: HttpRequest): Reply {
     const weather = this.weather.shift() ?? "fine";
     if (weather === "no-connection") return { type: "not-sent", cause: "connection refused" };
+    if (weather === "clock-set-back") {
+      this.time -= 3 * 3_600_000;
+      return { type: "not-sent", cause: "connection refused" };
+    }
     if (weather === "request-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "server-error") return { type: "no-answer", cause: "HTTP 503", httpStatus: 503 };
     const { method, path, headers, body } = request;

@@ -102,6 +102,11 @@ describe("Retry-After", () => {
   });
 
   const now = Date.parse("2026-11-20T12:00:00Z");
+  test.each(["<html>429 Too Many Requests</html>", ""])("of a gateway's 429, which needs no body: %j", (page) => {
+    const reply = replyOf({ httpStatus: 429, headers: { "retry-after": "3" }, body: Buffer.from(page) }, "h:1", now);
+    expect(reply).toEqual({ type: "answer", answer: { httpStatus: 429, body: {}, retryAfter: 3 } });
+  });
+
   test.each<[string, Record<string, string | string[]>, Record<string, unknown>, number | undefined]>([
     ["neither", {}, {}, undefined],
     ["header: seconds", { "retry-after": "120" }, {}, 120],

@@ -11,6 +11,7 @@ function world() {
   const sleeps: number[] = [];
   const clock: Clock = {
     now: () => time,
+    elapsed: () => time,
     sleep: (milliseconds, signal) => {
       if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
       sleeps.push(milliseconds);

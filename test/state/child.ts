@@ -8,6 +8,7 @@ const [action = "", directory = "", path = "", count = "1"] = process.argv.slice
 
 const clock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: async (milliseconds, signal) => await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
 };
 const store = openStore({ directory, keySource: { type: "file", path }, clock, platform: process.platform, warn: () => undefined });

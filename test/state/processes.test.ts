@@ -30,7 +30,8 @@ describe("several processes on one state", () => {
 
   it("whoever waits goes on when the holder is killed", async () => {
     const child = await startChild("hold", state);
-    const clock = { now: () => Date.now(), sleep: async (milliseconds: number) => await setTimeout(milliseconds) };
+    const sleep = async (milliseconds: number): Promise<void> => await setTimeout(milliseconds);
+    const clock = { now: () => Date.now(), elapsed: () => performance.now(), sleep };
     const keySource = { type: "file", path: state.keyFile } as const;
     const store = openStore({ directory: state.directory, keySource, clock, platform: "linux", warn: () => undefined });
     const waiting = store.lock(service, uuid, patient(clock, 20_000));

@@ -8,7 +8,8 @@ import type { Machine } from "./machine.ts";
 import type { RunOptions, RunResult } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 
-const hook = join(import.meta.dirname, "kill-at.cjs");
+/** What numbers the steps of a program, for NODE_OPTIONS. */
+export const killHook = join(import.meta.dirname, "kill-at.cjs");
 
 export interface KilledRun {
   result: RunResult;
@@ -21,7 +22,7 @@ export interface KilledRun {
 /** Runs the program and kills it before the n-th of the steps that kill-at.cjs counts, which is after the one before it. */
 export async function runKilledAt(n: number, machine: Machine, args: readonly string[], options: RunOptions = {}): Promise<KilledRun> {
   const log = join(tempDir("steps"), "steps");
-  const env = { ...options.env, NODE_OPTIONS: `--require=${hook}`, KILL_AT: String(n), KILL_LOG: log };
+  const env = { ...options.env, NODE_OPTIONS: `--require=${killHook}`, KILL_AT: String(n), KILL_LOG: log };
   const result = await machine.vaultWith({ ...options, env }, ...args);
   const steps = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   return { result, killed: result.signal === "SIGKILL", steps };

@@ -93,6 +93,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       await stderr.flush();
     },
     now: () => now,
+    elapsed: () => now,
     sleep: async (milliseconds, signal) => {
       await orAborted(Promise.resolve(), signal);
       now += milliseconds;

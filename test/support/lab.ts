@@ -1,6 +1,7 @@
 import { afterAll, expect } from "vitest";
 import type { Pair } from "../../src/interface/answers.ts";
 import { parseFault } from "../../src/sandbox/fault-grammar.ts";
+import type { Sandbox } from "../../src/sandbox/model.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/start-sandbox.ts";
 import type { VaultInput } from "../../src/sandbox/state.ts";
@@ -28,6 +29,11 @@ const open: RunningSandbox[] = [];
 afterAll(async () => {
   for (const service of open.splice(0)) await service.close();
 });
+
+/** All that the checks ask of a service. */
+export interface Watched {
+  service: { sandbox: Pick<Sandbox, "accepts" | "inspect"> };
+}
 
 export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
@@ -81,13 +87,8 @@ export function expectError(result: RunResult, exitCode: number, code: string, m
   expect(errorOf(result)).toMatchObject({ code, exitCode, message: expect.stringMatching(message) as string });
 }
 
-/** What the checks ask of a lab. */
-interface Service {
-  service: Pick<RunningSandbox, "sandbox">;
-}
-
 /** No exchange is open, and the pair that the state holds as current is the one that the service accepts. */
-export async function expectInStep({ service }: Service, machine: Machine, uuid: string): Promise<void> {
+export async function expectInStep({ service }: Watched, machine: Machine, uuid: string): Promise<void> {
   const pair = await machine.exported(uuid);
   expect(pair).not.toBeNull();
   expect(pair).not.toHaveProperty("state");
@@ -96,7 +97,7 @@ export async function expectInStep({ service }: Service, machine: Machine, uuid:
 }
 
 /** A vault was never brought to a lock, nor to where the next mishap locks it. */
-export function expectFarFromLock({ service }: Service, uuid: string): void {
+export function expectFarFromLock({ service }: Watched, uuid: string): void {
   const { maxFailedAccesses, maxUnackedStarts, state } = service.sandbox.inspect(uuid);
   expect(state).not.toBe("locked");
   expect(maxFailedAccesses).toBeLessThan(3);
@@ -104,7 +105,7 @@ export function expectFarFromLock({ service }: Service, uuid: string): void {
 }
 
 /** Whatever has happened: one of the pairs that the state holds is the one that the service accepts. */
-export async function expectNothingLost({ service, vault }: Service & Pick<Lab, "vault">, machine: Machine): Promise<void> {
+export async function expectNothingLost({ service, vault }: Watched & Pick<Lab, "vault">, machine: Machine): Promise<void> {
   const exported = await machine.exported(vault.uuid);
   // Before the first write, it is the pair that the user has.
   const pairs = exported === null ? [vault.credentials] : "old" in exported ? [exported.old, exported.new] : [exported];

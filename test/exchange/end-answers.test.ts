@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import type { VaultError } from "../../src/errors.ts";
+import type { ExchangeContext } from "../../src/exchange/context.ts";
+import type { Reply } from "../../src/exchange/ports.ts";
+import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
+import { runExchange } from "../../src/exchange/run.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { currentIsAccepted, known, knownVault, run } from "./engine.ts";
+import type { World } from "./world.ts";
+
+const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
+const answer = (httpStatus: number, responseStatus: unknown): Reply => ({
+  type: "answer",
+  answer: { httpStatus, body: { responseStatus, errorUuid } },
+});
+const refusal = answer(400, { status: "ERROR", code: "E-77", detailedErrors: [{ message: "operation not possible" }] });
+
+/** Runs with a service that answers each end call so, after it has processed it or not. */
+async function failing(
+  world: World,
+  reply: Reply,
+  processed: boolean,
+  use: (context: ExchangeContext) => Promise<unknown>,
+): Promise<VaultError> {
+  return await world.hold(async (context) => {
+    const end: ExchangeContext["service"]["end"] = async (call, signal) => {
+      if (processed) await context.service.end(call, signal);
+      return reply;
+    };
+    return await use({ ...context, service: { ...context.service, end } }).then(
+      () => expect.fail("it does not fail"),
+      (error: unknown) => asVaultError(error),
+    );
+  });
+}
+
+const ack = (context: ExchangeContext): Promise<unknown> => acknowledgeLeft(context, { unread: false, saved: false });
+const get = (context: ExchangeContext): Promise<unknown> =>
+  runExchange(context, {
+    operation: "get",
+    force: false,
+    noAck: false,
+    discardPending: false,
+    handover: { deliver: async () => Promise.resolve(), confirm: async () => Promise.resolve() },
+  });
+
+describe("an answer to an end call that says neither SUCCESS nor ERROR", () => {
+  it.each([
+    ["another type", { status: true }],
+    ["another word", { status: "DONE" }],
+    ["none", {}],
+  ])("settles nothing, as it may have been processed (%s)", async (_, responseStatus) => {
+    const world = await knownVault();
+    await run(world, "get", { dies: true });
+    const error = await failing(world, answer(200, responseStatus), true, ack);
+    expect(error.code).toBe("pending");
+    expect((await known(world)).open).toMatchObject({ state: "ending" });
+    expect((await known(world)).open?.endsUnanswered).toBeGreaterThan(0);
+    const next = await run(world, "get");
+    expect(next.delivered[0]?.settled).toMatchObject([{ outcome: "acknowledged" }]);
+    expect(await currentIsAccepted(world)).toBe(true);
+    expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(0);
+  });
+});
+
+describe("an ERROR to an end call is shown whole", () => {
+  const shown = {
+    message: `the service no longer takes the token: operation not possible [HTTP 400, error ${errorUuid}]; the read was not acknowledged, and the old pair is the current one`,
+    facts: { service: { httpStatus: 400, responseStatus: { code: "E-77" }, errorUuid } },
+  };
+
+  it("by get, whose start counts: not safe to repeat without a look", async () => {
+    const world = await knownVault();
+    const error = await failing(world, refusal, false, get);
+    expect(error).toMatchObject({ code: "service", retry: "after-status", ...shown });
+    expect(error.facts.spent).toMatchObject({ unackedStarts: 1 });
+  });
+
+  it("by ack, which has spent nothing", async () => {
+    const world = await knownVault();
+    await run(world, "get", { dies: true });
+    expect(await failing(world, refusal, false, ack)).toMatchObject({ code: "service", retry: "safe", ...shown });
+  });
+
+  it("also where it leaves the exchange in doubt", async () => {
+    const world = await knownVault();
+    await run(world, "get", { dies: true });
+    await failing(world, { type: "no-answer", cause: "lost" }, false, ack);
+    expect(await failing(world, refusal, false, ack)).toMatchObject({ code: "in-doubt", facts: { service: { httpStatus: 400 } } });
+  });
+});

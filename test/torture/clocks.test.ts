@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Dice } from "../support/audit-log-random.ts";
+import type { Template } from "../support/crash.ts";
+import { template } from "../support/crash.ts";
+import { card, expectError, expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, offlineCard } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { isWhole, sample } from "./effort.ts";
+import { tried } from "./tally.ts";
+
+const hook = join(import.meta.dirname, "clock-jump.cjs");
+const hour = 3_600_000;
+
+interface Clock {
+  shift?: number;
+  jump?: number;
+  /** How often the clock is looked at before it jumps. */
+  at?: number;
+}
+
+/** Runs the program with a wrong clock; also returns how often it has looked at it. */
+async function runAt(clock: Clock, machine: Machine, args: readonly string[]): Promise<RunResult & { looks: number }> {
+  const log = join(tempDir("clock"), "looks");
+  const { shift = 0, jump = 0, at = 0 } = clock;
+  const env = { NODE_OPTIONS: `--require=${hook}`, CLOCK_SHIFT: `${shift}`, CLOCK_JUMP: `${jump}`, CLOCK_JUMP_AT: `${at}`, CLOCK_LOG: log };
+  // The rate limit has a clock of its own to mind.
+  const result = await machine.vaultWith({ env: { ...env, VAULTSVC_RATE: "" } }, ...args);
+  return { ...result, looks: Number(readFileSync(log, "utf8")) };
+}
+
+describe("a clock that jumps", () => {
+  let made: Template;
+  beforeAll(async () => {
+    made = await template(offlineCard, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+  });
+
+  async function expectAllWell(machine: Machine): Promise<void> {
+    const { lab } = made;
+    const { uuid } = lab.vault;
+    await expectNothingLost(lab, machine.copy());
+    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    await expectInStep(lab, machine, uuid);
+    expectFarFromLock(lab, uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+    tried("interleavings of processes", 1);
+  }
+
+  it.each([
+    { operation: "get", jump: 3 * hour },
+    { operation: "get", jump: -3 * hour },
+    { operation: "update", jump: 3 * hour },
+    { operation: "update", jump: -3 * hour },
+  ])("by $jump ms in the midst of $operation: all the same", async ({ operation, jump }) => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const argsOf = (machine: Machine): string[] =>
+      operation === "get" ? ["get", uuid, "--json"] : ["update", uuid, "--json", "--card", `@${machine.file("new.json", card)}`];
+    const first = fresh();
+    const { looks } = await runAt({}, first, argsOf(first));
+    expect(looks).toBeGreaterThan(3);
+    const moments = Array.from({ length: looks }, (_, index) => index + 1);
+    for (const at of isWhole ? moments : sample(moments, 2)) {
+      const machine = fresh();
+      expectExit(await runAt({ jump, at }, machine, argsOf(machine)), 0);
+      expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 1, ends: 1, acknowledged: 1 });
+      await expectAllWell(machine);
+    }
+  });
+
+  it.each([
+    { fault: "get-start:status=429*all", exit: 9, code: "rate-limited" },
+    { fault: "get-end:drop-before*all", exit: 11, code: "pending" },
+  ])("back by hours while it waits ($fault): --max-wait ends the waiting all the same", async ({ fault, exit, code }) => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const args = ["get", uuid, "--json", "--max-wait", "1500ms"];
+    const first = fresh();
+    lab.faults(fault);
+    const { looks } = await runAt({}, first, args);
+    const moments = Array.from({ length: looks - 2 }, (_, index) => index + 2);
+    for (const at of sample(moments, 2)) {
+      const machine = fresh();
+      lab.faults(fault);
+      expectError(await runAt({ jump: -3 * hour, at }, machine, args), exit, code);
+      lab.service.faults.clear();
+      await expectAllWell(machine);
+    }
+  });
+
+  it("from one run to the next, on both sides: every exchange is finished or begun anew", async () => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const machine = fresh();
+    const dice = new Dice("clocks");
+    for (let round = 0; round < (isWhole ? 60 : 4); round += 1) {
+      lab.clock.ahead = dice.between(-8, 8) * hour;
+      const shift = dice.between(-8, 8) * hour;
+      const held = dice.chance(0.3) ? ["--no-ack", "--discard-pending"] : ["--discard-pending"];
+      expectExit(await runAt({ shift }, machine, ["get", uuid, "--json", ...held]), 0);
+      lab.clock.ahead = dice.between(-8, 8) * hour;
+      expectExit(await runAt({ shift: dice.between(-8, 8) * hour }, machine, ["ack", uuid, "--json"]), 0, 13);
+      expectFarFromLock(lab, uuid);
+    }
+    lab.clock.ahead = 0;
+    await expectAllWell(machine);
+  });
+});

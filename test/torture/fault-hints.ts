@@ -1,0 +1,52 @@
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import type { FaultyService } from "./faulty-service.ts";
+
+export interface Way {
+  service: FaultyService;
+  machine: Machine;
+  /** The command that went wrong, and how its last run ended. */
+  args: readonly string[];
+  last: RunResult;
+  run(machine: Machine, ...args: string[]): Promise<RunResult>;
+}
+
+/** Does as a person does who reads the hint, the service being well, until the command succeeds; raises if it never does. */
+export async function followHints({ service, machine, args, last, run }: Way): Promise<string> {
+  const done: string[] = [];
+  let result = last;
+  for (let round = 0; round < 5; round += 1) {
+    const hint = result.code === 0 ? "" : (errorOf(result).hint ?? "");
+    // It is the right pair that was refused: so it is to be sent once more.
+    const anew = hint.includes("send this one again with --force") ? [[...args, "--force"]] : commandsIn(hint, args);
+    for (const command of anew) {
+      if (command.includes("--reset")) service.sandbox.unlock(service.vault.uuid);
+      machine.env["RIGHT"] = JSON.stringify(service.sandbox.inspect(service.vault.uuid).currentPair);
+      result = await run(machine, ...command);
+      done.push(`${shown(command)} ${result.code}`);
+      if (result.code !== 0) break;
+    }
+    if (result.code === 0) return done.join(", ");
+  }
+  throw new Error(`the hints lead nowhere: ${done.join(", ")}: ${last.stderr}`);
+}
+
+/** The commands that a hint names, in its order, without `vault`; behind them the command itself, unless it is the last of them. */
+function commandsIn(hint: string, args: readonly string[]): string[][] {
+  const [operation = "", uuid = ""] = args;
+  const found = [...hint.matchAll(new RegExp(`vault (\\w+) ${uuid}((?: --[a-z-]+)*)`, "g"))];
+  const commands = found.map(([, name = "", flags = ""]) => [name, uuid, ...flags.split(" ").filter(Boolean)]);
+  // It was not deleted.
+  const wanted = commands.filter(([name]) => name !== "forget" && name !== operation).map(completed);
+  return [...wanted, [...args]];
+}
+
+/** As it is typed: what stands for something is filled in, what asks is answered. */
+function completed(command: string[]): string[] {
+  if (command[0] === "import") return ["import", command[1] ?? "", "--credentials", "env:RIGHT"];
+  return command.includes("--reset") ? [...command, "--yes"] : command;
+}
+
+const shown = ([name, , ...flags]: readonly string[]): string =>
+  [name, ...flags.filter((flag) => /^--(?:history|reset|unread|force|discard-pending)$/.test(flag))].join(" ");

@@ -1,0 +1,174 @@
+import { writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { selfSigned } from "../service/certificate.ts";
+import { card, expectFarFromLock, expectInStep, expectNothingLost, offlineCard } from "../support/lab.ts";
+import type { GetDocument, JsonError, Machine, Status } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { followHints } from "./fault-hints.ts";
+import { faults } from "./fault-kinds.ts";
+import type { Fault, Plan, Step, Which } from "./faulty-service.ts";
+import { FaultyService } from "./faulty-service.ts";
+
+export type Operation = "get" | "update";
+
+export interface Case extends Plan {
+  operation: Operation;
+}
+
+export const steps: readonly Step[] = ["start", "end"];
+export const occasions: readonly Which[] = ["first", "second", "every"];
+
+export const cases = (operation: Operation): Case[] =>
+  steps.flatMap((step) => faults.flatMap((fault) => occasions.map((which) => ({ operation, step, which, fault }))));
+
+export const nameOf = ({ step, which, fault }: Plan): string => `${which} ${step}: ${fault.name}`;
+
+/** What came of a case: a row of the table, each value as it is shown. */
+export interface Row {
+  fault: string;
+  which: string;
+  /** Exit code and error code; with `every`, the exit codes of three more runs that meet the same. */
+  exit: string;
+  retry: string;
+  says: string;
+  /** State of the exchange afterwards; `open` where it is not finished. */
+  exchange: string;
+  /** The program's own counters: unacknowledged starts, failed accesses. */
+  guard: string;
+  /** What the service has counted: starts, end calls, acknowledged exchanges; its counters, as those of the guard. */
+  service: string;
+  /** The same command once more, the service being well: exit code, and what it settled. */
+  next: string;
+  /** The commands that the hints name, with their exit codes, until all is in step. */
+  hints: string;
+}
+
+const newCard = { ...card, name: "Grace Hopper", expiryYear: 2033 };
+const newCardFlags = ["--card-number", "env:CARD_NUMBER", "--card-name", newCard.name, "--expiry", "04/2033"];
+const certificate = selfSigned();
+
+/** Only where no answer comes in time is one not to be waited for: a busy machine may take a second for any. */
+const isSilent = ({ name }: Fault): boolean => /time-out|stops/.test(name);
+/** What is taken back or is no start goes on until --max-wait ends; everything else ends by itself, however slow the machine. */
+const goesOn = ({ step, which, fault }: Plan): boolean => which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
+
+export async function tryCase(tried: Case): Promise<Row> {
+  const { operation, fault } = tried;
+  const service = await FaultyService.open(offlineCard, fault.strike === "no connection" ? certificate : undefined);
+  const { uuid } = service.vault;
+  const home = tempDir("machine");
+  const ca = join(home, "ca.pem");
+  writeFileSync(ca, certificate.cert);
+  const secrets = { PAIR: JSON.stringify(service.vault.credentials), CARD_NUMBER: newCard.number };
+  const machine = machineFor(service, { home, env: { NODE_EXTRA_CA_CERTS: ca, ...secrets } });
+  const args = operation === "get" ? ["get", uuid] : ["update", uuid, ...newCardFlags];
+  const run = (on: Machine, ...given: string[]): Promise<RunResult> =>
+    // Only a process of its own takes NODE_EXTRA_CA_CERTS.
+    service.baseUrl.startsWith("https") ? on.vault(...given, "--json") : on.inProcess({}, ...given, "--json");
+  expectExit(await run(machine, "get", uuid, "--kind", service.vault.kind, "--credentials", "env:PAIR"), 0);
+  service.heal();
+
+  const lab = { service, vault: service.vault };
+  const limits = ["--timeout", isSilent(fault) ? "700ms" : "15s", "--max-wait", goesOn(tried) ? "900ms" : "20s"];
+  service.plan = tried;
+  const result = await machine.vault(...args, "--json", ...limits);
+  const sent = { ...service.seen };
+  const again: (number | null)[] = [];
+  const row = { ...(await whatItSays(service, machine, result)), which: tried.which, fault: fault.name };
+  const check = async (): Promise<void> => {
+    expectFarFromLock(lab, uuid);
+    await expectNothingLost(lab, machine);
+    expectCounted(service, await machine.status(uuid));
+  };
+  await check();
+  expectDelivered(tried, result, sent);
+  let last = result;
+  for (let round = 0; tried.which === "every" && round < 3; round += 1) {
+    last = await machine.vault(...args, "--json", ...limits);
+    again.push(last.code);
+    await check();
+  }
+
+  service.heal();
+  const copy = machine.copy();
+  const next = await service.apart(async () => await nextOne(service, copy, args, run));
+  const hints = await followHints({ service, machine, args, last, run });
+  await expectInStep(lab, machine, uuid);
+  expectFarFromLock(lab, uuid);
+  if (operation === "update") expect(service.sandbox.inspect(uuid).creditCard).toEqual(newCard);
+  for (const folder of [home, copy.stateDir]) await rm(folder, { recursive: true });
+  return { ...row, exit: [row.exit, ...again].join(", "), next, hints };
+}
+
+function expectExit(result: RunResult, code: number): void {
+  expect(result, result.stderr).toMatchObject({ code });
+}
+
+async function whatItSays(
+  service: FaultyService,
+  machine: Machine,
+  result: RunResult,
+): Promise<Pick<Row, "exit" | "retry" | "says" | "exchange" | "guard" | "service">> {
+  const { uuid } = service.vault;
+  const status = await machine.status(uuid);
+  const { counts, unackedStarts, failedAccesses } = service.sandbox.inspect(uuid);
+  const error: JsonError | undefined = result.code === 0 ? undefined : errorOf(result);
+  const many = (count: number): string => (service.plan?.which === "every" && count > 0 ? "1+" : String(count));
+  return {
+    exit: error === undefined ? "0" : `${error.exitCode} ${error.code}`,
+    retry: error?.retry ?? "",
+    says: error === undefined ? warnings(result.stderr) : plain(error.message),
+    exchange: `${status.state}${status.pending === null ? "" : ", open"}`,
+    guard: `${status.unackedStarts}/${status.failedAttempts}`,
+    service: `${counts.starts - 1}/${many(counts.ends - 1)}/${counts.acknowledged - 1} ${unackedStarts}/${failedAccesses}`,
+  };
+}
+
+function warnings(stderr: string): string {
+  const [first = "", ...more] = stderr.trim().split("\n");
+  return more.length === 0 ? first : `${first}, and ${more.length} more`;
+}
+
+/** A message without what differs from run to run. */
+export const plain = (message: string): string =>
+  message.replaceAll(/127\.0\.0\.1:\d+/g, "HOST").replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UUID");
+
+/** The program never counts less than the service does. */
+function expectCounted(service: FaultyService, status: Status): void {
+  const { unackedStarts, failedAccesses } = service.sandbox.inspect(service.vault.uuid);
+  expect(status.unackedStarts).toBeGreaterThanOrEqual(unackedStarts);
+  expect(status.failedAttempts).toBeGreaterThanOrEqual(failedAccesses);
+}
+
+/** Contents come whole and before the first end call; a receipt only after the last. */
+function expectDelivered({ operation }: Case, result: RunResult, sent: { end: number }): void {
+  const isDue = operation === "get" ? sent.end > 0 : result.code === 0;
+  if (!isDue) return expect(result.stdout).toBe("");
+  const { vault } = JSON.parse(result.stdout) as { vault: { creditCard?: unknown } };
+  expect(vault.creditCard).toEqual(operation === "get" ? card : undefined);
+}
+
+/** The same command, the service being well: what it says to have settled must be so. */
+async function nextOne(
+  service: FaultyService,
+  machine: Machine,
+  args: string[],
+  run: (on: Machine, ...args: string[]) => Promise<RunResult>,
+): Promise<string> {
+  const before = service.sandbox.inspect(service.vault.uuid).counts.acknowledged;
+  const result = await run(machine, ...args);
+  const { code } = result;
+  const { settled = [] } = code === 0 ? (JSON.parse(result.stdout) as GetDocument) : (errorOf(result) as { settled?: GetDocument["settled"] });
+  const { acknowledged } = service.sandbox.inspect(service.vault.uuid).counts;
+  // The exchange of this command itself, and the warm one's; what is left is that of the one that was settled.
+  const outcomes = settled.map(({ outcome }) => outcome);
+  if (outcomes.length > 0 && code === 0) {
+    expect(["applied", "acknowledged"].includes(outcomes.at(-1) ?? "")).toBe(acknowledged === 3 || before === 2);
+  }
+  expectFarFromLock({ service }, service.vault.uuid);
+  return [code === 0 ? "0" : `${code} ${errorOf(result).code}`, ...outcomes].join(", ");
+}

@@ -1,0 +1,186 @@
+import { once } from "node:events";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { afterAll } from "vitest";
+import { Faults } from "../../src/sandbox/faults.ts";
+import { createHandler } from "../../src/sandbox/handler.ts";
+import type { SandboxResponse } from "../../src/sandbox/messages.ts";
+import { Sandbox } from "../../src/sandbox/model.ts";
+import type { State, VaultInput } from "../../src/sandbox/state.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { Certificate } from "../service/certificate.ts";
+
+export type Step = "start" | "end";
+export type Which = "first" | "second" | "every";
+
+/** One call that is struck by a fault: what a fault can do with it. */
+export interface StruckCall {
+  step: Step;
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Lets the service process it; with its clock so many milliseconds off, for this call alone. */
+  process(ahead?: number): SandboxResponse;
+  /** Sends an answer as it is. */
+  send(answer: Pick<SandboxResponse, "status" | "headers"> & { body: string | Buffer }): void;
+  /** Resets the connection. */
+  reset(): void;
+}
+
+export interface Fault {
+  name: string;
+  /** What the call meets; `no connection` in its place: there is none that it could be sent on. */
+  strike: ((call: StruckCall) => void) | "no connection";
+}
+
+/** Which calls a fault strikes. With `second`, the answer to the first one gets lost, so that the command sends it again. */
+export interface Plan {
+  fault: Fault;
+  step: Step;
+  which: Which;
+}
+
+const open: (() => void)[] = [];
+
+afterAll(() => {
+  for (const close of open.splice(0)) close();
+});
+
+/** A sandbox with one vault, behind a server that strikes its calls as planned. Closed after the test file. */
+export class FaultyService {
+  sandbox: Sandbox;
+  readonly application;
+  readonly vault: KnownVault;
+  baseUrl = "";
+  plan: Plan | undefined;
+  /** Calls that were sent or, for want of a connection, could not be. */
+  readonly seen = { start: 0, end: 0 };
+  #state: State | undefined;
+  /** What a client sends next: an end call once a start has been answered. */
+  #expected: Step = "start";
+  #ahead = 0;
+  readonly #connections = new Set<Socket>();
+
+  private constructor(seed: VaultInput) {
+    this.sandbox = this.#newSandbox({ seed: [seed] });
+    this.application = this.sandbox.application;
+    this.vault = this.sandbox.vaults()[0] as KnownVault;
+  }
+
+  /** With a certificate it speaks TLS, and a connection can fail before anything is sent on it. */
+  static async open(seed: VaultInput, certificate?: Certificate): Promise<FaultyService> {
+    const service = new FaultyService(seed);
+    const listener: RequestListener = (request, response) => void service.#receive(request, response);
+    const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+    server.on("connection", (socket: Socket) => service.#connect(socket));
+    server.on("tlsClientError", () => undefined);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    open.push(() => {
+      for (const socket of service.#connections) socket.destroy();
+      server.close();
+    });
+    service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return service;
+  }
+
+  /** Strikes no more, and forgets what it has counted. */
+  heal(): void {
+    this.plan = undefined;
+    Object.assign(this.seen, { start: 0, end: 0 });
+    this.#expected = "start";
+  }
+
+  /** Runs the work against a copy of the service as it is now, which goes back to that afterwards. */
+  async apart<T>(work: () => Promise<T>): Promise<T> {
+    const { sandbox } = this;
+    const state = structuredClone(this.#state) as State;
+    const kept = this.#state;
+    this.sandbox = this.#newSandbox({ state });
+    try {
+      return await work();
+    } finally {
+      this.sandbox = sandbox;
+      this.#state = kept;
+    }
+  }
+
+  #newSandbox(from: { seed?: VaultInput[]; state?: State }): Sandbox {
+    const save = (state: State): void => void (this.#state = state);
+    return new Sandbox({ now: () => Date.now() + this.#ahead, policy: { rate: 0 }, save, ...from });
+  }
+
+  #connect(socket: Socket): void {
+    const due = this.plan?.fault.strike === "no connection" && this.#due(this.#expected, this.seen[this.#expected] + 1);
+    if (due === this.plan?.fault && due !== undefined) {
+      this.seen[this.#expected] += 1;
+      socket.resetAndDestroy();
+      return;
+    }
+    this.#connections.add(socket);
+    socket.on("close", () => this.#connections.delete(socket)).on("error", () => undefined);
+  }
+
+  #due(step: Step, count: number): Fault | undefined {
+    if (this.plan?.step !== step) return undefined;
+    const { fault, which } = this.plan;
+    if (which === "second" && count === 1) return lostAnswer;
+    const hit = which === "every" || count === (which === "first" ? 1 : 2);
+    return hit ? fault : undefined;
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = "";
+    request.setEncoding("utf8");
+    try {
+      for await (const chunk of request) body += chunk as string;
+    } catch {
+      return;
+    }
+    const step: Step = request.url?.endsWith("-end") === true ? "end" : "start";
+    this.seen[step] += 1;
+    // A connection serves one call, so that the next one has to be connected for.
+    const headers: Record<string, string> = this.plan?.fault.strike === "no connection" ? { connection: "close" } : {};
+    const call: StruckCall = {
+      step,
+      request,
+      response,
+      process: (ahead = 0) => this.#process(request, body, ahead),
+      send: (answer) => response.writeHead(answer.status, { ...answer.headers, ...headers }).end(answer.body),
+      reset: () => resetConnection(request.socket),
+    };
+    const due = this.#due(step, this.seen[step]);
+    const strike = due?.strike;
+    if (strike !== undefined && strike !== "no connection") return strike(call);
+    const answer = call.process();
+    this.#expected = step === "start" && answer.status === 200 ? "end" : "start";
+    call.send(answer);
+  }
+
+  #process(request: IncomingMessage, body: string, ahead: number): SandboxResponse {
+    const parts = { sandbox: this.sandbox, faults: new Faults(), controlToken: "none", prefix: "/vaultsvc/v1-2", latencyMs: 0 };
+    const headers = request.headers as Record<string, string | undefined>;
+    this.#ahead = ahead;
+    try {
+      return createHandler(parts)({ method: request.method ?? "", path: request.url ?? "", headers, body, remoteAddress: "127.0.0.1" });
+    } finally {
+      this.#ahead = 0;
+    }
+  }
+}
+
+/** Processed, and the answer never arrives: what brings about a second call. */
+const lostAnswer: Fault = {
+  name: "reset after processing",
+  strike: (call) => {
+    call.process();
+    call.reset();
+  },
+};
+
+/** Of TLS, the connection below is not at hand: closed without a word is as good. */
+function resetConnection(socket: Socket): void {
+  if ("encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
+}

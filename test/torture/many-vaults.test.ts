@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import { cleanEnv, vaultBin } from "../support/run-vault.ts";
+import { callsSince, expectOrder } from "./call-order.ts";
+import { isWhole } from "./effort.ts";
+import { tried } from "./tally.ts";
+
+const count = isWhole ? 100 : 20;
+
+/** The shell's own way to do many things at once: `xargs -P16`, with a process of the program for each vault. */
+async function xargs(uuids: readonly string[], env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
+  const command = ["-P16", "-I{}", process.execPath, vaultBin, "get", "{}", "--json", "--max-wait", "5m"];
+  const child = spawn("xargs", command, { env: cleanEnv({ env }), stdio: ["pipe", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  child.stdin.end(uuids.join("\n"));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stderr };
+}
+
+describe(`xargs -P16 over ${count} vaults, at the default rate`, () => {
+  // Repeated, because a process that the machine stops for longer than the margin, between its clock and its socket, is late.
+  it("not one 429, one exchange each, and all in step", { retry: 2 }, async () => {
+    const lab = await openLab(
+      Array.from({ length: count }, () => offlineNote),
+      { policy: { rate: 25 } },
+    );
+    const { sandbox, vaults } = lab.service;
+    const machine = lab.machine({ env: { VAULTSVC_RATE: "" } });
+    const lines = vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
+    expectExit(await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))), 0);
+    const { code, stderr } = await xargs(
+      vaults.map(({ uuid }) => uuid),
+      machine.env,
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const requests = sandbox.requests();
+    expect(requests.filter(({ status }) => status === 429)).toHaveLength(0);
+    expect(requests).toHaveLength(2 * count);
+    for (const { uuid } of vaults) {
+      expectOrder(callsSince(lab, uuid, 0), 0);
+      expectFarFromLock(lab, uuid);
+      await expectInStep(lab, machine, uuid);
+    }
+    tried("interleavings of processes", 1);
+  });
+});
