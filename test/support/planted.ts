@@ -7,7 +7,15 @@ import { expectError } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { mayBeOther } from "./other-user.ts";
 
-export const fifo = (path: string): void => void expect(spawnSync("mkfifo", [path]).status).toBe(0);
+export function fifo(path: string): void {
+  expect(spawnSync("mkfifo", [path]).status).toBe(0);
+}
+
+/** A node of our own: a program that fails here would change one of the machine's. Only an administrator may make one. */
+function device(path: string): void {
+  if (mayBeOther) expect(spawnSync("mknod", [path, "c", "1", "5"]).status).toBe(0);
+  else fifo(path);
+}
 
 /** The program's own files, below the home of a machine. */
 export const places = [
@@ -28,10 +36,15 @@ export interface Thing {
 
 export const things: readonly Thing[] = [
   { what: "a pipe", make: fifo },
-  // One of our own: a program that fails here would change one of the machine's.
-  { what: "a device", make: (path) => (mayBeOther ? void expect(spawnSync("mknod", [path, "c", "1", "5"]).status).toBe(0) : fifo(path)) },
+  { what: "a device", make: device },
   { what: "a link in a circle", make: (path) => symlinkSync(path, path) },
-  { what: "a link to a device", make: (path) => (things[1]?.make(`${path}.device`), symlinkSync(`${path}.device`, path)) },
+  {
+    what: "a link to a device",
+    make: (path) => {
+      device(`${path}.device`);
+      symlinkSync(`${path}.device`, path);
+    },
+  },
   { what: "a link that leads nowhere", make: (path) => symlinkSync(`${path}.nowhere`, path) },
   { what: "a folder", make: (path) => void mkdirSync(`${path}/inside`, { recursive: true, mode: 0o700 }) },
 ];
