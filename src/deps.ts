@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { once } from "./config/once.ts";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
-import { stdinForOne } from "./config/stdin.ts";
+import { exactText, stdinForOne } from "./config/stdin.ts";
 import type { GivenFlags, Settings, Sourced } from "./config/settings.ts";
 import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
 import { settingWorld } from "./config/world.ts";
@@ -19,7 +19,7 @@ import { configDirectory, stateDirectory } from "./state/paths.ts";
 import type { WholeStateWork } from "./state/whole-state.ts";
 import { createNarrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
-import { createRedactor } from "./terminal/redactor.ts";
+import { createRedactor, jsonText } from "./terminal/redactor.ts";
 import type { LocalState } from "./state-access.ts";
 
 /** The program's own flags and those of one command, as commander hands them over. */
@@ -91,7 +91,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   const configDir = configDirectory(place);
   const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
-  const { settings, profile, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, env: host.env }, mode);
+  const { settings, profile, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, host }, mode);
   const redactor = createRedactor();
   host.stderr.redactWith((text) => redactor.redact(text));
   const narrator = createNarrator({
@@ -103,7 +103,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   const stdin = stdinForOne(async (limit) => await host.stdin.readAll(limit));
   const sources: ValueSources = {
     env: host.env,
-    readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
+    readFile: async (path) => exactText(await host.readFile(path)),
     readStdin: stdin.read,
     warn: (message) => narrator.warn(message),
   };
@@ -195,7 +195,7 @@ async function createService(deps: Deps): Promise<Service> {
       reserveSlot: async (now, intervalMs, longestMs) =>
         await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
     },
-    trace: settings.debug ? (event) => void host.stderr.write(`${JSON.stringify(redactor.redactValue(event))}\n`) : undefined,
+    trace: settings.debug ? (event) => void host.stderr.write(`${jsonText(redactor.redactValue(event))}\n`) : undefined,
   });
 }
 

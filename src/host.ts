@@ -15,6 +15,8 @@ export interface Host extends Clock, Interrupts {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly pid: number;
+  /** The user that it acts for; undefined where the system has no numbers for users. */
+  readonly uid: number | undefined;
   readonly versions: { readonly node: string };
   readonly stdin: InputStream;
   readonly stdout: DataStream;
@@ -69,6 +71,7 @@ export function createHost(process: NodeJS.Process): Host {
     env,
     platform: process.platform,
     pid: process.pid,
+    uid: process.geteuid?.(),
     versions: process.versions,
     stdout,
     stderr,

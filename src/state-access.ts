@@ -8,6 +8,7 @@ import { profileValue, withValue } from "./config/profile.ts";
 import type { Settings, Sourced } from "./config/settings.ts";
 import { VaultError } from "./errors.ts";
 import type { Waiting } from "./exchange/ports.ts";
+import { checkOwner } from "./interface/owner.ts";
 import type { Host } from "./host.ts";
 import type { JournalLine } from "./state/journal-items.ts";
 import type { KeyAccess, KeySource } from "./state/key-source.ts";
@@ -71,6 +72,8 @@ export async function openLocalState(place: StatePlace, anySource = false): Prom
   const directory = directoryOf(place);
   const warn = (message: string): void => place.narrator.warn(message);
   const path = keyFileOf(place, { stateKeyFile: settings.stateKeyFile });
+  checkOwner(directory, host.uid, "the state");
+  for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
   const access = keyAccess(place, path);
   const given = settings.stateKeySpec;
   const key = given === undefined ? undefined : await place.readSecret(given);

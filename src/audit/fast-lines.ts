@@ -49,10 +49,11 @@ export class FastLines {
     this.#wordings = new WordingTable(this.#actions, this.#outcomes, classifier);
   }
 
-  /** Knows the shape of this line from now on: one JSON object without escapes. */
+  /** Knows the shape of this line from now on, where it has one that can be known: one JSON object without escapes. */
   learn(line: Uint8Array): void {
     if (this.#shapes.length === mostShapes) return;
     const shape = shapeOf(line, this.#columns);
+    if (shape === null) return;
     if (!this.#shapes.some((known) => Buffer.from(known.buffer).equals(Buffer.from(shape.buffer)))) this.#shapes.push(shape);
   }
 

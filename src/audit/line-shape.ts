@@ -15,12 +15,21 @@ export type LineShape = Int32Array<ArrayBuffer>;
 export const ignored = -1;
 export const ended = -2;
 
-/** The shape of a line that is one JSON object without escapes. */
-export function shapeOf(line: Uint8Array, columns: Columns): LineShape {
+/**
+ * The shape of a line that is one JSON object without escapes. Null where a piece by itself would not be what the whole line
+ * says: a column that is asked for holds a list or an object, which is one value as text, or a key is there twice, of which
+ * the last one counts.
+ */
+export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
   const text = Buffer.from(line).toString("latin1");
   const numbers: number[] = [];
+  const keys = new Set<string>();
   let from = 0;
-  for (const { start, end, path } of scalars(text)) {
+  for (const { what, start, end, path } of valuesIn(text)) {
+    if (what === "key" && keys.has(path)) return null;
+    if (what === "key") keys.add(path);
+    if (what === "nested" && roleOf(path, columns) >= 0) return null;
+    if (what !== "scalar") continue;
     addPiece(numbers, text.slice(from, start), roleOf(path, columns), text[start - 1] === '"');
     from = end;
   }
@@ -41,14 +50,16 @@ function addPiece(numbers: number[], text: string, role: number, isText: boolean
   numbers.push(text.length, whole, role, isText ? 1 : 0, ...words, mask, bytes.readInt32LE(whole * 4) & mask);
 }
 
-interface Scalar {
+interface Found {
+  what: "key" | "nested" | "scalar";
   start: number;
   end: number;
+  /** The keys that lead to it; empty in an array, which has no columns. */
   path: string;
 }
 
-/** Strings, numbers, true and false that are values, in order, with the keys that lead to them; null counts as punctuation. */
-function* scalars(text: string): Generator<Scalar> {
+/** Keys, the beginnings of objects and arrays, and strings, numbers, true and false that are values, in order; null counts as punctuation. */
+function* valuesIn(text: string): Generator<Found> {
   const path: string[] = [];
   /** For each open bracket, how many keys stood in the path before it. What is in an array is no column. */
   const open: { depth: number; isArray: boolean }[] = [];
@@ -56,14 +67,23 @@ function* scalars(text: string): Generator<Scalar> {
   for (const token of text.matchAll(tokens)) {
     const [whole, content, colon] = token;
     const inArray = open.some(({ isArray }) => isArray);
-    if (whole === "{" || whole === "[") open.push({ depth: path.length, isArray: whole === "[" });
-    else if (whole === "}" || whole === "]") path.length = open.pop()?.depth ?? 0;
+    const found = (what: Found["what"], start = token.index, end = start): Found => ({
+      what,
+      start,
+      end,
+      path: inArray ? "" : path.join("."),
+    });
+    if (whole === "{" || whole === "[") {
+      if (!inArray) yield found("nested");
+      open.push({ depth: path.length, isArray: whole === "[" });
+    } else if (whole === "}" || whole === "]") path.length = open.pop()?.depth ?? 0;
     else if (whole === ",") path.length = open.at(-1)?.depth ?? 0;
-    else if (colon !== undefined) path.push(content as string);
-    else {
-      const isText = content !== undefined;
-      const start = token.index + (isText ? 1 : 0);
-      yield { start, end: start + (content ?? whole).length, path: inArray ? "" : path.join(".") };
+    else if (colon !== undefined) {
+      path.push(content as string);
+      if (!inArray) yield found("key");
+    } else {
+      const start = token.index + (content === undefined ? 0 : 1);
+      yield found("scalar", start, start + (content ?? whole).length);
     }
   }
 }

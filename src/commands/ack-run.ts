@@ -3,6 +3,7 @@ import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
 import type { ExchangeRecord, VaultRecord } from "../exchange/records.ts";
 import { noCredentials, otherService } from "../exchange/prepare.ts";
+import { printableLine } from "../terminal/redactor.ts";
 import type { Acknowledged, AckOptions } from "./ack-options.ts";
 import { parseAck } from "./ack-options.ts";
 import { acknowledgeToken } from "./ack-token.ts";
@@ -118,7 +119,7 @@ const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged 
 });
 
 async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<void> {
-  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: error.toJSON() })) };
+  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: deps.redactor.redactValue(error.toJSON()) })) };
   const text = serialiseDone(document, deps);
   if (text !== undefined) return await deps.host.stdout.write(text);
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
@@ -126,6 +127,7 @@ async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<voi
     return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? `: generation ${generation} is the current one` : ""}`;
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
-  if (failed.length > 1 || acknowledged.length > 0) lines.push(...failed.map(({ uuid, error }) => `${uuid}  failed: ${error.message}`));
+  if (failed.length > 1 || acknowledged.length > 0)
+    lines.push(...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)));
   if (lines.length > 0) await deps.host.stdout.write(`${deps.redactor.redact(lines.join("\n"))}\n`);
 }

@@ -1,6 +1,7 @@
 import type { Replay } from "../audit/replay.ts";
 import type { VaultReport } from "../audit/report.ts";
 import { VaultError } from "../errors.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import { fieldOf } from "./document.ts";
 
 /** A list in a document that is made and written element by element: there may be a million of them. */
@@ -101,7 +102,7 @@ const deepest = 3;
 export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<string> {
   const isList = value instanceof List;
   if (!isList && (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))) {
-    yield jsonText(value, space, depth);
+    yield indentedJson(value, space, depth);
     return;
   }
   const [open, close] = isList ? "[]" : "{}";
@@ -109,7 +110,7 @@ export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<
   for (const [key, each] of isList ? unnamed(value.elements) : Object.entries(value)) {
     if (each === undefined) continue;
     yield `${isEmpty ? open : ","}${lineEnd(space, depth + 1)}${key === null ? "" : `${JSON.stringify(key)}:${space === 0 ? "" : " "}`}`;
-    if (isList) yield jsonText(each, space, depth + 1);
+    if (isList) yield indentedJson(each, space, depth + 1);
     else yield* jsonPieces(each, space, depth + 1);
     isEmpty = false;
   }
@@ -122,10 +123,8 @@ function* unnamed(elements: Iterable<unknown>): Generator<[null, unknown]> {
 
 const lineEnd = (space: number, depth: number): string => (space === 0 ? "" : `\n${" ".repeat(space * depth)}`);
 
-/** Escapes what moves the cursor or turns the direction of text, so that a terminal shows it as it is. */
-function jsonText(value: unknown, space: 0 | 2 = 0, depth = 0): string {
-  const text = JSON.stringify(value, null, space).replaceAll(unsafe, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** With the lines of a document that is nested `depth` deep. */
+function indentedJson(value: unknown, space: 0 | 2, depth: number): string {
+  const text = jsonText(value, space);
   return space === 0 ? text : text.replaceAll("\n", lineEnd(space, depth));
 }
-
-const unsafe = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;

@@ -5,7 +5,7 @@ import { journalItems } from "../audit/journal.ts";
 import type { ReplayOptions } from "../audit/replay.ts";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { checkNotOurs } from "./credentials-file.ts";
+import { checkNotOurs, inTheWay } from "./credentials-file.ts";
 
 type History = NonNullable<Awaited<ReturnType<Awaited<ReturnType<Deps["localState"]>>["history"]>>>;
 
@@ -76,7 +76,7 @@ function ownOf(deps: Deps, history: History): NonNullable<Sources["own"]> {
 }
 
 /** Checks, before anything is read, that --html may write there. Raises `invalid-input` and `usage`. */
-export function checkPage(deps: Deps, page: string, files: readonly string[]): void {
+export async function checkPage(deps: Deps, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
     if (deps.output.format === "table" && deps.output.field === undefined) return;
     throw new VaultError("usage", "--html -: standard output holds the document, and only one of them can have it", {
@@ -84,6 +84,12 @@ export function checkPage(deps: Deps, page: string, files: readonly string[]): v
     });
   }
   checkNotOurs(deps, "--html", page);
+  const why = await inTheWay(resolve(deps.host.cwd, page));
+  if (why !== null) {
+    throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
+      hint: "name a file, like --html report.html; --html - is standard output",
+    });
+  }
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
   const target = real(resolve(deps.host.cwd, page));
   if (!files.some((file) => file !== "-" && real(resolve(deps.host.cwd, file)) === target)) return;

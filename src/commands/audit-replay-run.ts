@@ -17,7 +17,7 @@ import type { auditFindings } from "./findings.ts";
 export async function runAuditReplay(deps: Deps, input: RawInput): Promise<number> {
   const options = parseAuditReplay(input);
   checkField(deps.output.field, documentRoots);
-  if (options.html !== undefined) checkPage(deps, options.html, options.files);
+  if (options.html !== undefined) await checkPage(deps, options.html, options.files);
   const between = spanOf(deps, options);
   const { interrupted } = deps.host;
   const sources = await openSources(deps, options.files);

@@ -6,6 +6,7 @@ import type { Kind } from "../interface/endpoints.ts";
 import { isCreditCard } from "../interface/endpoints.ts";
 import type { CreditCard } from "../interface/fields.ts";
 import { creditCard } from "../interface/fields.ts";
+import { parseJson } from "../interface/json.ts";
 import { validate } from "../interface/validate.ts";
 import { text } from "./options.ts";
 
@@ -100,15 +101,15 @@ export function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "ex
 }
 
 function parseCard(json: string): CreditCard {
-  const checked = validate(creditCard, parseJson(json));
+  const checked = validate(creditCard, readJson(json));
   if (checked.ok) return checked.value;
   const [first] = checked.violations;
   throw invalid(first?.path ? `--card.${first.path}` : "--card", first?.rule ?? "does not fit");
 }
 
-function parseJson(json: string): unknown {
+function readJson(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch {
     throw invalid("--card", "is not JSON");
   }

@@ -7,6 +7,7 @@ import type { Kind } from "../interface/endpoints.ts";
 import { isCreditCard, isOnline, kindList } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
 import { instant } from "../interface/fields.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import type { RawInput } from "./act.ts";
 import { askSettings } from "./ask.ts";
 import { completeContents, readContents } from "./card-options.ts";
@@ -110,14 +111,14 @@ async function tellOfLeft(deps: Deps): Promise<void> {
 async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: CreateOutcome): Promise<number> {
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
-    await deps.host.stdout.write(`${JSON.stringify({ answer: outcome.answer.body })}\n`);
+    await deps.host.stdout.write(`${jsonText({ answer: outcome.answer.body })}\n`);
     throw outcome.error;
   }
   const { success, credentials } = outcome;
   const vault = { ...success.vault, uuid: success.uuid };
   const saved = await save(options.credentialsOut, credentials);
   if (outcome.type === "unstored") {
-    if (saved !== true) await deps.host.stdout.write(`${JSON.stringify({ vault: { ...vault, credentials }, kind })}\n`);
+    if (saved !== true) await deps.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
     const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and are nowhere else";
     throw new VaultError(
       "state",

@@ -1,5 +1,5 @@
 import { constants, existsSync, realpathSync } from "node:fs";
-import { access, open, rename, rm, stat } from "node:fs/promises";
+import { access, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
@@ -28,8 +28,8 @@ export async function checkCredentialsFile(deps: Deps, path: string): Promise<vo
     new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
       hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
     });
-  const found = await stat(path).catch(() => null);
-  if (found !== null && !found.isFile()) throw refuse(`${path} is not a file`);
+  const why = await inTheWay(path);
+  if (why !== null) throw refuse(`${path} is ${why}`);
   await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
     throw refuse(
       error.code === "ENOENT" ? `the folder ${folder} does not exist` : `the folder ${folder} cannot be written to (${error.code})`,
@@ -38,11 +38,24 @@ export async function checkCredentialsFile(deps: Deps, path: string): Promise<vo
 }
 
 /**
+ * What stands in the place of a file that is to be replaced; null for a file, and for nothing. A link is not followed, since
+ * another may have put it there, nor replaced: its owner wants what it leads to. Least of all a device: /dev/stdout is a link.
+ */
+export async function inTheWay(path: string): Promise<"not a file" | "a symbolic link" | null> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || found.isFile()) return null;
+  return found.isSymbolicLink() ? "a symbolic link" : "not a file";
+}
+
+/**
  * Replaces a file as a whole, mode 0600, durable when it resolves: written beside it, synced, renamed, the folder
- * synced. At every instant the path holds the former content or the new one. Rejects with Node's error.
+ * synced. At every instant the path holds the former content or the new one. Rejects with Node's error, or with what is
+ * `inTheWay` as its code.
  */
 export async function replaceFile(path: string, content: string | Uint8Array | Iterable<string>): Promise<void> {
   const folder = dirname(resolve(path));
+  const why = await inTheWay(path);
+  if (why !== null) throw Object.assign(new Error(`it is ${why}`), { code: why });
   const beside = join(folder, `.${basename(path)}.vault-new`);
   // What a killed run left: it was never renamed, so nobody relies on it.
   await rm(beside, { force: true });

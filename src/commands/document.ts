@@ -1,16 +1,20 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import { jsonText, printable } from "../terminal/redactor.ts";
 import type { Deps, OutputChoice } from "../deps.ts";
 
-/** A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. */
+/**
+ * A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. A field is
+ * exact where a program reads it; a terminal is shown what would move its cursor.
+ */
 export function serialise(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
   if (output.field !== undefined) {
     const value = fieldOf(document, output.field);
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    return isTTY ? `${text}\n` : text;
+    const text = typeof value === "string" ? value : jsonText(value);
+    return isTTY ? `${printable(text)}\n` : text;
   }
   if (output.format === "table") return undefined;
-  return output.format === "json" ? `${JSON.stringify(document, null, 2)}\n` : `${JSON.stringify(document)}\n`;
+  return `${jsonText(document, output.format === "json" ? 2 : 0)}\n`;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ExchangeRequest } from "../exchange/run.ts";
 import { toSettle } from "../exchange/settle.ts";
 import { isOnline } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import { serialise } from "./document.ts";
 
 /** The pair that would be sent, with what goes beside it. */
@@ -175,7 +176,7 @@ function describe({ settlesFirst: first, request, counts, guard }: DryRunDocumen
     "Nothing was sent. This would be:",
     ...(first === null ? [] : [`  first     ${first}`]),
     `  request   ${request.method} ${request.url}`,
-    `  body      ${JSON.stringify(request.body)}`,
+    `  body      ${jsonText(request.body)}`,
     `  pair      ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
     `  counts    one start without acknowledgement more until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unacked}`,
     `            one failed access more if it is refused${unproven ? " or not answered" : ""}: ${before.failedAttempts + 1} of ${limits.failed}`,

@@ -6,6 +6,7 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
 import { pairOnly, recoveryDocument } from "../exchange/recovery-of.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import type { RawInput } from "./act.ts";
 import { askVault } from "./ask.ts";
 import { serialise } from "./document.ts";
@@ -51,7 +52,7 @@ async function exportAll(deps: Deps): Promise<string> {
   for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(deps, record.uuid));
   const { field, format } = deps.output;
   if (field !== undefined || format === "json") return serialise(exported, deps.output, deps.host.stdout.isTTY) ?? "";
-  return exported.map((one) => `${JSON.stringify(one)}\n`).join("");
+  return exported.map((one) => `${jsonText(one)}\n`).join("");
 }
 
 type Exported = Awaited<ReturnType<typeof exportOne>>;

@@ -120,7 +120,7 @@ export async function saveRecovery(deps: Deps, command: string, document: Recove
         exchangeId: document.exchangeId,
         signal: deps.host.interrupted,
         endGroup: (pid) => deps.host.endGroup(pid),
-        say: (text) => void deps.host.stderr.write(text),
+        say: (text) => void deps.host.stderr.writeColored(text),
       },
       `${JSON.stringify(document)}\n`,
     );

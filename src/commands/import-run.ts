@@ -14,6 +14,7 @@ import type { GivenCredentials } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { device, type Device } from "../interface/fields.ts";
+import { parseJson } from "../interface/json.ts";
 import { validate } from "../interface/validate.ts";
 import type { RawInput } from "./act.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "./ask.ts";
@@ -109,12 +110,12 @@ async function readFile(deps: Deps, path: string, options: ImportOptions): Promi
     throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
   const content = path === "-" ? await deps.sources.readStdin("--file") : await readNamed(deps, path);
   if (content.trimStart().startsWith("[")) {
-    const list = parseJson(content, "--file") as unknown[];
+    const list = readJson(content, "--file") as unknown[];
     return list.map((value, index) => readEntry(value, `--file item ${index + 1}`, options));
   }
   return content.split("\n").flatMap((row, index) => {
     const where = `--file line ${index + 1}`;
-    return row.trim() === "" ? [] : [readEntry(parseJson(row, where), where, options)];
+    return row.trim() === "" ? [] : [readEntry(readJson(row, where), where, options)];
   });
 }
 
@@ -133,9 +134,9 @@ async function readNamed(deps: Deps, path: string): Promise<string> {
   }
 }
 
-function parseJson(text: string, where: string): unknown {
+function readJson(text: string, where: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new VaultError("invalid-input", `${where}: not valid JSON`, {
       hint: 'a right line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',

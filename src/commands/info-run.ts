@@ -7,7 +7,7 @@ import { refusedSingle, sendSingle } from "../exchange/single-call.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { kindList } from "../interface/endpoints.ts";
 import type { InfoSuccess } from "../interface/extended-answers.ts";
-import { readInfo } from "../interface/extended-answers.ts";
+import { isOfAnother, readInfo } from "../interface/extended-answers.ts";
 import type { RawInput } from "./act.ts";
 import { askSettings, askVault } from "./ask.ts";
 import { checkField, serialise } from "./document.ts";
@@ -65,7 +65,14 @@ async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoS
     });
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
-  if (info === undefined) throw refusedSingle(context, reply, target);
+  if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, target);
+  if (isOfAnother(reply.answer, target)) {
+    throw new VaultError("service", "the service answered about another vault: nothing was noted", {
+      vault: target,
+      hint: "check --base-url, and what stands between; --debug shows the answer",
+      service: serviceDetails(reply.answer),
+    });
+  }
   return info;
 }
 

@@ -6,6 +6,7 @@ import type { ControlClient } from "../sandbox/control-client.ts";
 import { connectControl } from "../sandbox/control-client.ts";
 import { parseFault } from "../sandbox/fault-grammar.ts";
 import { createPalette } from "../terminal/palette.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import { listTable } from "../terminal/tables.ts";
 import type { RawInput } from "./act.ts";
 import { replaceFile } from "./credentials-file.ts";
@@ -71,7 +72,7 @@ export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
     return await print(deps, { items: items.length, file: options.export }, `${items.length} items written to ${options.export}`);
   }
   if (deps.output.format === "ndjson") {
-    await deps.host.stdout.write(auditToNdjson(items));
+    await deps.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
     return 0;
   }
   const document = serialise({ items }, deps.output, deps.host.stdout.isTTY);

@@ -49,7 +49,7 @@ async function confirmUpdate(deps: Deps, { uuid, record }: PlannedExchange, cont
   const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
   if (!deps.mayAsk) return await confirmLive(deps, question, false);
   const [{ contentsTable }, { confirm }] = await Promise.all([import("../terminal/vault-view.ts"), import("../terminal/prompts.ts")]);
-  await deps.host.stderr.write(await contentsTable(contents, { facts: deps.host.stderr, now: deps.host.now(), reveal: false }));
+  await deps.host.stderr.writeColored(await contentsTable(contents, { facts: deps.host.stderr, now: deps.host.now(), reveal: false }));
   if (await confirm(deps.host, `${liveMark(deps)}${question}`)) return;
   throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
 }

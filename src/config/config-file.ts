@@ -1,5 +1,7 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
+import { checkOwner } from "../interface/owner.ts";
+import { checkNesting } from "../interface/json.ts";
 
 /** What the configuration file holds. */
 export interface Configuration {
@@ -10,16 +12,21 @@ export interface Configuration {
 
 export const configPath = (directory: string): string => `${directory}/config.json`;
 
-/** The configuration, or null where there is none. Raises `state` for a file that cannot be read or is none. */
-export async function readConfiguration(directory: string): Promise<Configuration | null> {
-  if (!existsSync(configPath(directory))) return null;
+/**
+ * The configuration, or null where there is none. Raises `state` for a file that cannot be read or is none, and for one that
+ * another user than `uid` or root can write or has put there.
+ */
+export async function readConfiguration(directory: string, uid?: number): Promise<Configuration | null> {
+  if (!isThere(configPath(directory))) return null;
   // It may name a command to run.
   for (const path of [directory, configPath(directory)]) {
+    checkOwner(path, uid, "the configuration");
     if ((statSync(path).mode & 0o022) === 0) continue;
     throw new VaultError("state", `the configuration cannot be used: other users can write to ${path}`, { hint: `chmod go-w ${path}` });
   }
   try {
     const stored = (await openConf(directory)).store;
+    checkNesting(stored);
     const { profiles = {}, currentProfile } = stored;
     const isTable = (value: unknown): value is Record<string, unknown> =>
       typeof value === "object" && value !== null && !Array.isArray(value);
@@ -57,6 +64,20 @@ export async function writeConfiguration(directory: string, configuration: Confi
       cause: error,
     });
   }
+}
+
+/** Raises `state` for what is no file: a link that leads nowhere, or what would be read without end. */
+function isThere(path: string): boolean {
+  let why = "it is not a file";
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false;
+    if (statSync(path).isFile()) return true;
+  } catch (error) {
+    why = (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+  throw new VaultError("state", `the configuration cannot be used: ${path}: ${why}`, {
+    hint: "give your user access to it, or move away what is there",
+  });
 }
 
 async function openConf(directory: string) {

@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { parseJson } from "../interface/json.ts";
 import type { SettingDefinition, SettingName } from "./definitions.ts";
 import { settingDefinitions } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
@@ -85,7 +86,7 @@ function stored(key: string, text: string, source: string): unknown {
   }
   if (form !== "json") return text;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Said below.

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { parseJson } from "../interface/json.ts";
 import type { Profile } from "./profile.ts";
 
 /** What `config.json` holds, as far as completion needs it: read without conf, which would take longer than all the rest. */
@@ -11,12 +12,15 @@ export interface ConfigurationFile {
 export function readConfigurationFile(directory: string): ConfigurationFile {
   let text: string;
   try {
-    text = readFileSync(`${directory}/config.json`, "utf8");
+    const path = `${directory}/config.json`;
+    // What is no file may have no end.
+    if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+    text = readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { currentProfile: undefined, profiles: {} };
     throw error;
   }
-  const { currentProfile, profiles } = JSON.parse(text) as Record<string, unknown>;
+  const { currentProfile, profiles } = parseJson(text) as Record<string, unknown>;
   return {
     currentProfile: typeof currentProfile === "string" ? currentProfile : undefined,
     profiles: typeof profiles === "object" && profiles !== null ? (profiles as Record<string, Profile>) : {},

@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Device } from "../interface/fields.ts";
 import { device } from "../interface/fields.ts";
+import { parseJson } from "../interface/json.ts";
 import { validate } from "../interface/validate.ts";
 import type { ValueSources } from "./secret-value.ts";
 import { readValue } from "./secret-value.ts";
@@ -15,7 +16,7 @@ export function parseDevice(text: string, source: string): Device {
   const example = 'a right value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new VaultError("invalid-input", `${source}: not valid JSON`, { hint: example });
   }

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { createPrivateKey, sign } from "node:crypto";
 import { VaultError } from "../errors.ts";
+import { parseJson } from "../interface/json.ts";
 import type { Sourced } from "./settings.ts";
 
 /** Claims of a token, but for those that are set when it is signed. */
@@ -16,7 +17,7 @@ export function parseClaims({ text, source }: Sourced): Claims {
   const hint = 'claims are an object, like {"role":"reader"}; iat and exp are set when the token is signed';
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     value = undefined;
   }

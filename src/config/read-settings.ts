@@ -10,7 +10,7 @@ export interface SettingsPlace {
   /** As it was asked for; undefined for the configuration's own choice. */
   profile: string | undefined;
   flags: GivenFlags;
-  env: Readonly<Record<string, string | undefined>>;
+  host: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined };
 }
 
 /** What the settings come to. */
@@ -27,11 +27,12 @@ export interface ReadSettings {
  * `mends-configuration` a profile that does not fit is left out, and one that is not there is empty.
  */
 export async function readSettings(place: SettingsPlace, mode: "lenient" | "mends-configuration" | undefined): Promise<ReadSettings> {
-  const { directory, profile: name, flags, env } = place;
+  const { directory, profile: name, flags, host } = place;
+  const { env, uid } = host;
   const mends = mode === "mends-configuration";
   let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
   try {
-    profile = await findProfile(directory, name, mends);
+    profile = await findProfile(directory, name, mends, uid);
     return { settings: resolveSettings(flags, env, profile.settings), profile };
   } catch (error) {
     if (mode === undefined || !(error instanceof VaultError)) throw error;

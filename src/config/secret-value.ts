@@ -3,7 +3,7 @@ import { VaultError } from "../errors.ts";
 /** Where values of options come from, besides the command line itself. */
 export interface ValueSources {
   env: Readonly<Record<string, string | undefined>>;
-  /** The text of a file; rejects with Node's error. */
+  /** The text of a file, exactly; rejects with Node's error, and with the code `not UTF-8`. */
   readFile(path: string): Promise<string>;
   /** All of standard input, for one option. Raises `usage` for a second one. */
   readStdin(flag: string): Promise<string>;

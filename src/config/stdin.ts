@@ -16,10 +16,19 @@ export function stdinForOne(readAll: (limit: number) => Promise<Uint8Array>): { 
     reader = flag;
     const bytes = await readAll(inputLimit);
     try {
-      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+      return exactText(bytes);
     } catch {
       throw new VaultError("invalid-input", `${flag}: standard input must be UTF-8`, { hint: "nothing was sent" });
     }
   };
   return { read, isTaken: () => reader !== undefined };
+}
+
+/** Bytes that are no text are an error (code `not UTF-8`): replaced, they would not be what is in the file. */
+export function exactText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw Object.assign(new Error("not UTF-8", { cause }), { code: "not UTF-8" });
+  }
 }

@@ -6,7 +6,7 @@ import type { Sourced } from "./settings.ts";
 export interface SettingWorld {
   env: Readonly<Record<string, string | undefined>>;
   now: () => number;
-  /** The text of a file; rejects with Node's error. */
+  /** The text of a file, whatever else is in it: certificates stand among comments. Rejects with Node's error. */
   readFile: (path: string) => Promise<string>;
   /** A secret from a flag (all forms), or from environment or profile (`@FILE` or the value itself); it is learned. */
   readGiven: (spec: Sourced) => Promise<string>;
@@ -23,7 +23,13 @@ export interface SettingWorld {
 
 /** The parts of a run that a world is made of. */
 interface WorldParts {
-  host: { env: SettingWorld["env"]; now(): number; endGroup(pid: number): void; stderr: { write(text: string): unknown } };
+  host: {
+    env: SettingWorld["env"];
+    readFile(path: string): Promise<Uint8Array>;
+    now(): number;
+    endGroup(pid: number): void;
+    stderr: { writeColored(text: string): unknown };
+  };
   sources: ValueSources;
   redactor: { add: (secret: string) => void; redact: (text: string) => string };
 }
@@ -31,7 +37,7 @@ interface WorldParts {
 export const settingWorld = ({ host, sources, redactor }: WorldParts): SettingWorld => ({
   env: host.env,
   now: () => host.now(),
-  readFile: async (path) => await sources.readFile(path),
+  readFile: async (path) => Buffer.from(await host.readFile(path)).toString("utf8"),
   readGiven: async ({ text, source, fromFlag }) => {
     const literal = !fromFlag && !text.startsWith("@");
     const value = literal ? text : await (fromFlag ? readSecret : readValue)(text, source, sources);
@@ -41,6 +47,6 @@ export const settingWorld = ({ host, sources, redactor }: WorldParts): SettingWo
   learnSecret: redactor.add,
   redact: redactor.redact,
   warn: (message) => sources.warn(message),
-  say: (text) => void host.stderr.write(text),
+  say: (text) => void host.stderr.writeColored(text),
   endGroup: (pid) => host.endGroup(pid),
 });

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
 import { kinds, operations } from "../interface/endpoints.ts";
 import { device, opaque, uuid } from "../interface/fields.ts";
+import { parseJson } from "../interface/json.ts";
 import { onlineCredentials } from "../interface/requests.ts";
 import { validate } from "../interface/validate.ts";
 
@@ -37,7 +38,7 @@ export type GivenCredentials =
 export function parseCredentials(text: string, flag: string): GivenCredentials {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new VaultError("invalid-input", `${flag}: not valid JSON`, { hint: `a right value: {"encryptedData":"…","payload":"…"}` });
   }

@@ -108,6 +108,12 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
   };
 }
 
+/** Whether an answer names a vault, in the one place or the other, and it is not this one. */
+export function isOfAnother(answer: Answer, uuid: string): boolean {
+  const named = [answer.body["uuid"], answer.body["vaultUuid"], object(answer.body["vault"])?.["uuid"]];
+  return named.some((one) => typeof one === "string" && one.toLowerCase() !== uuid.toLowerCase());
+}
+
 function datesOf(body: Json): VaultDates {
   const all = { ...object(body["vault"]), ...body };
   return {

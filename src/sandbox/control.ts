@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { parseJson } from "../interface/json.ts";
 import type { Faults } from "./faults.ts";
 import { checkFaultRule } from "./faults.ts";
 import { publicInspection } from "./inspection.ts";
@@ -72,7 +73,7 @@ const actions: Record<string, Action> = {
 function readRules(body: string) {
   let given: unknown;
   try {
-    given = JSON.parse(body);
+    given = parseJson(body);
   } catch (cause) {
     throw new VaultError("invalid-input", "faults: the body must be JSON", { cause });
   }

@@ -6,6 +6,9 @@ import path from "node:path";
  * Only one process may write a given file. Throws what the file system raises; the old contents are still there then.
  */
 export function writeDurably(file: string, contents: string): void {
+  const there = fs.lstatSync(file, { throwIfNoEntry: false });
+  // A link, as /dev/stdout is one, or a device: never to be put aside.
+  if (there?.isFile() === false) throw Object.assign(new Error(`${file} is not a file`), { code: "not a file" });
   const temporary = `${file}.tmp`;
   fs.rmSync(temporary, { force: true });
   const handle = fs.openSync(temporary, "wx", 0o600);

@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { parseJson } from "../interface/json.ts";
 import type { Call } from "./call.ts";
 import type { ControlParts } from "./control.ts";
 import { control } from "./control.ts";
@@ -60,7 +61,7 @@ function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

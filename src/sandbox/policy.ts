@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { VaultError } from "../errors.ts";
 import { defaults } from "../interface/limits.ts";
+import { parseJson } from "../interface/json.ts";
 import type { JwtPolicy } from "./jwt.ts";
 import { jwtPolicyFault } from "./jwt.ts";
 import { isWhitelistEntry } from "./whitelist.ts";
@@ -86,7 +87,7 @@ function checkSetting(name: string, value: unknown, where: string): void {
 export function readPolicy(file: string): Partial<Policy> {
   let given: unknown;
   try {
-    given = JSON.parse(fs.readFileSync(file, "utf8"));
+    given = parseJson(fs.readFileSync(file, "utf8"));
   } catch (cause) {
     throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"lockAfterFailed":3}', cause });
   }

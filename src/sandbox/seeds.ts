@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { VaultError } from "../errors.ts";
 import type { Device } from "../interface/fields.ts";
+import { parseJson } from "../interface/json.ts";
 import type { VaultInput } from "./state.ts";
 import { checkVaultInput } from "./vault-input.ts";
 
@@ -34,7 +35,7 @@ export function readSeed(name: string): readonly VaultInput[] {
   const hint = 'a seed is "demo" or a file like [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
   let given: unknown;
   try {
-    given = JSON.parse(fs.readFileSync(name, "utf8"));
+    given = parseJson(fs.readFileSync(name, "utf8"));
   } catch (cause) {
     const why = cause instanceof SyntaxError ? "is not JSON" : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
     throw new VaultError("invalid-input", `--seed ${name}: ${why}`, { hint, cause });

@@ -1,5 +1,6 @@
 import type { Reply } from "../exchange/ports.ts";
 import type { Answer } from "../interface/answers.ts";
+import { parseJson } from "../interface/json.ts";
 
 /** A response that has arrived whole. Header names are in lower case. */
 export interface WholeResponse {
@@ -33,10 +34,10 @@ function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: R
   return { httpStatus, body, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
-/** Only a JSON object, in valid UTF-8; undefined for anything else. */
+/** Only a JSON object, in valid UTF-8 and not nested without measure; undefined for anything else. */
 function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

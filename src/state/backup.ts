@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join, resolve } from "node:path";
@@ -99,9 +99,9 @@ function checkTarget({ directory, keySource }: StoreOptions, file: string, force
   if (onState(directory, () => statIfThere(directory)) !== null && `${dirname(real)}/`.startsWith(`${realpathSync(directory)}/`)) {
     throw refuse(`${file} is in the folder of the state itself`, "name a file elsewhere, best on another disk");
   }
-  const there = onState(file, () => statIfThere(file));
+  const there = lstatSync(file, { throwIfNoEntry: false }) ?? null;
   if (there === null) return;
-  if (!there.isFile()) throw refuse(`${file} is not a file`, elsewhere);
+  if (!there.isFile()) throw refuse(`${file} is ${there.isSymbolicLink() ? "a symbolic link" : "not a file"}`, elsewhere);
   const key = keySource.type === "file" ? statIfThere(resolve(keySource.path)) : null;
   if (key?.ino === there.ino && key.dev === there.dev) throw refuse(`${file} is the key file`, elsewhere);
   if (!force) throw refuse(`${file} exists already`, "name another file, or replace this one with --force");

@@ -26,12 +26,15 @@ const words = {
 
 /**
  * The keys of a key file, the newest last, or null if there is no such file. More than one only while a rekey is under
- * way. A file that others can read is used, with a warning. Raises `state` if it cannot be read or is not a key file.
+ * way. A file that others can read is used, with a warning. Raises `state` if it cannot be read or is not a key file, and
+ * for one that others can write.
  */
 export function readKeyFile(path: string, warn: (message: string) => void): KeyEntry[] | null {
   return onState(path, () => {
     const stats = statIfThere(path);
     if (stats === null) return null;
+    if (!stats.isFile()) throw notAKeyFile(path, "it is not a file");
+    if ((stats.mode & 0o022) !== 0) throw notAKeyFile(path, "other users can write to it, and may have put a key there that they know");
     const entries = readFileSync(path, "utf8")
       .trimEnd()
       .split("\n")

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
-import { ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
+import { ensurePrivateDirectory, fileIfThere } from "./private-directory.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /**
@@ -55,7 +55,7 @@ export async function withLockFile<T>(path: string, what: string, clock: Clock, 
 
 /** A lock file is opened by SQLite alone once it exists: POSIX drops a process's locks when it closes any handle. */
 function createLockFile(path: string): void {
-  if (statIfThere(path) !== null) return;
+  if (fileIfThere(path) !== null) return;
   ensurePrivateDirectory(dirname(path));
   try {
     closeSync(openSync(path, "wx", 0o600));

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { VaultError } from "../errors.ts";
 import { createWhole } from "./new-file.ts";
-import { statIfThere, tighten } from "./private-directory.ts";
+import { fileIfThere, statIfThere, tighten } from "./private-directory.ts";
 import { one } from "./query.ts";
 import { applicationId } from "./schema.ts";
 import { onState } from "./state-error.ts";
@@ -40,8 +40,8 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
  * for a file that is not a state of this program, or one of a newer version, and leaves both as they are.
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
-  const stats = onState(path, () => statIfThere(path));
-  if (stats === null) return null;
+  const [stats] = ["", "-wal", "-shm"].map((ending) => fileIfThere(path + ending));
+  if (!stats) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
   const connection = new DatabaseSync(withMode(path, "rw"));
   try {

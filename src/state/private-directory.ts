@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 import { onState, systemCode } from "./state-error.ts";
@@ -58,6 +58,19 @@ export function statIfThere(path: string): Stats | null {
     if (systemCode(error) === "ENOENT") return null;
     throw error;
   }
+}
+
+/**
+ * The file of that name, or null if there is nothing. Raises `state` for anything else: a pipe would be waited for without
+ * end, a device would be changed, and by a link that leads nowhere a file would be made elsewhere.
+ */
+export function fileIfThere(path: string): Stats | null {
+  const stats = onState(path, () => statIfThere(path));
+  const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  if (stats?.isFile() !== false && !isLost) return stats;
+  throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a link that leads nowhere" : "it is not a file"}`, {
+    hint: "nothing was changed: move it away, then run it again",
+  });
 }
 
 /** Takes all rights from others; where the file is not ours it stays as it is. */

@@ -1,6 +1,6 @@
 import type { InfoSuccess } from "../interface/extended-answers.ts";
 import { createPalette } from "./palette.ts";
-import { printable } from "./redactor.ts";
+import { printableLine } from "./redactor.ts";
 import { shownFingerprint } from "./secrets.ts";
 import type { Cell } from "./tables.ts";
 import { factsTable } from "./tables.ts";
@@ -18,7 +18,7 @@ export async function infoTable(
   const { usesRemaining, metadata } = info;
   const rows: (readonly [string, Cell | undefined])[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
-    ["Label", vault.label ?? undefined],
+    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
     ["Kind", vault.kind],
     [
       "Reads left",
@@ -28,7 +28,10 @@ export async function infoTable(
     ["Locks itself", date(info.autoLockDate)],
     ["Created", date(info.dateCreated)],
     ["Last modified", date(info.lastModified)],
-    ...Object.entries(metadata ?? {}).map(([key, value], index): [string, Cell] => [index === 0 ? "Metadata" : "", `${key} = ${value}`]),
+    ...Object.entries(metadata ?? {}).map(([key, value], index): [string, Cell] => [
+      index === 0 ? "Metadata" : "",
+      printableLine(`${key} = ${value}`),
+    ]),
   ];
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return await factsTable(there, { palette, columns: view.facts.columns });
@@ -52,7 +55,7 @@ export async function createdTable(
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
   const rows: (readonly [string, Cell | undefined])[] = [
     ["Vault", { text: success.uuid, paint: palette.strong }],
-    ["Label", label ?? undefined],
+    ["Label", label === null ? undefined : printableLine(label)],
     ["Kind", kind],
     ["Reads left", success.usesRemaining === null ? undefined : String(success.usesRemaining)],
     ["Expires", date(success.expiryDate)],
@@ -62,5 +65,5 @@ export async function createdTable(
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   const table = await factsTable(there, { palette, columns: view.facts.columns });
   if (!view.reveal) return table;
-  return `${table}\nencryptedData ${printable(credentials.encryptedData)}\npayload ${printable(credentials.payload)}\n`;
+  return `${table}\nencryptedData ${printableLine(credentials.encryptedData)}\npayload ${printableLine(credentials.payload)}\n`;
 }

@@ -1,6 +1,7 @@
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/events.ts";
 import type { Settled } from "../exchange/states.ts";
+import { jsonText, printableLine } from "./redactor.ts";
 import type { TalkStream } from "./streams.ts";
 
 export interface NarratorOptions {
@@ -26,7 +27,7 @@ export interface Narrator {
 }
 
 export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
-  const write = (line: string): void => void stderr.write(`${line}\n`);
+  const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
   const talkative = stderr.isTTY && !quiet;
   const narrator: Narrator = {
     warn: (message) => write(`vault: warning: ${message}`),
@@ -86,7 +87,7 @@ const seconds = (milliseconds: number): string =>
 
 /** An error as two or three lines for a person, or as the one line of the contract. Secrets are replaced by the stream. */
 export function errorLines(error: VaultError, json: boolean): string {
-  if (json) return JSON.stringify({ error: error.toJSON() });
+  if (json) return jsonText({ error: error.toJSON() });
   const { hint, exchange, spent } = error.facts;
   const lines = [`vault: ${error.message}`];
   const pending = exchange === undefined ? "" : `exchange ${exchange.id} (${exchange.operation}) is ${exchange.state}`;
@@ -98,5 +99,5 @@ export function errorLines(error: VaultError, json: boolean): string {
   if (facts !== "") lines.push(`  ${facts}`);
   // Each way out on a line of its own.
   if (hint !== undefined) lines.push(...hint.split("; ").map((way, index) => `${index === 0 ? "  next: " : "        "}${way}`));
-  return lines.join("\n");
+  return lines.map(printableLine).join("\n");
 }

@@ -88,13 +88,29 @@ function replaceRanges(text: string, ranges: Range[]): string {
 }
 
 /**
- * C0 and C1 controls except newline and tab, DEL, and what turns the direction of text: they could move the cursor,
- * rewrite what stands on the screen, or make a line read differently from what it says.
+ * C0 and C1 controls except newline and tab, DEL, other line ends, and what turns the direction of text: they could move
+ * the cursor, rewrite what stands on the screen, or make a line read differently from what it says.
  */
 // eslint-disable-next-line no-control-regex -- controls are what it is about
-const unprintable = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+const unprintable = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+
+const visible = (character: string): string => `\\u{${character.charCodeAt(0).toString(16)}}`;
 
 /** Text of the service or of a vault, fit for a terminal: each such character shown as `\u{1b}`. Never for data. */
 export function printable(text: string): string {
-  return text.replace(unprintable, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+  return text.replace(unprintable, visible);
+}
+
+/** The same for what must stay one line, whatever it holds: what follows a line end would pass for a line of ours. */
+export function printableLine(text: string): string {
+  return printable(text).replaceAll("\n", visible);
+}
+
+/**
+ * As JSON.stringify writes it, and what `printable` makes visible escaped, as JSON may have any character: a terminal shows
+ * it as it is, and a program reads exactly the value.
+ */
+export function jsonText(value: unknown, space: 0 | 2 = 0): string {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, null, space).replace(unprintable, escaped);
 }

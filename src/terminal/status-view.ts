@@ -1,5 +1,6 @@
 import type { Palette } from "./palette.ts";
 import { createPalette } from "./palette.ts";
+import { printableLine } from "./redactor.ts";
 import { shownFingerprint } from "./secrets.ts";
 import type { Cell } from "./tables.ts";
 import { factsTable, listTable } from "./tables.ts";
@@ -65,7 +66,7 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
   const rows: (readonly [string, Cell | undefined])[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
-    ["Label", vault.label ?? undefined],
+    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
     ["Service", vault.service],
     ["Kind", vault.kind],
     ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
@@ -78,7 +79,10 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
     ["Locks itself", date(vault.autoLockDate)],
     ["Created", date(vault.dateCreated)],
     ["Last modified", date(vault.lastModified)],
-    ["Last error", vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${vault.lastError.message}`],
+    [
+      "Last error",
+      vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
+    ],
   ];
   const facts = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return (await factsTable(facts, options)) + (await history(vault, view, palette));
@@ -97,7 +101,7 @@ export async function guardList(vaults: readonly ShownGuard[], view: View): Prom
   return await listTable(["Vault", "Starts", "Failed", "Guard refuses"], rows, { palette, columns: view.facts.columns });
 }
 
-const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${label}`);
+const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${printableLine(label)}`);
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
 function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {

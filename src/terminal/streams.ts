@@ -23,8 +23,13 @@ export interface DataStream extends TerminalFacts {
 
 /** stderr: talk. Best effort: it resolves when the text is written or cannot be, and never rejects. */
 export interface TalkStream extends TerminalFacts {
-  /** Secrets replaced, control characters made visible (line ends stay, and colour sequences where colour is on). */
+  /** Secrets replaced, control characters made visible (line ends stay). */
   write(text: string): Promise<void>;
+  /**
+   * The same, where colour is on with its colour sequences: for tables of our own, and for what a command of the user prints.
+   * Never for a text that a service has sent: colours can hide what stands there.
+   */
+  writeColored(text: string): Promise<void>;
   /** What replaces secrets from now on. */
   redactWith(redact: (text: string) => string): void;
 }
@@ -64,11 +69,10 @@ export function dataStream(options: OutputOptions): Flushable<DataStream> {
 export function talkStream(options: OutputOptions): Flushable<TalkStream> {
   const queue = writeQueue(options.openWriter);
   let redact = (text: string): string => text;
+  const send = (clean: string): Promise<void> => queue.write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
-    write: (text: string) => {
-      const clean = printableText(redact(text), options.facts.color);
-      return queue.write(Buffer.from(clean), options.signal()).catch(() => {});
-    },
+    write: (text: string) => send(printable(redact(text))),
+    writeColored: (text: string) => send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
     redactWith: (next: (text: string) => string) => {
       redact = next;
     },
@@ -109,8 +113,7 @@ function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & Term
   }) as T & TerminalFacts;
 }
 
-function printableText(text: string, keepColor: boolean): string {
-  if (!keepColor) return printable(text);
+function printableButColor(text: string): string {
   // oxlint-disable-next-line no-control-regex -- colour sequences are what it is about
   const parts = text.split(/(\u001B\[[0-9;]*m)/);
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");

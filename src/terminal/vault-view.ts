@@ -2,7 +2,7 @@ import type { Delivery } from "../exchange/handover.ts";
 import { object } from "../interface/answers.ts";
 import type { Palette } from "./palette.ts";
 import { createPalette } from "./palette.ts";
-import { printable } from "./redactor.ts";
+import { printable, printableLine } from "./redactor.ts";
 import { shownCardNumber, shownContent, shownFingerprint } from "./secrets.ts";
 import type { TerminalFacts } from "./streams.ts";
 import type { Cell } from "./tables.ts";
@@ -73,7 +73,7 @@ const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [
 const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({ text, paint: uses <= 1 ? palette.warn : palette.strong });
 
 function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
-  const date = (value: unknown): string | undefined => (typeof value === "string" ? when(value, view.now) : undefined);
+  const date = (value: unknown): string | undefined => (typeof value === "string" ? printableLine(when(value, view.now)) : undefined);
   return [
     ["Expires", date(vault["expiryDate"])],
     ["Locks itself", date(vault["autoLockDate"])],
@@ -89,7 +89,7 @@ function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): st
   const { encryptedData, payload } = recovery.new;
   const { content } = vault;
   const text = typeof content === "string" ? [printable(content)] : [];
-  return ["", ...text, `encryptedData ${printable(encryptedData)}`, `payload ${printable(payload)}`, ""].join("\n");
+  return ["", ...text, `encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`, ""].join("\n");
 }
 
 /** Card or text of a vault, as the interface has it. */
@@ -97,9 +97,9 @@ function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (t
   const rows: [string, Cell][] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {
-    rows.push(["Number", { text: shownCardNumber(String(card["number"]), reveal), paint: strong }]);
-    rows.push(["Name", String(card["name"])]);
-    rows.push(["Expiry", `${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`]);
+    rows.push(["Number", { text: printableLine(shownCardNumber(String(card["number"]), reveal)), paint: strong }]);
+    rows.push(["Name", printableLine(String(card["name"]))]);
+    rows.push(["Expiry", printableLine(`${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`)]);
   }
   const { content } = vault;
   if (typeof content === "string") rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);

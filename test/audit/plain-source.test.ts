@@ -108,6 +108,23 @@ describe("NDJSON in a file is read from its bytes, and says the same as by the g
     ]);
   });
 
+  it.each<[string, (item: Record<string, unknown>) => string]>([
+    ["a list as outcome", (item) => JSON.stringify({ ...item, outcome: ["FAILURE"] })],
+    ["a list as id", (item) => JSON.stringify({ ...item, id: [item["action"], "a"] })],
+    ["an object as description", (item) => JSON.stringify({ ...item, description: { text: "bad credentials" } })],
+    ["an empty list as vault", (item) => JSON.stringify({ ...item, vaultUuid: [] })],
+    ["an outcome twice, of which the last is null", (item) => JSON.stringify(item).replace(/}$/, ',"outcome":null}')],
+    ["an outcome twice, of which the last is a list", (item) => JSON.stringify(item).replace(/}$/, ',"outcome":["x"]}')],
+    ["an object twice", (item) => JSON.stringify({ ...item, more: { id: 1 } }).replace(/}$/, ',"more":{"action":"x"}}')],
+    ["an id twice", (item) => JSON.stringify(item).replace("{", '{"id":"first",')],
+  ])("lines that are alike, with %s", async (_, write) => {
+    const plain = [line(0, "READ_VAULT"), line(1, "READ_VAULT", { outcome: "FAILURE" }), line(1, "CREATE_VAULT", { description: "x" })];
+    const lines = Array.from({ length: 8 }, (_item, at) =>
+      write(JSON.parse(line(5 + (at >> 1), "READ_VAULT", { outcome: "FAILURE" })) as Record<string, unknown>),
+    );
+    await expectSame(`${[...plain, ...lines].join("\n")}\n`);
+  });
+
   it("many lines, over many pieces of the file", async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) =>
       line(index, index % 2 === 0 ? "READ_VAULT" : "ACKNOWLEDGE_READ_VAULT", {

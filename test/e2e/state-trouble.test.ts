@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { checkpoint } from "../support/checkpoint.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectInStep, firstGet, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -44,13 +44,6 @@ async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
   // By a process of its own: none may have the database open any more.
   expectExit(await firstGet(machine, lab.vault), 0);
   return { lab, machine, uuid: lab.vault.uuid };
-}
-
-/** All of the state in the database file, none of it in the WAL. */
-function checkpoint(machine: Machine): void {
-  const script = `const { DatabaseSync } = require("node:sqlite"); new DatabaseSync(process.argv[1]).exec("PRAGMA wal_checkpoint(TRUNCATE)")`;
-  const { status, stderr } = spawnSync(process.execPath, ["-e", script, join(machine.stateDir, "vault.db")], { encoding: "utf8" });
-  expect(status, stderr).toBe(0);
 }
 
 describe.concurrent("a state that cannot be used", () => {

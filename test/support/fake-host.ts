@@ -60,6 +60,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     home: options.home ?? "/home/user",
     platform: "linux",
     pid: 4711,
+    uid: process.geteuid?.(),
     versions: { node: "24.15.0" },
     interrupted: first.signal,
     killed: second.signal,

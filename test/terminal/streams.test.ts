@@ -46,15 +46,17 @@ describe("an output stream", () => {
 });
 
 describe("stderr", () => {
-  test("replaces secrets and shows control characters, but keeps lines and, where there is colour, colours", async () => {
+  test("replaces secrets and shows control characters, but keeps lines, and colours where they are ours and there is colour", async () => {
     const lines: string[] = [];
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {
       const stderr = talkStream(output(keep, color));
       stderr.redactWith((text) => text.replaceAll("hunter2", "***"));
       await stderr.write("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
+      await stderr.writeColored("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
     }
-    expect(lines).toEqual(["\\u{1b}[31m***\\u{1b}[39m\n\\u{1b}[2Jx\n", "\u001B[31m***\u001B[39m\n\\u{1b}[2Jx\n"]);
+    const shown = "\\u{1b}[31m***\\u{1b}[39m\n\\u{1b}[2Jx\n";
+    expect(lines).toEqual([shown, shown, shown, "\u001B[31m***\u001B[39m\n\\u{1b}[2Jx\n"]);
   });
 
   test("never rejects", async () => {

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import type { HostileService, Malice } from "../support/hostile-service.ts";
+import { card, startHostileService, withVault } from "../support/hostile-service.ts";
+import { expectExit } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf, machineFor } from "../support/machine.ts";
+import { vaultInPty } from "../support/pty.ts";
+
+const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+
+/** CSI, OSC 8 and 52, BEL, C1, turned text, other line ends, DEL, NUL, half a character, and a line that would pass for ours. */
+const evil =
+  "A\u001B[2J\u001B]8;;http://evil\u0007B\u009B31mC\u202Eolleh\u2066 \u2028D\u001B]52;c;ZXZpbA==\u0007" +
+  "\r\nvault: warning: forged\nvault: forged\u001B[8mhidden\u007F\u0000\uD800";
+/** As bytes have it: half a character cannot be written. */
+const inBytes = evil.replace("\uD800", "\uFFFD");
+
+const refused: Malice = (_, { send }) => {
+  const detail = { property: evil, message: evil, errorReasons: [evil] };
+  send({ errorUuid: evil, responseStatus: { status: "ERROR", code: evil, detailedErrors: [detail] } }, 418);
+};
+/** In all that a start hands out but the pair, and in names. */
+const inContents: Malice = ({ what, path }, { good, send }) => {
+  if (!what.endsWith("-start")) return what === "info" ? send({ ...good, metadata: { [evil]: evil }, expiryDate: evil }) : send(good);
+  const contents = path.includes("credit-card")
+    ? { creditCard: { number: evil, name: evil, expiryMonth: evil, expiryYear: evil } }
+    : { content: evil };
+  send(withVault(good, { ...contents, [evil]: evil, expiryDate: evil, autoLockDate: evil, usesRemaining: 5 }));
+};
+/** Each end call is refused for the application's sake: the exchange stays open. */
+const acknowledgedBadly: Malice = ({ what }, { good, send }) => {
+  if (!what.endsWith("-end")) return send(good);
+  send({ responseStatus: { status: "ERROR", detailedErrors: [{ property: "application.apiKey", message: evil }] } }, 401);
+};
+
+const first = (kind: string): string[] => ["get", uuid, "--kind", kind, "--credentials", "env:PAIR"];
+const pair = { PAIR: '{"encryptedData":"the-first-data","payload":"the-first-payload"}' };
+
+async function world(malice: Malice): Promise<{ service: HostileService; machine: Machine }> {
+  const service = await startHostileService(malice);
+  return { service, machine: machineFor(service, { env: pair }) };
+}
+
+/** What the program itself may send to a terminal beside text: its colours, the same that its palette has. */
+// oxlint-disable-next-line no-control-regex -- colour sequences are what it is about
+const ownColors = /\u001B\[(?:1|2|22|3[1-6]|39)m/g;
+// oxlint-disable-next-line no-control-regex -- what must not be there
+const unfit = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/;
+
+async function onTerminal(machine: Machine, ...args: string[]): Promise<string> {
+  const { raw } = await vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 120 }).exit;
+  const text = raw.replaceAll(ownColors, "");
+  expect(text).not.toMatch(unfit);
+  // It was there to be seen.
+  expect(text).toMatch(/\\u(?:\{1b\}|001b)\[2J/);
+  return text;
+}
+
+const forged = /^\s*vault: (?:warning: )?forged/m;
+
+describe.concurrent("hostile text on a terminal is visible text, and no line of its own", () => {
+  it.each<[string, Malice, string[]]>([
+    ["an error", refused, first("generic/offline")],
+    ["an error as JSON", refused, [...first("generic/offline"), "--json"]],
+    ["an error, with --debug", refused, [...first("generic/offline"), "--debug"]],
+    ["an error of an info", refused, ["info", uuid, "--kind", "generic/offline"]],
+    ["a card", inContents, [...first("credit-card/offline"), "--reveal"]],
+    ["the whole document", inContents, [...first("credit-card/offline"), "--json"]],
+    ["metadata", inContents, ["info", uuid, "--kind", "generic/offline"]],
+    ["metadata as JSON", inContents, ["info", uuid, "--kind", "generic/offline", "-o", "ndjson"]],
+    [
+      "an answer to a create",
+      (_, { send }) => send({ responseStatus: { status: "SUCCESS" }, [evil]: evil }),
+      ["create", "--content", "env:PAIR", "--kind", "generic/offline"],
+    ],
+  ])("%s", async (_, malice, args) => {
+    const { machine } = await world(malice);
+    expect(await onTerminal(machine, ...args)).not.toMatch(forged);
+  });
+
+  it("contents, whose lines are theirs", async () => {
+    for (const how of [["--reveal"], ["--field", "vault.content"]]) {
+      const { machine } = await world(inContents);
+      await onTerminal(machine, ...first("generic/offline"), ...how);
+    }
+  });
+
+  it("what was kept: the last error of a vault, its label, and failures of an ack", async () => {
+    const { service, machine } = await world(acknowledgedBadly);
+    const vaults = [uuid, uuid.replace("0", "1")];
+    for (const each of vaults) {
+      const args = ["get", each, "--kind", "generic/offline", "--credentials", "env:PAIR", "--json"];
+      await machine.inProcess({}, ...args, "--no-ack");
+      const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown, label: evil };
+      expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+    }
+    for (const args of [["ack", "--all"], ["status"], ["status", uuid], ["status", "--json"], ["guard"]]) {
+      expect(await onTerminal(machine, ...args)).not.toMatch(forged);
+    }
+    expect(service.asked.filter(({ what }) => what === "get-end").length).toBeGreaterThan(0);
+  });
+
+  it("audit items, in every form", async () => {
+    const { machine } = await world(refused);
+    const item = { time: "2026-11-20T12:00:00Z", action: "READ_VAULT", outcome: evil, vaultUuid: uuid, externalRef: evil, ipAddress: evil };
+    const lines = [item, { ...item, action: evil, id: evil }, { ...item, description: evil, outcome: "FAILURE" }];
+    const items = machine.file("items.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
+    for (const how of [[], ["--vault", uuid, "--timeline"], ["--json"], ["-o", "ndjson"], ["--field", "vaults.0.who"]]) {
+      expect(await onTerminal(machine, "audit-replay", items, ...how)).not.toMatch(forged);
+    }
+  });
+});
+
+describe.concurrent("a program gets the exact values", () => {
+  it("of contents, by --json and by --field", async () => {
+    for (const kind of ["generic/offline", "credit-card/offline"]) {
+      const { machine } = await world(inContents);
+      const { code, stdout, stderr } = await machine.inProcess({}, ...first(kind), "--json");
+      expect(code).toBe(0);
+      expect(stdout).not.toMatch(unfit);
+      expect(stderr).not.toMatch(unfit);
+      const { vault } = documentOf({ code, stdout, stderr, signal: null });
+      expect(vault).toMatchObject({
+        [evil]: evil,
+        ...(kind === "generic/offline"
+          ? { content: evil }
+          : { creditCard: { ...card, name: evil, number: evil, expiryMonth: evil, expiryYear: evil } }),
+      });
+      const field = kind === "generic/offline" ? "vault.content" : "vault.creditCard.name";
+      expect((await machine.vault("get", uuid, "--field", field)).stdout).toBe(inBytes);
+    }
+  });
+
+  it("of errors, in one line of JSON", async () => {
+    const { machine } = await world(refused);
+    const result = await machine.inProcess({}, ...first("generic/offline"), "--json");
+    expect(result.stderr.trimEnd()).not.toMatch(unfit);
+    expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
+    const { message, service } = errorOf(result) as ReturnType<typeof errorOf> & { service: { responseStatus: object } };
+    expect(message).toContain(evil);
+    expect(service.responseStatus).toMatchObject({ code: evil, detailedErrors: [{ message: evil }] });
+  });
+
+  it("of the calls that --debug shows, a line of JSON each", async () => {
+    const { machine } = await world(refused);
+    const { stderr } = await machine.inProcess({}, ...first("generic/offline"), "--json", "--debug");
+    const lines = stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type?: string; body?: unknown });
+    expect(lines.map(({ type }) => type)).toEqual(["request", "response", undefined]);
+    expect(lines[1]?.body).toMatchObject({ responseStatus: { code: evil } });
+  });
+});

@@ -1,0 +1,103 @@
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { afterAll } from "vitest";
+
+type Json = Record<string, unknown>;
+
+/** A request as it came. */
+export interface Asked {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** The last word of the path: `get-start`, `get-end`, `update-start`, `info`, …; `offline` and `online` of a create. */
+  what: string;
+}
+
+export interface Answered {
+  /** What a service without malice would answer. */
+  good: Json;
+  /** The connection, to write raw bytes to. */
+  socket: Socket;
+  /** Answers with this body (an object is written as JSON), 200 and JSON unless it is said otherwise. */
+  send(body: Json | string | Buffer, status?: number, headers?: Record<string, string>): void;
+}
+
+export type Malice = (asked: Asked, answered: Answered) => void;
+
+export interface HostileService {
+  baseUrl: string;
+  application: { uuid: string; apiKey: string };
+  asked: Asked[];
+  /** What is done from now on. */
+  be(malice: Malice): void;
+}
+
+const open: Server[] = [];
+
+afterAll(() => {
+  for (const server of open.splice(0)) server.close().closeAllConnections();
+});
+
+export const kind: Malice = (_, { good, send }) => send(good);
+
+/**
+ * A service that takes every request and answers as it is told: well (at first), or with malice. It knows no credentials:
+ * each start hands out the next pair. Stopped when the test file has ended.
+ */
+export async function startHostileService(malice: Malice = kind): Promise<HostileService> {
+  let current = malice;
+  let pairs = 0;
+  const service: HostileService = {
+    baseUrl: "",
+    application: { uuid: "11111111-2222-4333-8444-555555555555", apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+    asked: [],
+    be: (next) => {
+      current = next;
+    },
+  };
+  const server = createServer((message, response) => {
+    let body = "";
+    message.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    message.on("end", () => {
+      const { method = "", url: path = "", headers } = message;
+      const asked = { method, path, headers, body, what: path.split("/").at(-1) ?? "" };
+      service.asked.push(asked);
+      pairs += 1;
+      current(asked, {
+        good: goodAnswer(asked, pairs),
+        socket: message.socket,
+        send: (content, status = 200, more = {}) => {
+          const isBytes = typeof content === "string" || Buffer.isBuffer(content);
+          response.writeHead(status, { "content-type": "application/json", ...more });
+          response.end(isBytes ? content : JSON.stringify(content));
+        },
+      });
+    });
+  });
+  // A client may leave at any moment.
+  server.on("clientError", () => undefined).on("connection", (socket: Socket) => socket.on("error", () => undefined));
+  open.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return service;
+}
+
+export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+
+function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Json {
+  const responseStatus = { status: "SUCCESS" };
+  if (what.endsWith("-end")) return { responseStatus };
+  const uuid = /[0-9a-fA-F-]{36}/.exec(path)?.[0] ?? "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
+  const dates = { dateCreated: "2026-01-01T00:00:00Z", autoLockDate: "2099-01-01T00:00:00Z" };
+  if (what === "info") return { responseStatus, ...dates };
+  const contents = what === "update-start" ? {} : path.includes("credit-card") ? { creditCard: card } : { content: "the text" };
+  const credentials = { encryptedData: `data-${n}-of-the-hostile-service`, payload: `payload-${n}-of-the-hostile-service` };
+  const vault = { credentials, uuid, ...contents, ...dates };
+  const transactionToken = { expiry: new Date(Date.now() + 300_000).toISOString(), timeToExpire: 300, token: `token-${n}-of-the-service` };
+  return what.endsWith("-start") ? { responseStatus, transactionToken, vault } : { responseStatus, vault };
+}
+
+/** The vault of a good answer with other fields. */
+export const withVault = (good: Json, change: Json): Json => ({ ...good, vault: { ...(good["vault"] as Json), ...change } });
