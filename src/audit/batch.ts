@@ -3,6 +3,9 @@ import type { Item } from "./item.ts";
 /** How many items a batch takes. */
 export const batchSize = 8192;
 
+/** Columns of a batch, each as long as its capacity. */
+export type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "place" | "line" | "idHash">;
+
 /** Items in short, column by column, so that millions of them cost no objects. */
 export class Batch {
   size = 0;
@@ -20,14 +23,14 @@ export class Batch {
   readonly items: (Item | undefined)[] = [];
   readonly capacity: number;
 
-  constructor(capacity = batchSize) {
+  constructor(capacity = batchSize, columns = newColumns(capacity)) {
     this.capacity = capacity;
-    this.time = new Float64Array(capacity);
-    this.vault = new Int32Array(capacity);
-    this.kind = new Uint8Array(capacity);
-    this.place = new Float64Array(capacity);
-    this.line = new Float64Array(capacity);
-    this.idHash = new Int32Array(capacity);
+    this.time = columns.time;
+    this.vault = columns.vault;
+    this.kind = columns.kind;
+    this.place = columns.place;
+    this.line = columns.line;
+    this.idHash = columns.idHash;
   }
 
   get isFull(): boolean {
@@ -90,3 +93,12 @@ export class Batch {
     ] as const;
   }
 }
+
+const newColumns = (capacity: number): BatchColumns => ({
+  time: new Float64Array(capacity),
+  vault: new Int32Array(capacity),
+  kind: new Uint8Array(capacity),
+  place: new Float64Array(capacity),
+  line: new Float64Array(capacity),
+  idHash: new Int32Array(capacity),
+});

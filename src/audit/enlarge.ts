@@ -6,7 +6,11 @@ export function enlarged({ buffer }: { buffer: ArrayBuffer }, bytes: number): Ar
     return buffer.transfer(bytes);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const hint = "give it the items of fewer vaults, or name one: --vault UUID";
-    throw new VaultError("invalid-input", "these items have more vaults than there is memory for", { hint, cause });
+    throw noMemory(cause);
   }
+}
+
+export function noMemory(cause?: unknown): VaultError {
+  const hint = "give it the items of fewer vaults, or name one: --vault UUID";
+  return new VaultError("invalid-input", "these items have more vaults than there is memory for", { hint, cause });
 }

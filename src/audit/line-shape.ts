@@ -2,18 +2,22 @@ import type { Columns } from "./item.ts";
 import { roles } from "./item.ts";
 
 /**
- * What is the same in many lines: keys and punctuation between the values, piece after piece, as whole numbers. Of a piece:
+ * What is the same in many lines: keys and punctuation between the values, piece after piece, as the scanner reads it
+ * (scanner/lines.ts). Of a piece, as numbers of four bytes, little-endian:
  *
  * - its length in bytes
- * - how many of its words (4 bytes, little-endian) are whole
+ * - how many blocks of 16 bytes it takes
  * - what the value behind it is: its place in `roles`, `ignored` for one that nobody asks for, `ended` where the line ends
  * - 1 where that value is a string, which ends at the next quotation mark, 0 where it is a number, true or false
- * - the whole words, then a mask for the word behind them, and that word under the mask
+ *
+ * Then each block, with a mask behind it of what counts in it.
  */
-export type LineShape = Int32Array<ArrayBuffer>;
+export type LineShape = Uint8Array<ArrayBuffer>;
 
 export const ignored = -1;
 export const ended = -2;
+
+const blockSize = 16;
 
 /**
  * The shape of a line that is one JSON object without escapes. Null where a piece by itself would not be what the whole line
@@ -22,7 +26,7 @@ export const ended = -2;
  */
 export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
   const text = Buffer.from(line).toString("latin1");
-  const numbers: number[] = [];
+  const pieces: Buffer[] = [];
   const keys = new Set<string>();
   let from = 0;
   for (const { what, start, end, path } of valuesIn(text)) {
@@ -30,11 +34,11 @@ export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
     if (what === "key") keys.add(path);
     if (what === "nested" && roleOf(path, columns) >= 0) return null;
     if (what !== "scalar") continue;
-    addPiece(numbers, text.slice(from, start), roleOf(path, columns), text[start - 1] === '"');
+    pieces.push(pieceOf(text.slice(from, start), roleOf(path, columns), text[start - 1] === '"'));
     from = end;
   }
-  addPiece(numbers, `${text.slice(from).trimEnd()}${text.endsWith("\r") ? "\r" : ""}\n`, ended, false);
-  return Int32Array.from(numbers);
+  pieces.push(pieceOf(`${text.slice(from).trimEnd()}${text.endsWith("\r") ? "\r" : ""}\n`, ended, false));
+  return Uint8Array.from(Buffer.concat(pieces));
 }
 
 function roleOf(path: string, columns: Columns): number {
@@ -42,12 +46,16 @@ function roleOf(path: string, columns: Columns): number {
   return roles.findIndex((role) => columns[role]?.name === path);
 }
 
-function addPiece(numbers: number[], text: string, role: number, isText: boolean): void {
-  const bytes = Buffer.concat([Buffer.from(text, "latin1"), Buffer.alloc(4)]);
-  const whole = text.length >> 2;
-  const mask = (1 << ((text.length & 3) * 8)) - 1;
-  const words = Array.from({ length: whole }, (_, index) => bytes.readInt32LE(index * 4));
-  numbers.push(text.length, whole, role, isText ? 1 : 0, ...words, mask, bytes.readInt32LE(whole * 4) & mask);
+function pieceOf(text: string, role: number, isText: boolean): Buffer {
+  const blocks = Math.ceil(text.length / blockSize);
+  const piece = Buffer.alloc(blockSize * (1 + 2 * blocks));
+  for (const [index, number] of [text.length, blocks, role, isText ? 1 : 0].entries()) piece.writeInt32LE(number, index * 4);
+  for (let block = 0; block < blocks; block++) {
+    const at = blockSize * (1 + 2 * block);
+    const length = piece.write(text.slice(block * blockSize, (block + 1) * blockSize), at, "latin1");
+    piece.fill(0xff, at + blockSize, at + blockSize + length);
+  }
+  return piece;
 }
 
 interface Found {

@@ -2,7 +2,6 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import type { Batch } from "./batch.ts";
 import { wholeHashOf } from "./bytes.ts";
-import { lookahead } from "./fast-lines.ts";
 import type { FastLines } from "./fast-lines.ts";
 import type { ItemFiler } from "./item-source.ts";
 import { readRoles, toItem } from "./items.ts";
@@ -11,8 +10,11 @@ import { longestRecord, tooLong } from "./lines.ts";
 import { fieldsOf } from "./ndjson.ts";
 import { placeIn, withinInput } from "./places.ts";
 
-/** Bytes that are looked at together: what the nearer caches hold. A line may be longer. */
+/** Bytes that are looked at together: what the nearer caches hold. */
 const windowBytes = 256 * 1024;
+
+/** A line and its end may take more. */
+const widestWindow = longestRecord + 1;
 
 const newline = 0x0a;
 const backslash = 0x5c;
@@ -29,15 +31,12 @@ export class PlainSource {
   readonly #fast: FastLines;
   readonly #filer: ItemFiler;
   readonly #skip: (skip: Skip) => void;
-  #bytes: Buffer;
-  #view: DataView;
-  /** What is in the window and was not read yet. */
-  #from = 0;
-  #to = 0;
+  /** How far the window reaches, and what the file has of that. */
+  #reach = windowBytes;
+  #length = 0;
   /** Of the window's first byte in the file. */
   #offset = 0;
   #line = 1;
-  #ended = false;
 
   /** Raises `invalid-input` where the file cannot be opened. */
   constructor(path: string, input: number, columns: Columns, fast: FastLines, filer: ItemFiler, skip: (skip: Skip) => void) {
@@ -48,19 +47,19 @@ export class PlainSource {
     this.#filer = filer;
     this.#skip = skip;
     this.#fd = this.#reading(() => openSync(path, "r"));
-    this.#bytes = Buffer.allocUnsafeSlow(windowBytes + lookahead);
-    this.#view = viewOf(this.#bytes);
   }
 
   get bytesRead(): number {
-    return this.#offset + this.#from;
+    return this.#offset;
   }
 
   /** False at the end of the file. Reads about one window: who waits in between can be interrupted. */
   next(batch: Batch): boolean {
     while (batch.size === 0) {
-      if (!this.#readWindow()) return false;
-      this.#readLines(batch);
+      this.#length = this.#readInto(this.#text.subarray(0, this.#reach));
+      if (this.#length === 0) return false;
+      const behind = this.#readLines(batch);
+      this.#offset += behind;
     }
     return true;
   }
@@ -98,57 +97,47 @@ export class PlainSource {
     }
   }
 
-  /** Lines that are in the window are left for the next batch, where this one is full. */
-  #readLines(batch: Batch): void {
-    const bytes = this.#bytes;
-    // Bytes before the first escape are what they look like.
-    let escape = this.#escapeFrom(this.#from);
-    while (!batch.isFull) {
-      const from = this.#from;
-      const next = this.#fast.read(
-        this.#view,
-        bytes,
-        from,
-        Math.min(escape, this.#to),
-        batch,
-        placeIn(this.#input, this.#offset + from),
-        this.#line,
-      );
-      if (next >= 0) {
-        this.#from = next;
-        this.#line += 1;
-        continue;
-      }
-      const newlineAt = bytes.subarray(0, this.#to).indexOf(newline, from);
-      if (newlineAt < 0 && !this.#ended) return;
-      const end = newlineAt < 0 ? this.#to : newlineAt;
-      if (end > from) this.#readSlowly(from, end, newlineAt >= 0, batch, escape >= end);
-      this.#from = end + 1;
+  /** Reads the lines in the window, as many as the batch takes. Returns the place behind them. */
+  #readLines(batch: Batch): number {
+    const hasEnded = this.#length < this.#reach;
+    let from = 0;
+    while (from < this.#length && !batch.isFull) {
+      const size = batch.size;
+      const { at, hasKnownShape } = this.#fast.read(from, this.#length, batch, this.#placeOf(from), this.#line);
+      this.#line += batch.size - size;
+      from = at;
+      if (from === this.#length || batch.isFull) break;
+      const newlineAt = this.#text.subarray(0, this.#length).indexOf(newline, from);
+      if (newlineAt < 0 && !hasEnded) return from === 0 ? this.#readFurther() : this.#movedTo(from);
+      const end = newlineAt < 0 ? this.#length : newlineAt;
+      if (end > from) this.#readSlowly(from, end, newlineAt >= 0, batch, hasKnownShape);
+      from = newlineAt < 0 ? end : end + 1;
       this.#line += 1;
-      if (newlineAt < 0) return this.#finish();
-      if (escape < this.#from) escape = this.#escapeFrom(this.#from);
     }
+    return this.#movedTo(from);
   }
 
-  #finish(): void {
-    this.#from = this.#to;
+  #placeOf(from: number): number {
+    return placeIn(this.#input, this.#offset + from);
   }
 
-  #escapeFrom(from: number): number {
-    const at = this.#bytes.subarray(0, this.#to).indexOf(backslash, from);
-    return at < 0 ? this.#to : at;
+  #movedTo(from: number): number {
+    this.#reach = windowBytes;
+    return from;
   }
 
-  #readSlowly(from: number, end: number, hasEnded: boolean, batch: Batch, isPlain: boolean): void {
-    const text = this.#bytes.toString("utf8", from, end);
+  #readSlowly(from: number, end: number, hasEnded: boolean, batch: Batch, hasKnownShape: boolean): void {
+    const line = Buffer.from(this.#text.subarray(from, hasEnded ? end + 1 : end));
+    const text = line.toString("utf8", 0, end - from);
     if (text.trim() === "") return;
     const item = this.#itemOf(text, this.#line);
     if ("reason" in item) {
       const reason = item.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : item.reason;
       return this.#skip({ input: this.#input, line: this.#line, reason });
     }
-    this.#filer.fileFound(batch, item, placeIn(this.#input, this.#offset + from), wholeHashOf(this.#view, from, hasEnded ? end + 1 : end));
-    if (isPlain && !this.#fast.hasKnownShape) this.#fast.learn(this.#bytes.subarray(from, end));
+    const view = new DataView(line.buffer, line.byteOffset, line.length);
+    this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(view, 0, line.length));
+    if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line.subarray(0, end - from));
   }
 
   #itemOf(text: string, line: number): Item | { reason: string } {
@@ -156,47 +145,32 @@ export class PlainSource {
     return typeof fields === "string" ? { reason: fields } : toItem(readRoles(fields, this.#columns), this.#input, line);
   }
 
-  /** Moves on in the file where there is no whole line left; false at its end. */
-  #readWindow(): boolean {
-    if (this.#from > 0) {
-      const rest = this.#bytes.subarray(0, this.#to).indexOf(newline, this.#from);
-      if (rest >= 0) return true;
+  /** Where no line has ended in the window, it is to reach further; from the next line on, where this one is too long. */
+  #readFurther(): number {
+    if (this.#reach < widestWindow) {
+      this.#reach = Math.min(widestWindow, this.#reach * 2);
+      return 0;
     }
-    this.#bytes.copyWithin(0, this.#from, this.#to);
-    this.#offset += this.#from;
-    this.#to -= this.#from;
-    this.#from = 0;
-    if (this.#ended && this.#to === 0) return false;
-    if (this.#to > longestRecord) this.#skipLine();
-    else if (this.#to > this.#bytes.length / 2) this.#widen();
-    const room = this.#bytes.length - lookahead - this.#to;
-    const read = this.#reading(() => readSync(this.#fd, this.#bytes, this.#to, room, this.#offset + this.#to));
-    this.#to += read;
-    this.#ended = read === 0;
-    return true;
-  }
-
-  #widen(): void {
-    const wider = Buffer.allocUnsafeSlow((this.#bytes.length - lookahead) * 2 + lookahead);
-    this.#bytes.copy(wider, 0, 0, this.#to);
-    this.#bytes = wider;
-    this.#view = viewOf(wider);
-  }
-
-  /** Reads on to the end of a line that is too long to be one. */
-  #skipLine(): void {
     this.#skip({ input: this.#input, line: this.#line, reason: tooLong });
-    this.#offset += this.#to;
-    this.#to = 0;
-    for (;;) {
-      const read = this.#reading(() => readSync(this.#fd, this.#bytes, 0, this.#bytes.length, this.#offset));
-      const end = this.#bytes.subarray(0, read).indexOf(newline);
-      this.#offset += end < 0 ? read : end + 1;
-      if (end < 0 && read > 0) continue;
-      this.#line += 1;
-      return;
+    this.#line += 1;
+    for (let read = this.#length; read > 0; read = this.#readInto(this.#text.subarray(0, this.#reach))) {
+      const end = this.#text.subarray(0, read).indexOf(newline);
+      if (end >= 0) return this.#movedTo(end + 1);
+      this.#offset += read;
     }
+    return this.#movedTo(0);
+  }
+
+  /** What the file has from the place on where the last line has ended; fewer bytes than there is room for at its end. */
+  #readInto(room: Buffer): number {
+    let length = 0;
+    for (let read = 1; read > 0 && length < room.length; length += read) {
+      read = this.#reading(() => readSync(this.#fd, room, length, room.length - length, this.#offset + length));
+    }
+    return length;
+  }
+
+  get #text(): Buffer {
+    return this.#fast.scanner.text;
   }
 }
-
-const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -1,0 +1,69 @@
+import { classify, classifyDescribed, count } from "./host";
+import { actions, descriptions, kinds, outcomes } from "./memory";
+import { forgetTexts, textNumber } from "./texts";
+
+/**
+ * Kinds of events by the numbers of action, outcome and description, each classified once. A place holds these numbers, of one
+ * byte each, and the answer and one more; 0 is a free one.
+ */
+const places: u32 = 4096;
+const mostKnown: i32 = 3000;
+let known: i32 = 0;
+
+/** Answers of `classify`: the description has to be asked; and a mark of kinds that are counted. */
+export const ask: i32 = 0x7e;
+export const counted: i32 = 0x80;
+
+const notAsked: u32 = 0xff;
+
+/** The kind of an item with an action, an outcome (-1 for none) and a description between two places, none where `from` is 0. */
+export function kindOf(action: i32, outcome: i32, from: usize, to: usize): i32 {
+  const said = action | ((outcome + 1) << 8);
+  let answer = answerTo(said | (notAsked << 16));
+  if (answer < 0) answer = remember(said | (notAsked << 16), classify(action, outcome));
+  if (answer === ask) answer = describedKindOf(said, action, outcome, from, to);
+  if ((answer & counted) === 0) return answer;
+  count(action, answer & ~counted);
+  return answer & ~counted;
+}
+
+function describedKindOf(said: u32, action: i32, outcome: i32, from: usize, to: usize): i32 {
+  const description = from === 0 ? 0 : textNumber(descriptions, from, to) + 1;
+  if (from !== 0 && description === 0) return classifyDescribed(action, outcome, from, to);
+  const key = said | (description << 16);
+  const answer = answerTo(key);
+  return answer < 0 ? remember(key, classifyDescribed(action, outcome, from, to)) : answer;
+}
+
+/** -1 where it is not known. */
+function answerTo(key: u32): i32 {
+  let place = placeOf(key);
+  while (true) {
+    const found = load<u32>(kinds + 4 * place);
+    if (found === 0) return -1;
+    if (found >> 8 === key) return (found & 0xff) - 1;
+    place = (place + 1) & (places - 1);
+  }
+}
+
+function remember(key: u32, answer: i32): i32 {
+  if (known === mostKnown) return answer;
+  known++;
+  let place = placeOf(key);
+  while (load<u32>(kinds + 4 * place) !== 0) place = (place + 1) & (places - 1);
+  store<u32>(kinds + 4 * place, (key << 8) | (answer + 1));
+  return answer;
+}
+
+function placeOf(key: u32): u32 {
+  return (key * 0x9e3779b1) >> 20;
+}
+
+/** Forgets all texts and what they mean. */
+export function forgetKinds(): void {
+  known = 0;
+  memory.fill(kinds, 0, 4 * places);
+  forgetTexts(actions);
+  forgetTexts(outcomes);
+  forgetTexts(descriptions);
+}

@@ -1,0 +1,24 @@
+import { layMasks } from "./values";
+
+export { forgetKinds } from "./kinds";
+export { hasKnownShape, scan, stoppedAt } from "./lines";
+export {
+  actions,
+  eventKinds,
+  idHashes,
+  most,
+  numbers,
+  outcomes,
+  places,
+  scratch,
+  shapes,
+  shapesEnd,
+  text,
+  textEnd,
+  times,
+  vaultNumbers,
+} from "./memory";
+export { textFrom, textTo } from "./texts";
+export { growVaults, limitVaults, uuidOf, vaultAt, vaults, wantOnlyFirst } from "./vaults";
+
+layMasks();

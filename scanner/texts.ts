@@ -1,0 +1,57 @@
+import { firstBytes } from "./values";
+
+/**
+ * Numbers from 0 for the few different texts of a column, found by their bytes. Of a column: 1024 places by hash, each with the
+ * number of a text and one more, 0 for a free one; where each text begins, and the last ends; and their bytes.
+ */
+const places: i32 = 1024;
+const startsAt: usize = 1024;
+const bytesAt: usize = 2048;
+
+/** More different texts are not numbered. */
+export const mostTexts: i32 = 200;
+
+const mostBytes: u32 = mostTexts * 64;
+
+/** The number of the text between two places; -1 where there are too many already, or it is too long. */
+export function textNumber(column: usize, from: usize, to: usize): i32 {
+  let place = (<i32>(to - from) * 31 + load<u8>(from) * 7 + load<u8>((from + to) >> 1) * 3 + load<u8>(to - 1)) & (places - 1);
+  while (true) {
+    const number = <i32>load<u8>(column + place) - 1;
+    if (number < 0) return add(column, place, from, to);
+    const known = textFrom(column, number);
+    if (textTo(column, number) - known === to - from && isSame(known, from, to - from)) return number;
+    place = (place + 1) & (places - 1);
+  }
+}
+
+export function textFrom(column: usize, number: i32): usize {
+  return column + bytesAt + load<u32>(column + startsAt + 4 * number);
+}
+
+export function textTo(column: usize, number: i32): usize {
+  return textFrom(column, number + 1);
+}
+
+export function forgetTexts(column: usize): void {
+  memory.fill(column, 0, bytesAt);
+}
+
+function isSame(a: usize, b: usize, length: usize): bool {
+  let at: usize = 0;
+  for (; at + 16 <= length; at += 16) if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
+  const differing = v128.xor(v128.load(a + at), v128.load(b + at));
+  return !v128.any_true(v128.and(differing, firstBytes(<i32>(length - at))));
+}
+
+function add(column: usize, place: i32, from: usize, to: usize): i32 {
+  const number = <i32>load<u16>(column + bytesAt - 4);
+  const start = load<u32>(column + startsAt + 4 * number);
+  const behind = start + <u32>(to - from);
+  if (number === mostTexts || behind > mostBytes) return -1;
+  memory.copy(column + bytesAt + start, from, to - from);
+  store<u32>(column + startsAt + 4 * (number + 1), behind);
+  store<u8>(column + place, number + 1);
+  store<u16>(column + bytesAt - 4, number + 1);
+  return number;
+}

@@ -1,0 +1,105 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { Batch } from "../../src/audit/batch.ts";
+import { wholeHashOf } from "../../src/audit/bytes.ts";
+import { Classifier } from "../../src/audit/classify-item.ts";
+import { FastLines } from "../../src/audit/fast-lines.ts";
+import { ItemFiler } from "../../src/audit/item-source.ts";
+import type { Role, Skip } from "../../src/audit/item.ts";
+import { toItem } from "../../src/audit/items.ts";
+import { PlainSource } from "../../src/audit/plain-source.ts";
+import { VaultTable } from "../../src/audit/vault-table.ts";
+import { Dice } from "../support/audit-log-random.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { vaultUuid } from "./support.ts";
+
+const names = { time: "time", action: "action", vault: "vaultUuid", outcome: "outcome", id: "id", description: "description" };
+const columns = Object.fromEntries(Object.entries(names).map(([role, name]) => [role, { name, by: "name" as const }]));
+
+/** Lines that differ in length, order, values and vaults, and here and there in one byte that is another. */
+function linesOf(dice: Dice, count: number): string[] {
+  const below = (most: number): number => dice.between(0, most - 1);
+  return Array.from({ length: count }, (_, index) => {
+    const time = new Date(Date.UTC(2026, 1, 1) + index * 600_007).toISOString();
+    const said: Record<string, unknown> = {
+      id: dice.pick(["", `id ${index}`, vaultUuid(index)]),
+      time: dice.pick([time, time, time, time.replace("Z", "+02:00"), Date.parse(time)]),
+      action: dice.pick(["READ_VAULT", "UPDATE_VAULT", "ACKNOWLEDGE_READ_VAULT", "START_USE_VAULT", "x".repeat(below(40) + 1)]),
+      outcome: dice.pick(["SUCCESS", "FAILURE", "", true, false, 200, null]),
+      vaultUuid: dice.pick([vaultUuid(below(5000)), vaultUuid(below(9)).replace("00-4", "AB-4"), "none", null]),
+      description: dice.pick(["bad credentials", "é".repeat(below(20)), "d".repeat(below(300)), 'say "so"', null]),
+      extra: dice.pick([1, -2.5, true, null, "", "e".repeat(below(33)), [1, { action: "no" }], { vaultUuid: "no" }]),
+    };
+    const entries = Object.entries(said);
+    const turned = below(3) === 0 ? entries.toReversed() : entries;
+    const text = JSON.stringify(Object.fromEntries(turned));
+    if (below(20) > 0) return text;
+    const at = below(text.length);
+    if (text.charCodeAt(at) > 127) return text;
+    return text.slice(0, at) + dice.pick(["", '"', "\\", ",", "}", "\t", "0", "x", " "]) + text.slice(at + below(2));
+  });
+}
+
+/** What an item is in a batch, with the vault by its name. */
+const rowsOf = (batch: Batch, vaults: VaultTable): unknown[] =>
+  Array.from({ length: batch.size }, (_, at) => {
+    const vault = batch.vault[at] as number;
+    return [batch.line[at], batch.place[at], batch.time[at], batch.kind[at], vault < 0 ? null : vaults.uuid(vault), batch.idHash[at]];
+  });
+
+function scanned(path: string) {
+  const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
+  const skipped: number[] = [];
+  const skip = ({ line }: Skip): void => void skipped.push(line);
+  const filer = new ItemFiler(vaults, classifier);
+  const source = new PlainSource(path, 0, columns, new FastLines(columns, vaults, classifier), filer, skip);
+  const rows: unknown[] = [];
+  const batch = new Batch();
+  for (; source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));
+  source.close();
+  return { rows, skipped, others: classifier.others, former: classifier.former };
+}
+
+/** The same by JSON.parse, line by line. */
+function parsed(path: string) {
+  const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
+  const filer = new ItemFiler(vaults, classifier);
+  const batch = new Batch(20_000);
+  const skipped: number[] = [];
+  const bytes = readFileSync(path);
+  let from = 0;
+  for (let line = 1; from < bytes.length; line++) {
+    const to = bytes.indexOf(10, from) + 1;
+    const item = itemOf(bytes.toString("utf8", from, to), line);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    if (item === undefined) skipped.push(line);
+    else filer.fileFound(batch, item, from, wholeHashOf(view, from, to));
+    from = to;
+  }
+  return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };
+}
+
+function itemOf(text: string, line: number) {
+  try {
+    const fields = JSON.parse(text) as Record<string, unknown>;
+    const valueOf = (name: string): [string] | [] => {
+      const value = fields[name];
+      return value === undefined || value === null || value === "" ? [] : [String(value)];
+    };
+    const values = Object.entries(names).flatMap(([role, name]) => valueOf(name).map((value) => [role, value]));
+    const item = toItem(Object.fromEntries(values) as Partial<Record<Role, string>>, 0, line);
+    return "reason" in item ? undefined : item;
+  } catch {
+    return undefined;
+  }
+}
+
+it.each([1, 2, 3])("lines are scanned to what JSON.parse makes of them (%i)", (seed) => {
+  const path = join(tempDir("scanned"), "items.ndjson");
+  // Several windows long, which begin and end anywhere in a line.
+  writeFileSync(path, `${linesOf(new Dice(`lines ${seed}`), 5000).join("\n")}\n`);
+  const told = scanned(path);
+  expect(told).toEqual(parsed(path));
+  expect([told.rows.length > 4500, told.skipped.length > 50]).toEqual([true, true]);
+});
