@@ -83,8 +83,13 @@ export function startAnswered(parts: Parts, state: State, place: number): string
     case "locked":
     case "gone":
       return finish(state, place, "locked");
-    default:
+    case "unknown":
+    case "unusable":
       return finish(state, place, "service");
+    case "success":
+    case "token":
+    case null:
+      throw new Error(`no answer to a start that was not accepted: ${reply}`);
   }
 }
 

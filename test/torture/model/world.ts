@@ -36,6 +36,8 @@ export interface Bounds {
 export type ModelStep = Step<State> & {
   /** Where a process acted: the place, and its exit code if it is done. */
   place?: number;
+  /** It has begun with this. */
+  command?: Command;
   code?: string | undefined;
 };
 
@@ -75,7 +77,7 @@ function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): 
   return bounds.commands.filter(isOffered).map((command) => {
     const to = edit(state);
     const code = begin(parts.client, to, place, command);
-    return { label: `vault ${command.name}`, isFine: true, to, place, code };
+    return { label: `vault ${command.name}`, isFine: true, to, place, command, code };
   });
 }
 

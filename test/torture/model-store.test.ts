@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { VaultError } from "../../src/errors.ts";
+import type { VaultSession } from "../../src/exchange/ports.ts";
+import { sample } from "./effort.ts";
+import { comparable, storesOf } from "./model/stores.ts";
+import { allBounds } from "./model/protocol.ts";
+import { kind } from "./model/real-pairs.ts";
+import { RealStore } from "./model/real-store.ts";
+import type { Store } from "./model/state.ts";
+import type { StoreSteps } from "./model/store-part.ts";
+import { NotTaken, storeSteps } from "./model/store-part.ts";
+import { tried } from "./tally.ts";
+
+/** One call of the port, to the model and to the code. */
+interface Call {
+  name: string;
+  inModel(steps: StoreSteps, store: Store): void;
+  inCode(session: VaultSession, real: RealStore): Promise<unknown>;
+}
+
+const error = { code: "network", message: "no answer" };
+const [firstNew, secondNew] = [900_001, 900_002];
+const clock = { now: () => Date.parse("2026-11-20T12:00:00Z"), sleep: async () => Promise.resolve() };
+let real: RealStore;
+beforeAll(async () => {
+  real = await RealStore.open(clock);
+});
+afterAll(async () => await real.close());
+
+/** Every method that changes an exchange, for every exchange that there is and for one that there is not. */
+function callsFor(store: Store): Call[] {
+  const ids = [...store.exchanges.map(({ id }) => id), firstNew];
+  return [
+    ...ids.flatMap((id) => callsWith(store, id)),
+    ...store.generations.map(({ pair }) => recording(pair)),
+    recording(firstNew),
+    reset,
+  ];
+}
+
+function callsWith(store: Store, id: number): Call[] {
+  const at = real.exchangeId(store, id);
+  const both = [false, true];
+  const call = (name: string, inModel: Call["inModel"], inCode: Call["inCode"]): Call => ({ name: `${name} ${at}`, inModel, inCode });
+  const intents = store.generations.flatMap(({ number }) =>
+    both.map((countsAsFailed) =>
+      call(
+        `intend with generation ${number}, ${countsAsFailed}`,
+        (steps, s) => steps.intend(s, { id, operation: "get", base: number, countsAsFailed }),
+        async (session) =>
+          await session.intend({
+            exchangeId: at,
+            operation: "get",
+            kind,
+            externalRef: "",
+            generation: real.generation(store, number),
+            countsAsFailed,
+          }),
+      ),
+    ),
+  );
+  const base = store.exchanges.find((exchange) => exchange.id === id)?.base ?? 0;
+  const basePair = store.generations.find(({ number }) => number === base)?.pair ?? firstNew;
+  return [
+    ...intents,
+    call(
+      "takeBack",
+      (steps, s) => steps.takeBack(s, id),
+      async (session) => await session.takeBack(at, error),
+    ),
+    call(
+      "unanswered",
+      (steps, s) => steps.unanswered(s, id),
+      async (session) => await session.unanswered(at, error),
+    ),
+    ...both.map((counts) =>
+      call(
+        `reject, ${counts}`,
+        (steps, s) => steps.reject(s, id, counts),
+        async (session) => await session.reject(at, counts ? real.pairs.combination(basePair) : null, error),
+      ),
+    ),
+    ...both.map((limited) =>
+      call(
+        `start, ${limited}`,
+        (steps, s) => steps.start(s, id, { number: secondNew, pair: secondNew, limited }),
+        async (session) =>
+          await session.start(at, {
+            pair: real.pairs.pair(secondNew),
+            token: real.pairs.token(secondNew),
+            tokenExpiry: null,
+            usesRemaining: null,
+            limited,
+            expiryDate: null,
+            autoLockDate: null,
+            dateCreated: null,
+            lastModified: null,
+            combination: real.pairs.combination(basePair),
+          }),
+      ),
+    ),
+    ...both.flatMap((delivered) =>
+      both.map((saveOwed) =>
+        call(
+          `hold, ${delivered} ${saveOwed}`,
+          (steps, s) => steps.hold(s, id, { delivered, saveOwed }),
+          async (session) => await session.hold(at, "delivery", { delivered, saveOwed }),
+        ),
+      ),
+    ),
+    ...both.map((delivered) =>
+      call(
+        `ending, ${delivered}`,
+        (steps, s) => steps.ending(s, id, delivered),
+        async (session) => await session.ending(at, delivered),
+      ),
+    ),
+    call(
+      "endAnswered",
+      (steps, s) => steps.endAnswered(s, id),
+      async (session) => await session.endAnswered(at, error),
+    ),
+    call(
+      "acknowledge",
+      (steps, s) => steps.acknowledge(s, id),
+      async (session) => await session.acknowledge(at),
+    ),
+    call(
+      "expire",
+      (steps, s) => steps.expire(s, id),
+      async (session) => await session.expire(at, error),
+    ),
+    call(
+      "doubt",
+      (steps, s) => steps.doubt(s, id),
+      async (session) => await session.doubt(at, error),
+    ),
+  ];
+}
+
+const recording = (pair: number): Call => ({
+  name: `record ${pair}`,
+  inModel: (steps, store) => steps.record(store, { number: secondNew, pair }),
+  inCode: async (session) => await session.record({ credentials: real.pairs.pair(pair), kind }),
+});
+
+const reset: Call = {
+  name: "resetCounters",
+  inModel: (steps, store) => steps.resetCounters(store),
+  inCode: async (session) => await session.resetCounters(),
+};
+
+/** What the model makes of it: another store, or the one before where the step is not taken. */
+function modelled(store: Store, { inModel }: Call): { store: Store; isTaken: boolean } {
+  const after = structuredClone(store);
+  try {
+    inModel(storeSteps, after);
+    return { store: after, isTaken: true };
+  } catch (error) {
+    if (!(error instanceof NotTaken)) throw error;
+    return { store, isTaken: false };
+  }
+}
+
+it.each(allBounds.map((bounds) => [bounds.name, bounds] as const))(
+  "%s: every state of the durable state that the model reaches, and every method of the port in it, are the code's",
+  async (_, bounds) => {
+    const stores = storesOf(bounds);
+    const reached = new Set(stores.flatMap((store) => store.exchanges.map(({ state }) => state)));
+    expect(reached.size).toBeGreaterThanOrEqual(8);
+    let compared = 0;
+    for (const store of sample(stores, 4)) {
+      for (const call of callsFor(store)) {
+        real.load(store);
+        const expected = modelled(store, call);
+        const isTaken = await call.inCode(real.session, real).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof VaultError && ["state", "no-credentials"].includes(error.code)) return false;
+            throw error;
+          },
+        );
+        const told = `${call.name} in ${JSON.stringify(store)}`;
+        expect(isTaken, told).toBe(expected.isTaken);
+        expect(comparable(real.read()), told).toEqual(comparable(expected.store));
+        compared += 1;
+      }
+    }
+    tried("transitions of the durable state, compared with the code", compared);
+  },
+);

@@ -1,0 +1,140 @@
+import { durableKey } from "./keys.ts";
+import { asDesigned } from "./protocol.ts";
+import { RealEngine } from "./real-engine.ts";
+import type { Event } from "./real-engine.ts";
+import { RealService } from "./real-service.ts";
+import { RealStore } from "./real-store.ts";
+import type { Process, State } from "./state.ts";
+import { exchangeOf, generationOf, openOf } from "./state.ts";
+import type { ModelStep } from "./world.ts";
+
+/** What the model expects a process to call next. */
+export function askedBy(state: State, process: Process): string {
+  const { at, reply, purpose } = process;
+  const exchange = exchangeOf(state.store, process.exchange);
+  const live = state.store.generations.filter(({ standing }) => standing !== "superseded");
+  const place = (pair: number | null | undefined): number => live.length - live.findLastIndex((generation) => generation.pair === pair);
+  const operation = process.command.do === "update" ? "update" : "get";
+  switch (at) {
+    case "intend":
+      return `intend ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)} ${process.unproven}`;
+    case "send-start":
+      return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
+    case "start-answered":
+      if (reply === "not-sent" || reply === "rate" || reply === "application") return "takeBack";
+      if (reply === "refused" || reply === "locked" || reply === "gone") return `reject ${reply === "refused"}`;
+      return "unanswered";
+    case "store":
+      return `start ${process.limited || state.store.limited}`;
+    case "deliver":
+      return "deliver";
+    case "hold":
+      return `hold ${process.hold?.delivered} ${process.hold?.saveOwed}`;
+    case "ending":
+      return `ending ${purpose === "own" || (purpose === "ack" && exchange?.delivered === true)}`;
+    case "send-end":
+      return `send-end ${exchange?.operation} ${place(process.offered)}`;
+    case "end-answered":
+      if (reply === "success") return "acknowledge";
+      return reply === "token" ? asDesigned.client.deadToken(process.before) : "endAnswered";
+  }
+}
+
+/** What the driver lets happen for a step of the model: what stands behind the colon, or the word for the delivery. */
+function outcomeOf(label: string): string {
+  if (label === "the contents are delivered") return "delivered";
+  if (label === "the delivery fails") return "failed";
+  if (label === "the save command fails") return "save-failed";
+  return label.replace(/^[^:]*: /, "");
+}
+
+/** Raised where the code does something else than the model. */
+export class Differs extends Error {}
+
+/** The model and the code, side by side. */
+export class Conformance {
+  readonly #store: RealStore;
+  readonly #service: RealService;
+  readonly #engine: RealEngine;
+
+  private constructor(store: RealStore) {
+    this.#store = store;
+    this.#service = new RealService(store.pairs);
+    this.#engine = new RealEngine(store, this.#service);
+  }
+
+  static async open(): Promise<Conformance> {
+    const time = Date.parse("2026-11-20T12:00:00Z");
+    return new Conformance(await RealStore.open({ now: () => time, sleep: async () => Promise.resolve() }));
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+
+  /**
+   * Puts the code into a state in which no process runs, and takes it along a path of the model, comparing after each step
+   * service, store and what is called next. A path that does not end the process ends with its death.
+   */
+  async follow(from: State, path: readonly ModelStep[]): Promise<void> {
+    this.#store.load(from.store);
+    this.#service.load(from.service, openOf(from.store)?.operation ?? "get");
+    this.#compare(from, undefined, "at first", undefined);
+    let event: Event | undefined;
+    let before = from;
+    const told: string[] = [];
+    for (const step of path) {
+      told.push(step.label);
+      event = await this.#take(before, step, event);
+      this.#compare(step.to, step.code, told.join("\n"), event);
+      before = step.to;
+    }
+    if (event !== undefined && "call" in event) await this.#engine.die(event);
+  }
+
+  async #take(before: State, { label, to, place, command }: ModelStep, event: Event | undefined): Promise<Event | undefined> {
+    if (place === undefined) {
+      await this.#happen(label, to);
+      return event;
+    }
+    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? this.#chosen(before) : undefined);
+    if (event === undefined || "code" in event) throw new Error(`no process is at work: ${label}`);
+    if (label === "the process dies") {
+      await this.#engine.die(event);
+      return { code: "died" };
+    }
+    return await this.#engine.step(event, outcomeOf(label));
+  }
+
+  /** --generation N of the newest one that holds the pair that the service accepts. */
+  #chosen({ service, store }: State): number {
+    return store.generations.findLastIndex(({ pair, standing }) => pair === service.pair && standing !== "superseded") + 1;
+  }
+
+  async #happen(label: string, to: State): Promise<void> {
+    if (label === "the token dies") this.#service.tokenDies();
+    else if (label.startsWith("an administrator unlocks")) {
+      this.#service.unlock();
+      await this.#store.session.resetCounters();
+    } else if (label.startsWith("import")) {
+      await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
+    } else throw new Error(`nothing is known of: ${label}`);
+  }
+
+  #compare(model: State, code: string | undefined, told: string, event: Event | undefined): void {
+    const process = model.processes[0] ?? null;
+    const expected = process === null ? (code ?? "nothing") : askedBy(model, process);
+    const happened = event === undefined ? "nothing" : "call" in event ? event.call : event.code;
+    if (expected !== happened) throw new Differs(`${told}\n\nmodel: ${expected}\ncode:  ${happened}`);
+    const real: State = { ...model, service: this.#service.read(), store: this.#store.read() };
+    // Of the process only what the durable state is read with: where it is in which exchange.
+    const isLast = process !== null && process.exchange === model.store.exchanges.at(-1)?.id;
+    const own = isLast ? real.store.exchanges.at(-1) : openOf(real.store);
+    const at = (exchange: number | undefined): (Process | null)[] => [
+      process && { ...process, pairs: [], offered: null, exchange: process.exchange === null ? null : (exchange ?? null) },
+    ];
+    const inModel = durableKey({ ...model, processes: at(process?.exchange ?? undefined) });
+    const inCode = durableKey({ ...real, processes: at(own?.id) });
+    if (inModel !== inCode) throw new Differs(`${told}\n\nmodel: ${inModel}\ncode:  ${inCode}`);
+  }
+}

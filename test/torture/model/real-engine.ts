@@ -1,0 +1,210 @@
+import { VaultError, asVaultError } from "../../../src/errors.ts";
+import { acknowledgeLeft } from "../../../src/exchange/acknowledge.ts";
+import { checkGiven } from "../../../src/exchange/choose-pair.ts";
+import type { ExchangeContext } from "../../../src/exchange/context.ts";
+import { HandoverFailure } from "../../../src/exchange/handover.ts";
+import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
+import { runExchange } from "../../../src/exchange/run.ts";
+import { createIds } from "../../../src/exchange/ulid.ts";
+import { kind } from "./real-pairs.ts";
+import type { RealService } from "./real-service.ts";
+import type { RealStore } from "./real-store.ts";
+import type { Command } from "./state.ts";
+
+/** A call of a port, as the engine makes it: it goes on when it is let. */
+export interface Asked {
+  /** In the words of `askedBy` (model-path.ts). */
+  call: string;
+  /** With what the network, or the user, makes of it. */
+  go(outcome: string): void;
+}
+
+export type Event = Asked | { code: string };
+
+/** The process is dead: nothing that it does takes effect. */
+class Died extends Error {}
+
+const writing = [
+  "intend",
+  "takeBack",
+  "unanswered",
+  "reject",
+  "start",
+  "hold",
+  "ending",
+  "endAnswered",
+  "acknowledge",
+  "expire",
+  "doubt",
+] as const;
+type Writing = (typeof writing)[number];
+
+/** The real engine on real parts, one call of a port at a time. */
+export class RealEngine {
+  readonly #store: RealStore;
+  readonly #service: RealService;
+  #time = Date.parse("2026-11-20T12:00:00Z");
+  #isDead = false;
+  #tell: (event: Event) => void = () => undefined;
+  #next: Promise<Event> = Promise.resolve({ code: "" });
+
+  constructor(store: RealStore, service: RealService) {
+    this.#store = store;
+    this.#service = service;
+  }
+
+  /** Runs a command up to its first call, or to its end. */
+  async begin(command: Command, generation: number | undefined): Promise<Event> {
+    this.#isDead = false;
+    this.#listen();
+    // The next one to listen is told: by then it may be another.
+    this.#work(command, generation).then(
+      (code) => this.#tell({ code }),
+      (error: unknown) => this.#tell({ code: error instanceof Died ? "died" : asVaultError(error).code }),
+    );
+    return await this.#next;
+  }
+
+  /** Lets the pending call happen with this outcome, and waits for the next one. */
+  async step(asked: Asked, outcome: string): Promise<Event> {
+    this.#listen();
+    asked.go(outcome);
+    return await this.#next;
+  }
+
+  /** Kills it at the pending call. */
+  async die(asked: Asked): Promise<void> {
+    this.#isDead = true;
+    await this.step(asked, "dies");
+  }
+
+  #listen(): void {
+    this.#next = new Promise((resolve) => (this.#tell = resolve));
+  }
+
+  async #ask(call: string): Promise<string> {
+    if (this.#isDead) throw new Died();
+    const outcome = await new Promise<string>((go) => this.#tell({ call, go }));
+    if (outcome === "dies") throw new Died();
+    return outcome;
+  }
+
+  async #work(command: Command, generation: number | undefined): Promise<string> {
+    const context = this.#context();
+    if (command.do === "ack") {
+      const choice = { unread: command.unread === true, saved: command.saved === true };
+      return (await acknowledgeLeft(context, choice)) === null ? "nothing" : "ok";
+    }
+    await runExchange(context, {
+      operation: command.do,
+      ...(generation === undefined ? {} : { generation }),
+      force: command.force === true,
+      noAck: command.noAck === true,
+      discardPending: command.discard === true,
+      newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
+      handover: {
+        deliver: async (delivery) => {
+          const outcome = await this.#ask("deliver");
+          if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
+          const isDelivered = outcome === "save-failed";
+          if (outcome !== "delivered")
+            throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, { delivered: isDelivered, saveOwed: isDelivered });
+        },
+        confirm: async () => Promise.resolve(),
+      },
+    });
+    return "ok";
+  }
+
+  #context(): ExchangeContext {
+    const clock = { now: () => this.#time, sleep: async () => Promise.resolve() };
+    return {
+      session: this.#session(),
+      service: {
+        admit: async () => Promise.resolve(),
+        single: async () => Promise.reject(new Error("no such call here")),
+        start: async (call) => this.#late(await this.#ask(this.#startCall(call)), (outcome) => this.#service.start(call, outcome)),
+        end: async (call) => this.#late(await this.#ask(this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
+      },
+      clock,
+      ids: createIds(clock),
+      policy: { failed: 3, unacked: 5 },
+      rules: [],
+      signal: new AbortController().signal,
+      deadline: this.#time + 10_000,
+      tell: () => undefined,
+      redact: (text) => text,
+      learnSecret: () => undefined,
+    };
+  }
+
+  #startCall({ operation, credentials }: StartCall): string {
+    return `send-start ${operation} ${this.#place(this.#store.pairs.number(credentials))}`;
+  }
+
+  #endCall({ operation, token }: EndCall): string {
+    return `send-end ${operation} ${this.#place(this.#store.pairs.numberOfToken(token))}`;
+  }
+
+  /** How far a pair is from the newest one that is not superseded. */
+  #place(pair: number): number {
+    const live = this.#store.read().generations.filter(({ standing }) => standing !== "superseded");
+    return live.length - live.findLastIndex((generation) => generation.pair === pair);
+  }
+
+  #late(outcome: string, call: (outcome: string) => Reply): Reply {
+    if (outcome.endsWith(", and no time is left")) this.#time += 60_000;
+    return call(outcome.replace(", and no time is left", ""));
+  }
+
+  /** The real session, each of whose writes is asked for. */
+  #session(): VaultSession {
+    const real = this.#store.session;
+    const known = new Map<PropertyKey, unknown>();
+    return new Proxy(real, {
+      get: (_, name) => {
+        const value = Reflect.get(real, name, real) as unknown;
+        if (typeof value !== "function") return value;
+        if (!known.has(name)) known.set(name, this.#asked(name, value as (...values: unknown[]) => Promise<unknown>));
+        return known.get(name);
+      },
+    });
+  }
+
+  #asked(name: PropertyKey, method: (...values: unknown[]) => Promise<unknown>): (...values: unknown[]) => Promise<unknown> {
+    const real = this.#store.session;
+    if (!writing.includes(name as Writing)) return async (...values) => await method.apply(real, values);
+    return async (...values) => {
+      await this.#ask(this.#written(name as Writing, values));
+      return await method.apply(real, values);
+    };
+  }
+
+  #written(name: Writing, [first, second, third]: unknown[]): string {
+    const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
+    if (name === "intend") {
+      const intent = first as { operation: string; generation: number; countsAsFailed: boolean };
+      const pair = this.#store.read().generations.find(({ number }) => number === intent.generation)?.pair ?? -1;
+      return words(intent.operation, this.#place(pair), intent.countsAsFailed);
+    }
+    if (name === "reject") return words(second !== null);
+    if (name === "start") return words((second as { limited: boolean }).limited);
+    if (name === "ending") return words(second);
+    const facts = third as { delivered: boolean; saveOwed: boolean };
+    return name === "hold" ? words(facts.delivered, facts.saveOwed) : name;
+  }
+
+  /** `vault import` of a pair, as the command does it. Returns false where it is refused. */
+  async importPair(pair: number): Promise<boolean> {
+    const { session, pairs } = this.#store;
+    try {
+      const credentials = pairs.pair(pair);
+      await checkGiven({ session }, await session.read(), credentials, true);
+      await session.record({ credentials, kind });
+      return true;
+    } catch (error) {
+      if (error instanceof VaultError) return false;
+      throw error;
+    }
+  }
+}

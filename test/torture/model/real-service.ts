@@ -1,0 +1,155 @@
+import type { EndCall, Reply, StartCall } from "../../../src/exchange/ports.ts";
+import { Faults } from "../../../src/sandbox/faults.ts";
+import type { Handler } from "../../../src/sandbox/handler.ts";
+import { createHandler } from "../../../src/sandbox/handler.ts";
+import { Sandbox } from "../../../src/sandbox/model.ts";
+import type { State as SandboxState, VaultState } from "../../../src/sandbox/state.ts";
+import type { HttpRequest, Target } from "../../../src/service/request.ts";
+import { endRequest, startRequest } from "../../../src/service/request.ts";
+import type { RealPairs } from "./real-pairs.ts";
+import { kind, uuid } from "./real-pairs.ts";
+import type { Operation, Service } from "./state.ts";
+
+const application = { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" };
+const target: Target = { baseUrl: "https://vaults.test", apiPrefix: "/vaultsvc/v1-2", application, version: "test" };
+const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const lifetime = 86_400_000;
+const midnight = Date.parse("2026-11-20T00:00:00Z");
+
+/** The emulated service, put into any state of the model, and a network that does with a call what it is told. */
+export class RealService {
+  readonly #pairs: RealPairs;
+  readonly #state: SandboxState;
+  readonly #handlers: Record<"harsh" | "idempotent", Handler>;
+  readonly #sandbox: Sandbox;
+  #now = midnight;
+
+  constructor(pairs: RealPairs) {
+    this.#pairs = pairs;
+    this.#state = { application, vaults: {}, initial: [], audit: [], drawn: 0 };
+    // Two services on one state: what is answered to a repeated end call is a policy.
+    const make = (idempotentEnd: boolean): Sandbox =>
+      new Sandbox({
+        now: () => this.#now,
+        randomSeed: "model",
+        application,
+        state: this.#state,
+        policy: { tokenTtlMs: lifetime, rate: 0, idempotentEnd },
+      });
+    const handler = (sandbox: Sandbox): Handler =>
+      createHandler({ sandbox, faults: new Faults(), prefix: "/vaultsvc/v1-2", latencyMs: 0, controlToken: "none" });
+    this.#sandbox = make(false);
+    this.#handlers = { harsh: handler(this.#sandbox), idempotent: handler(make(true)) };
+    this.#sandbox.addVault({ uuid, kind, label: "model", creditCard });
+  }
+
+  load(service: Service, left: Operation): void {
+    const { open } = service;
+    this.#now = midnight;
+    this.#state.audit = [];
+    Object.assign(this.#vault(), {
+      state: service.deleted ? "deleted" : service.locked ? "locked" : "active",
+      lockReason: service.locked ? "failed" : null,
+      pair: this.#pairs.pair(service.pair),
+      usesRemaining: service.uses,
+      failedAccesses: service.failed,
+      unackedStarts: service.unacked,
+      autoLockDate: midnight + 365 * lifetime,
+      acknowledged: { operation: left, token: this.#pairs.token(service.pair) },
+      pending: open && {
+        operation: open.operation,
+        token: this.#pairs.token(open.offered),
+        offered: this.#pairs.pair(open.offered),
+        startedAt: midnight,
+        expiresAt: midnight + lifetime,
+        externalRef: null,
+        creditCard: null,
+        content: null,
+      },
+    } satisfies Partial<VaultState>);
+  }
+
+  read(): Service {
+    const { state, failedAccesses, unackedStarts, usesRemaining, pending, currentPair } = this.#sandbox.inspect(uuid);
+    return {
+      pair: this.#pairs.number(currentPair),
+      open: pending && { offered: this.#pairs.offered(pending.offered, pending.token), operation: pending.operation },
+      failed: failedAccesses,
+      unacked: unackedStarts,
+      locked: state === "locked",
+      deleted: state === "deleted",
+      uses: usesRemaining,
+    };
+  }
+
+  tokenDies(): void {
+    this.#now += lifetime;
+  }
+
+  unlock(): void {
+    this.#sandbox.unlock(uuid);
+  }
+
+  lock(): void {
+    this.#sandbox.lock(uuid);
+  }
+
+  start(call: StartCall, outcome: string): Reply {
+    return this.#call(startRequest(target, call), outcome);
+  }
+
+  end(call: EndCall, outcome: string): Reply {
+    return this.#call(endRequest(target, call), outcome);
+  }
+
+  #call(request: HttpRequest, outcome: string): Reply {
+    switch (outcome) {
+      case "not sent":
+        return { type: "not-sent", cause: "connection refused" };
+      case "lost before the service":
+        return { type: "no-answer", cause: "reset" };
+      case "its answer is lost":
+        this.#arrive(request, "harsh");
+        return { type: "no-answer", cause: "reset" };
+      case "429":
+        return refusal(429, "RATE", "rate limit exceeded");
+      case "an error about the application":
+        return refusal(401, "APPLICATION", "the api key is wrong");
+      case "an unknown error":
+        return refusal(418, "ODD", "something else");
+      case "an error that is taken for a refusal":
+        return refusal(400, "CREDENTIALS", "the credentials are wrong");
+      case "a success without credentials": {
+        const { httpStatus, body } = this.#arrive(request, "harsh");
+        const { vault: _vault, ...rest } = body;
+        return { type: "answer", answer: { httpStatus, body: rest } };
+      }
+      case "answered":
+        return { type: "answer", answer: this.#arrive(request, "harsh") };
+      case "answered, a repetition as before":
+        return { type: "answer", answer: this.#arrive(request, "idempotent") };
+      default:
+        throw new Error(`the network knows nothing of: ${outcome}`);
+    }
+  }
+
+  #arrive(
+    { method, path, headers, body }: HttpRequest,
+    which: "harsh" | "idempotent",
+  ): { httpStatus: number; body: Record<string, unknown> } {
+    const text = JSON.stringify(body) ?? "";
+    const answer = this.#handlers[which]({ method, path, headers, body: text, remoteAddress: "127.0.0.1" });
+    const { pending } = this.#sandbox.inspect(uuid);
+    if (pending !== null) this.#pairs.offered(pending.offered, pending.token);
+    return { httpStatus: answer.status, body: JSON.parse(answer.body) as Record<string, unknown> };
+  }
+
+  #vault(): VaultState {
+    return this.#state.vaults[uuid] as VaultState;
+  }
+}
+
+const refusal = (httpStatus: number, code: string, message: string): Reply => ({
+  type: "answer",
+  answer: { httpStatus, body: { responseStatus: { status: "ERROR", code, detailedErrors: [{ message }] } } },
+});
