@@ -10,7 +10,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { followHints } from "./fault-hints.ts";
 import { faults } from "./fault-kinds.ts";
-import type { Fault, Plan, Step, Which } from "./faulty-service.ts";
+import type { Plan, Step, Which } from "./faulty-service.ts";
 import { FaultyService } from "./faulty-service.ts";
 
 export type Operation = "get" | "update";
