@@ -56,7 +56,7 @@ function slowly(call: StruckCall, pieces: number, all: boolean): void {
   const size = Math.ceil(body.length / pieces);
   const next = (from: number): void => {
     if (call.response.destroyed) return;
-    if (!all && from > body.length / 2) return;
+    if (!all && from > body.length / 2) return call.silence();
     if (from >= body.length) return void call.response.end();
     call.response.write(body.slice(from, from + size));
     setTimeout(next, 10, from + size);
@@ -85,8 +85,14 @@ export const faults: readonly Fault[] = [
   },
   { name: "slow body", strike: (call) => slowly(call, 20, true) },
   { name: "body that stops", strike: (call) => slowly(call, 4, false) },
-  { name: "time-out before processing", strike: () => undefined },
-  { name: "time-out after processing", strike: (call) => void call.process() },
+  { name: "time-out before processing", strike: (call) => call.silence() },
+  {
+    name: "time-out after processing",
+    strike: (call) => {
+      call.process();
+      call.silence();
+    },
+  },
   { name: "garbage", strike: replaced(200, () => page, html) },
   { name: "empty answer", strike: replaced(200, () => "") },
   { name: "other JSON", strike: replaced(200, () => ({ status: "UP" })) },

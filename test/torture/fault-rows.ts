@@ -10,7 +10,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { followHints } from "./fault-hints.ts";
 import { faults } from "./fault-kinds.ts";
-import type { Fault, Plan, Step, Which } from "./faulty-service.ts";
+import type { Plan, Step, Which } from "./faulty-service.ts";
 import { FaultyService } from "./faulty-service.ts";
 
 export type Operation = "get" | "update";
@@ -50,11 +50,11 @@ export interface Row {
 const newCard = { ...card, name: "Grace Hopper", expiryYear: 2033 };
 const newCardFlags = ["--card-number", "env:CARD_NUMBER", "--card-name", newCard.name, "--expiry", "04/2033"];
 const certificate = selfSigned();
+const timeOutNow = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "time-out-now.cjs")}`, TIME_OUT_MS: "15000" };
 
-/** Only where no answer comes in time is one not to be waited for: a busy machine may take a second for any. */
-const isSilent = ({ name }: Fault): boolean => /time-out|stops/.test(name);
 /** What is taken back or is no start goes on until --max-wait ends; everything else ends by itself, however slow the machine. */
-const goesOn = ({ step, which, fault }: Plan): boolean => which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
+const goesOn = ({ step, which, fault }: Plan): boolean =>
+  which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
 
 export async function tryCase(tried: Case): Promise<Row> {
   const { operation, fault } = tried;
@@ -73,9 +73,14 @@ export async function tryCase(tried: Case): Promise<Row> {
   service.heal();
 
   const lab = { service, vault: service.vault };
-  const limits = ["--timeout", isSilent(fault) ? "700ms" : "15s", "--max-wait", goesOn(tried) ? "900ms" : "20s"];
+  const limits = ["--timeout", "15s", "--max-wait", goesOn(tried) ? "900ms" : "20s"];
+  const strike = async (): Promise<RunResult> => {
+    const running = machine.start({ env: timeOutNow }, ...args, "--json", ...limits);
+    service.onSilence = () => running.kill("SIGUSR2");
+    return await running.exit;
+  };
   service.plan = tried;
-  const result = await machine.vault(...args, "--json", ...limits);
+  const result = await strike();
   const sent = { ...service.seen };
   const again: (number | null)[] = [];
   const row = { ...(await whatItSays(service, machine, result)), which: tried.which, fault: fault.name };
@@ -88,7 +93,7 @@ export async function tryCase(tried: Case): Promise<Row> {
   expectDelivered(tried, result, sent);
   let last = result;
   for (let round = 0; tried.which === "every" && round < 3; round += 1) {
-    last = await machine.vault(...args, "--json", ...limits);
+    last = await strike();
     again.push(last.code);
     await check();
   }
@@ -100,6 +105,7 @@ export async function tryCase(tried: Case): Promise<Row> {
   await expectInStep(lab, machine, uuid);
   expectFarFromLock(lab, uuid);
   if (operation === "update") expect(service.sandbox.inspect(uuid).creditCard).toEqual(newCard);
+  service.close();
   for (const folder of [home, copy.stateDir]) await rm(folder, { recursive: true });
   return { ...row, exit: [row.exit, ...again].join(", "), next, hints };
 }
@@ -162,7 +168,8 @@ async function nextOne(
   const before = service.sandbox.inspect(service.vault.uuid).counts.acknowledged;
   const result = await run(machine, ...args);
   const { code } = result;
-  const { settled = [] } = code === 0 ? (JSON.parse(result.stdout) as GetDocument) : (errorOf(result) as { settled?: GetDocument["settled"] });
+  const { settled = [] } =
+    code === 0 ? (JSON.parse(result.stdout) as GetDocument) : (errorOf(result) as { settled?: GetDocument["settled"] });
   const { acknowledged } = service.sandbox.inspect(service.vault.uuid).counts;
   // The exchange of this command itself, and the warm one's; what is left is that of the one that was settled.
   const outcomes = settled.map(({ outcome }) => outcome);

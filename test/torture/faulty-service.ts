@@ -26,6 +26,8 @@ export interface StruckCall {
   send(answer: Pick<SandboxResponse, "status" | "headers"> & { body: string | Buffer }): void;
   /** Resets the connection. */
   reset(): void;
+  /** Nothing more will come: the client need not wait until it finds out. */
+  silence(): void;
 }
 
 export interface Fault {
@@ -54,6 +56,10 @@ export class FaultyService {
   readonly vault: KnownVault;
   baseUrl = "";
   plan: Plan | undefined;
+  /** Called when a call will never be answered. */
+  onSilence: () => void = () => undefined;
+  /** Ends every connection; it is called after the test file too. */
+  close: () => void = () => undefined;
   /** Calls that were sent or, for want of a connection, could not be. */
   readonly seen = { start: 0, end: 0 };
   #state: State | undefined;
@@ -77,10 +83,11 @@ export class FaultyService {
     server.on("tlsClientError", () => undefined);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    open.push(() => {
+    service.close = () => {
       for (const socket of service.#connections) socket.destroy();
       server.close();
-    });
+    };
+    open.push(service.close);
     service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return service;
   }
@@ -149,6 +156,7 @@ export class FaultyService {
       process: (ahead = 0) => this.#process(request, body, ahead),
       send: (answer) => response.writeHead(answer.status, { ...answer.headers, ...headers }).end(answer.body),
       reset: () => resetConnection(request.socket),
+      silence: () => this.onSilence(),
     };
     const due = this.#due(step, this.seen[step]);
     const strike = due?.strike;

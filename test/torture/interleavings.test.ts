@@ -31,7 +31,10 @@ describe("many processes on one vault", () => {
     const machine = await lab.warmMachine();
     const count = isWhole ? 16 : 4;
     const runs = await Promise.all(
-      Array.from({ length: count }, async () => await machine.vaultWith({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s")),
+      Array.from(
+        { length: count },
+        async () => await machine.vaultWith({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s"),
+      ),
     );
     for (const run of runs) expectExit(run, 0);
     const calls = callsSince(lab, uuid, 0);

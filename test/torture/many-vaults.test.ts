@@ -7,7 +7,7 @@ import { callsSince, expectOrder } from "./call-order.ts";
 import { isWhole } from "./effort.ts";
 import { tried } from "./tally.ts";
 
-const count = isWhole ? 100 : 20;
+const count = isWhole ? 100 : 16;
 
 /** The shell's own way to do many things at once: `xargs -P16`, with a process of the program for each vault. */
 async function xargs(uuids: readonly string[], env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {

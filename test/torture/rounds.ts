@@ -14,6 +14,8 @@ interface Process {
   name: string;
   args: string[];
   killAt: number;
+  /** What it is killed with. */
+  signal: string;
   /** Exit codes that it may end with, beside the others of its round. */
   codes: readonly number[];
 }
@@ -27,7 +29,7 @@ export interface Round {
 const patience = ["--max-wait", "100s"];
 
 /** A command by its name, for one vault or all of them. */
-function command(name: string, lab: Lab, machine: Machine, uuid: string, number: number): Omit<Process, "killAt" | "name"> {
+function command(name: string, lab: Lab, machine: Machine, uuid: string, number: number): Pick<Process, "args" | "codes"> {
   const pair = JSON.stringify(lab.service.sandbox.inspect(uuid).currentPair);
   switch (name) {
     case "get":
@@ -60,21 +62,31 @@ function command(name: string, lab: Lab, machine: Machine, uuid: string, number:
 }
 
 /** Exchanges more often than the rest; forgetting seldom, as it ends what a round is about. */
-const names = [
-  ...["get", "get", "get", "get", "get of all", "update", "update", "ack", "ack --all", "guard --reset", "import", "export"],
-  ...["config rekey", "backup", "status", "status", "forget"],
+const weights = [
+  { name: "get", weight: 4 },
+  { name: "get of all", weight: 1 },
+  { name: "update", weight: 2 },
+  { name: "ack", weight: 1 },
+  { name: "ack --all", weight: 1 },
+  { name: "guard --reset", weight: 1 },
+  { name: "import", weight: 1 },
+  { name: "export", weight: 1 },
+  { name: "config rekey", weight: 1 },
+  { name: "backup", weight: 1 },
+  { name: "status", weight: 2 },
+  { name: "forget", weight: 1 },
 ];
 
 /** Two to four commands at the same moment; at most two of them are killed, so that what they count stays far from a lock. */
 function choose(dice: Dice, lab: Lab, machine: Machine, round: number): Process[] {
   let mayBeKilled = 2;
   return Array.from({ length: dice.between(2, 4) }, (_, index) => {
-    const name = dice.pick(index === 0 ? ["get", "update"] : names);
+    const name = index === 0 ? dice.pick(["get", "update"]) : dice.draw(weights).name;
     const { uuid } = dice.pick(lab.service.vaults);
     const isKilled = mayBeKilled > 0 && dice.chance(0.4);
     if (isKilled) mayBeKilled -= 1;
     const killAt = isKilled ? dice.between(1, name === "config rekey" ? 150 : 28) : 0;
-    return { name, killAt, ...command(name, lab, machine, uuid, round * 10 + index) };
+    return { name, killAt, signal: dice.pick(["SIGKILL", "SIGKILL", "SIGTERM"]), ...command(name, lab, machine, uuid, round * 10 + index) };
   });
 }
 
@@ -83,13 +95,13 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
   const processes = choose(dice, lab, machine, round);
   const from = lab.service.sandbox.requests().length;
   const results = await Promise.all(
-    processes.map(async ({ args, killAt }) => {
+    processes.map(async ({ args, killAt, signal }) => {
       if (killAt === 0) return await machine.vaultWith({ timeoutMs: 120_000 }, ...args);
-      return (await runKilledAt(killAt, machine, args, { timeoutMs: 120_000 })).result;
+      return (await runKilledAt(killAt, machine, args, { timeoutMs: 120_000, env: { KILL_SIGNAL: signal } })).result;
     }),
   );
   try {
-    const killed = results.filter(({ signal }) => signal !== null).length;
+    const killed = results.filter(({ signal, code }) => signal !== null || code === 130).length;
     expectCodes({ processes, results });
     for (const vault of lab.service.vaults) {
       const calls = callsSince(lab, vault.uuid, from);
@@ -97,7 +109,7 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
       await expectKept({ ...lab, vault }, machine, processes, calls);
     }
   } catch (error) {
-    const told = processes.map(({ name, killAt }, index) => ({ name, killAt, ...results[index] }));
+    const told = processes.map(({ name, killAt }, index) => ({ name, killAt, killedWith: processes[index]?.signal, ...results[index] }));
     throw new Error(`round ${round}: ${(error as Error).message}\n${JSON.stringify(told, null, 1)}`, { cause: error });
   }
 }
@@ -105,13 +117,13 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
 function expectCodes({ processes, results }: Round): void {
   const forgets = processes.some(({ name }) => name === "forget");
   for (const [index, result] of results.entries()) {
-    const { codes = [], name = "", killAt = 0 } = processes[index] ?? {};
+    const { codes = [], name = "", killAt = 0, signal } = processes[index] ?? {};
     if (result.signal !== null) {
-      expect([result.signal, killAt > 0], name).toEqual(["SIGKILL", true]);
+      expect([result.signal, killAt > 0, signal], name).toEqual(["SIGKILL", true, "SIGKILL"]);
       continue;
     }
     const forgotten = forgets ? (name === "get of all" || name === "ack --all" ? [16] : [4]) : [];
-    expectExit(result, ...codes, ...forgotten);
+    expectExit(result, ...codes, ...forgotten, ...(killAt > 0 && signal === "SIGTERM" ? [130] : []));
   }
 }
 
