@@ -8,7 +8,7 @@ import { profileValue, withValue } from "./config/profile.ts";
 import type { Settings, Sourced } from "./config/settings.ts";
 import { VaultError } from "./errors.ts";
 import type { Waiting } from "./exchange/ports.ts";
-import { checkOwner } from "./interface/owner.ts";
+import { checkOwner } from "./config/owner.ts";
 import type { Host } from "./host.ts";
 import type { JournalLine } from "./state/journal-items.ts";
 import type { KeyAccess, KeySource } from "./state/key-source.ts";

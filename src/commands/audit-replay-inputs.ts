@@ -84,16 +84,17 @@ export async function checkPage(deps: Deps, page: string, files: readonly string
     });
   }
   checkNotOurs(deps, "--html", page);
+  const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+  const target = real(resolve(deps.host.cwd, page));
+  if (files.some((file) => file !== "-" && real(resolve(deps.host.cwd, file)) === target)) {
+    throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay: nothing was written`, {
+      hint: "name another file, like --html report.html",
+    });
+  }
   const why = await inTheWay(resolve(deps.host.cwd, page));
   if (why !== null) {
     throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
       hint: "name a file, like --html report.html; --html - is standard output",
     });
   }
-  const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
-  const target = real(resolve(deps.host.cwd, page));
-  if (!files.some((file) => file !== "-" && real(resolve(deps.host.cwd, file)) === target)) return;
-  throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay: nothing was written`, {
-    hint: "name another file, like --html report.html",
-  });
 }

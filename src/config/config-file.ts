@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
-import { checkOwner } from "../interface/owner.ts";
+import { checkOwner } from "./owner.ts";
 import { checkNesting } from "../interface/json.ts";
 
 /** What the configuration file holds. */
