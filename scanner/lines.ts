@@ -105,7 +105,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
     }
     const start = at;
     if (isText && role === vaultRole && at + uuidLength < end && load<u8>(at + uuidLength) === quote) at += uuidLength;
-    else if (isText && role === timeRole && at + isoLength < end && isUsual(at) && load<u8>(at + isoLength) === quote) at += isoLength;
+    else if (isText && role === timeRole && isUsual(at)) at += isoLength;
     else at = isText ? endOfString(at, end) : endOfBare(at, end);
     if (at >= end) return 0;
     if (role < 0) continue;

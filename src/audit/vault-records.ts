@@ -1,20 +1,23 @@
 import { enlarged } from "./enlarge.ts";
 
-/** Numbers of a vault, by their place in its record. Times are milliseconds since the epoch, NaN for none. */
+/**
+ * Numbers of a vault, by their place in its record. Times are milliseconds since the epoch, NaN for none. What each start changes
+ * stands last, beside the whole numbers and the chains: the fewer pieces of memory an item touches, the better.
+ */
 export const field = {
   firstTime: 0,
-  lastTime: 1,
   /** Since when it is in its condition. */
-  since: 2,
-  lastStart: 3,
-  pendingSince: 4,
-  pendingPlace: 5,
-  pendingLine: 6,
+  since: 1,
   /** The oldest start with invalid credentials whose transaction is not over (releases up to 1.2.22). */
-  invalidSince: 7,
+  invalidSince: 2,
   /** The item that put it into its condition, where no chain has it. */
-  causePlace: 8,
-  causeLine: 9,
+  causePlace: 3,
+  causeLine: 4,
+  lastTime: 5,
+  lastStart: 6,
+  pendingSince: 7,
+  pendingPlace: 8,
+  pendingLine: 9,
 } as const;
 
 /** Whole numbers of a vault, by their place behind those. */

@@ -80,6 +80,13 @@ describe("lines of a known shape", () => {
     for (let at = 0; at < 40; at++) expect([at, read(fast, text, at).taken]).toEqual([at, text.length]);
   });
 
+  it("are not read beyond what was read, whatever stands there", () => {
+    const text = `${line(0, "READ_VAULT", { description: "d", n: 12 })}\n`;
+    const fast = knowing(text);
+    expect(read(fast, text).taken).toBe(text.length);
+    for (let to = 0; to < text.length; to++) expect([to, fast.read(0, to, new Batch(), 0, 1).at]).toEqual([to, 0]);
+  });
+
   it("of more shapes than are told apart are left to others", () => {
     const shapes = Array.from({ length: 60 }, (_, index) => line(index, "READ_VAULT", { [`key${index}`]: "" }));
     const fast = knowing(...shapes);
@@ -175,6 +182,13 @@ describe("values", () => {
     expect(new Set(kinds).size).toBe(2);
   });
 
+  it("nothing is remembered of a text that does not end as it should", () => {
+    const fast = knowing(line(0, "READ_VAULT"));
+    const cut = (index: number): string => `${line(0, `action ${index}`).replace('","outcome', '\\t","outcome')}\n`;
+    for (let index = 0; index < 300; index++) expect(read(fast, cut(index)).taken).toBe(0);
+    expect(read(fast, `${line(0, "READ_VAULT")}\n`).batch.size).toBe(1);
+  });
+
   it("times are what parseTime makes of them", () => {
     const fast = knowing(line(0, "READ_VAULT"), line(0, "READ_VAULT", { time: 1 }));
     const iso = fc
@@ -188,9 +202,22 @@ describe("values", () => {
       .tuple(near, fc.nat(23), fc.constantFrom("x", "9", ":", " ", "-", "/", "+", "."))
       .map(([text, at, by]) => text.slice(0, at) + by + text.slice(at + 1));
     const other = fc.constantFrom("2026-11-20 12:00", "2026-11-20T12:00:00+01:00", "2026-11-20T12:00:00.123456Z", "1790000000");
+    const edge = fc
+      .constantFrom(
+        "2100-02-29",
+        "2000-02-29",
+        "2024-02-29",
+        "2023-02-29",
+        "2026-13-01",
+        "2026-00-10",
+        "2026-01-00",
+        "2026-04-31",
+        "1969-12-31",
+      )
+      .map((day) => `${day}T23:59:59.999Z`);
     const number = fc.integer({ min: 1_000_000_000_000, max: 2_000_000_000_000 });
     fc.assert(
-      fc.property(fc.oneof(iso, near, anyDay, broken, other, number, number.map(String)), (time) => {
+      fc.property(fc.oneof(iso, near, anyDay, edge, broken, other, number, number.map(String)), (time) => {
         const { batch } = read(fast, `${line(0, "READ_VAULT", { time })}\n`);
         expect([time, batch.size === 0 ? null : batch.time[0]]).toEqual([time, parseTime(String(time))]);
       }),
@@ -220,9 +247,10 @@ describe("values", () => {
     expect([taken > 0, ...batch.vault.subarray(0, 3)]).toEqual([true, 0, 1, 0]);
     expect(vaults.of(vaultUuid(7))).toBe(1);
     for (const vaultUuid of ["\u0010".repeat(36), "g".repeat(36), "0".repeat(35), "0".repeat(37)])
-      expect(read(fast, `{"id":"i","time":"2026-11-20T12:00:00.000Z","action":"A","outcome":"","vaultUuid":"${vaultUuid}"}\n`).taken).toBe(
+      expect(read(fast, `{"id":"i","time":"2026-11-20T12:00:00.000Z","action":"A","outcome":"O","vaultUuid":"${vaultUuid}"}\n`).taken).toBe(
         0,
       );
+    expect(vaults.size).toBe(2);
   });
 });
 
