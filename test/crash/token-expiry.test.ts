@@ -6,9 +6,9 @@ import { documentOf } from "../support/machine.ts";
 
 const hour = 3_600_000;
 
-async function expectGet(lab: Lab, machine: Machine, outcomes: string[], failed: number): Promise<void> {
+async function expectGet(lab: Lab, machine: Machine, outcomes: string[], failed: number, ...more: string[]): Promise<void> {
   const { uuid } = lab.vault;
-  const next = await machine.vault("get", uuid, "--json");
+  const next = await machine.vault("get", uuid, "--json", ...more);
   expectExit(next, 0);
   expect(documentOf(next).settled.map(({ outcome }) => outcome)).toEqual(outcomes);
   await expectInStep(lab, machine, uuid);
@@ -76,6 +76,19 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     expectExit(await machine.vault("get", uuid, "--generation", generation, "--force", "--json"), 0);
     await expectInStep(lab, machine, uuid);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+
+  it("in doubt, --force does not send again what was refused while there is another pair", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await leftEnding(lab, "drop-before");
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    // That the new pair is refused is not heard, so that it is sent and refused once more: a third time would lock.
+    lab.faults("get-start:drop-after");
+    expectError(await machine.vault("get", uuid, "--json"), 10, "network");
+    expectError(await machine.vault("get", uuid, "--json"), 8, "guard", /number 3 locks it/);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
+    await expectGet(lab, machine, ["not-applied"], 2, "--force");
   });
 });
 

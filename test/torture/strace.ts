@@ -60,23 +60,31 @@ export interface CrashPoint {
   /** Among all crash points of the run, in the order in which they are entered. */
   index: number;
   what: string;
-  inject: string[];
+  name: string;
+  ordinal: number;
+  /** Only calls that touch this file are counted, and seen. */
+  path: string | null;
+  /** How many crash points are seen then, this one among them. */
+  seen: number;
 }
 
 /**
- * Runs the program and kills it at a crash point. strace counts calls of a name for each thread on its own, and delivers the
- * signal at the entry of the call, which then never happens (tried: a file written to is as it was). With `--seccomp-bpf` it
- * does not reliably deliver it.
+ * Kills the program at a crash point; `run` begins it anew with more options for strace. strace counts the calls of one name in one
+ * thread, and delivers the signal at the entry of the call, which then never happens (tried: a file written to is as it was; with
+ * `--seccomp-bpf` it does not reliably come). A wake-up of the runtime more or less moves the count: it is tried again with another one.
  */
-export async function killedAt(
-  point: CrashPoint,
-  machine: Machine,
-  args: readonly string[],
-  run: RunOptions = {},
-): Promise<Traced & { index: number | null }> {
-  const done = await traced(machine, args, point.inject, run);
-  const reached = crashPoints(done.calls).length - 1;
-  return { ...done, index: done.result.signal === "SIGKILL" ? reached : null };
+export async function killedAt(point: CrashPoint, run: (more: string[]) => Promise<Traced>): Promise<Traced> {
+  const { name, path, seen } = point;
+  let { ordinal } = point;
+  for (let tries = 0; tries < 25; tries += 1) {
+    const done = await run([...(path === null ? [] : ["-P", path]), "-e", `inject=${name}:signal=SIGKILL:when=${ordinal}`]);
+    const events = done.calls.filter(isEvent);
+    const there = events[seen - 1];
+    if (done.result.signal === "SIGKILL" && events.length === seen && there?.result === "") return done;
+    // Too early: the next one. Too late: its own number is known now.
+    ordinal = there === undefined || there.name !== name ? ordinal + 1 : there.ordinal;
+  }
+  throw new Error(`crash point ${point.index}, ${point.what}, is not reached`);
 }
 
 /**
@@ -85,15 +93,16 @@ export async function killedAt(
  * is what wakes threads of the runtime (eventfd, libuv's own pipes), reads of files, and openings that make nothing.
  */
 export function crashPoints(calls: readonly Call[]): CrashPoint[] {
-  return calls.filter(isEvent).map((call, index) => {
-    const what = `${call.name}(${call.args.slice(0, 150)}`;
-    const inject = ["-e", `inject=${call.name}:signal=SIGKILL:when=${call.ordinal}`];
-    if (call.main) return { index, what, inject };
+  const events = calls.filter(isEvent);
+  return events.map((call, index) => {
+    const { name, ordinal } = call;
+    const what = `${name}(${call.args.slice(0, 150)}`;
+    if (call.main) return { index, what, name, ordinal, path: null, seen: index + 1 };
     // The main thread may make more calls of this name: those of the pool are told by the file that they touch.
     const path = pathOf(call) ?? "";
-    const before = calls.filter((each) => each.thread === call.thread && each.name === call.name && touches(each, path));
-    const ordinal = before.findIndex((each) => each.ordinal === call.ordinal) + 1;
-    return { index, what: `${what} (pool)`, inject: ["-P", path, "-e", `inject=${call.name}:signal=SIGKILL:when=${ordinal}`] };
+    const isLike = (each: Call): boolean => each.thread === call.thread && each.name === name && touches(each, path);
+    const seen = events.slice(0, index + 1).filter((each) => touches(each, path)).length;
+    return { index, what, name, ordinal: calls.slice(0, calls.indexOf(call) + 1).filter(isLike).length, path, seen };
   });
 }
 
