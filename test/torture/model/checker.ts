@@ -35,7 +35,7 @@ export interface Explored {
  * Our own and not TLC or SPIN: the comparison of the model with the code calls the very functions that are explored here, and a
  * specification in another language would have to be compared with a copy of it, by hand. What is needed of a checker is this page.
  */
-export function explore<S>(model: Model<S>, most = 5_000_000): Explored {
+export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) => void = () => undefined): Explored {
   const known = new Map<string, number>();
   const cameFrom: number[] = [];
   const cameBy: string[] = [];
@@ -55,6 +55,7 @@ export function explore<S>(model: Model<S>, most = 5_000_000): Explored {
     known.set(key, index);
     cameFrom.push(from);
     cameBy.push(label);
+    visit(state);
     exempt.push(model.isExempt(state));
     if (model.isGoal(state)) goals.push(index);
     const violation = model.violation(state);

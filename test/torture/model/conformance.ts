@@ -4,7 +4,7 @@ import { RealEngine } from "./real-engine.ts";
 import type { Event } from "./real-engine.ts";
 import { RealService } from "./real-service.ts";
 import { RealStore } from "./real-store.ts";
-import type { Process, State } from "./state.ts";
+import type { Generation, Process, State } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
 import type { ModelStep } from "./world.ts";
 
@@ -94,10 +94,11 @@ export class Conformance {
 
   async #take(before: State, { label, to, place, command }: ModelStep, event: Event | undefined): Promise<Event | undefined> {
     if (place === undefined) {
-      await this.#happen(label, to);
-      return event;
+      await this.#happen(label, before, to);
+      return event !== undefined && "call" in event ? event : undefined;
     }
-    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? this.#chosen(before) : undefined);
+    if (command?.unread) this.#waive();
+    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? this.#chosen() : undefined);
     if (event === undefined || "code" in event) throw new Error(`no process is at work: ${label}`);
     if (label === "the process dies") {
       await this.#engine.die(event);
@@ -106,18 +107,30 @@ export class Conformance {
     return await this.#engine.step(event, outcomeOf(label));
   }
 
-  /** --generation N of the newest one that holds the pair that the service accepts. */
-  #chosen({ service, store }: State): number {
-    return store.generations.findLastIndex(({ pair, standing }) => pair === service.pair && standing !== "superseded") + 1;
+  /** Who acknowledges unread has given up the contents. */
+  #waive(): void {
+    const open = openOf(this.#store.read());
+    if (open !== undefined && open.state !== "in-doubt") this.#store.seen.add(open.id);
   }
 
-  async #happen(label: string, to: State): Promise<void> {
+  /** --generation N of the newest one that holds the pair that the service accepts. */
+  #chosen(): number | undefined {
+    const { pair } = this.#service.read();
+    return this.#store.readGenerations().findLast((g) => g.pair === pair && g.standing !== "superseded")?.number;
+  }
+
+  async #happen(label: string, before: State, to: State): Promise<void> {
     if (label === "the token dies") this.#service.tokenDies();
+    else if (label === "somebody else sends a wrong pair") this.#service.wrongPair();
+    else if (label === "an administrator locks the vault") this.#service.lock();
     else if (label.startsWith("an administrator unlocks")) {
       this.#service.unlock();
       await this.#store.session.resetCounters();
-    } else if (label.startsWith("import")) {
-      await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
+    } else if (label === "import a wrong pair") await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
+    else if (label === "import the pair of an exchange that was dropped") {
+      const dropped = (generations: readonly Generation[]): number[] => generations.filter((g) => g.standing === "void").map((g) => g.pair);
+      const place = dropped(before.store.generations).indexOf(to.store.generations.at(-1)?.pair ?? 0);
+      await this.#engine.importPair(dropped(this.#store.readGenerations())[place] ?? 0);
     } else throw new Error(`nothing is known of: ${label}`);
   }
 

@@ -1,7 +1,7 @@
 import { keyOf } from "./keys.ts";
 import { asDesigned, protocol } from "./protocol.ts";
 import type { State } from "./state.ts";
-import { edit } from "./state.ts";
+import { lockAt } from "./service-part.ts";
 import type { Bounds, ModelStep } from "./world.ts";
 
 /** A way of the code: from a state in which no process runs, one command or one thing that happens. */
@@ -12,38 +12,44 @@ export interface Path {
   news: number;
 }
 
-/** What the counters mean for the next step, in place of the counters. */
-export function withoutCounting(state: State): string {
-  const bare = edit(state);
-  const { service, store } = bare;
+/**
+ * What the program can see of a state: not the service, and of the counters only what they mean for the next start. It
+ * cannot but do the same in two states that are alike in this.
+ */
+export function viewOf(state: State): string {
+  const { store } = state;
   const { guardRefuses, mayRepeat } = asDesigned.client;
   const verdict = guardRefuses(store) ? 2 : mayRepeat(store) ? 0 : 1;
-  Object.assign(service, { failed: Number(service.failed >= 2), unacked: Number(service.unacked >= 4) });
-  Object.assign(store, { failed: Number(store.failed >= 2), unacked: verdict });
-  return keyOf(bare);
+  return keyOf({
+    ...state,
+    service: { pair: 0, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses: null },
+    store: { ...store, failed: Number(store.failed >= lockAt.failed - 1), unacked: verdict },
+  });
 }
 
 const isDeath = ({ label }: ModelStep): boolean => label === "the process dies";
 
 /**
  * Paths that take every transition of a model at least once, one at a time; where `classOf` calls states alike, every
- * transition of one of them. At a death nothing happens in the code: it is taken where a path has nothing else to do.
+ * transition of one of them; what is in `covered` was taken before. At a death nothing happens in the code: it is taken where a path has nothing else to do.
  */
-export function* pathsOver(bounds: Bounds, classOf: (state: State) => string = keyOf): Generator<Path> {
+export function* pathsOver(bounds: Bounds, classOf: (state: State) => string, covered = new Set<string>()): Generator<Path> {
   const model = protocol(bounds);
   const steps = (state: State): ModelStep[] => model.steps(state);
-  const covered = new Set<string>();
   const expanded = new Set<string>();
   const quiet: State[] = [...model.initial];
   const known = new Set(quiet.map(keyOf));
 
-  const take = (state: State, { label }: ModelStep): boolean => {
-    const name = `${classOf(state)} ${label}`;
+  /** A call is taken once with each answer that it can have there. */
+  const nameOf = (state: State, { label, to, code }: ModelStep): string =>
+    `${classOf(state)} ${label} ${to.processes[0]?.reply ?? ""} ${code ?? ""}`;
+  const take = (state: State, step: ModelStep): boolean => {
+    const name = nameOf(state, step);
     const isNew = !covered.has(name);
     covered.add(name);
     return isNew;
   };
-  const isLeft = (state: State, { label }: ModelStep): boolean => !covered.has(`${classOf(state)} ${label}`);
+  const isLeft = (state: State, step: ModelStep): boolean => !covered.has(nameOf(state, step));
   const isAtRest = ({ processes }: State): boolean => processes.every((process) => process === null);
   const meet = (state: State): void => {
     const key = keyOf(state);
@@ -53,7 +59,7 @@ export function* pathsOver(bounds: Bounds, classOf: (state: State) => string = k
   };
 
   /** Everything that can become of a command, with the way to each state that was not known before. */
-  function waysFrom(from: State, begun: ModelStep): { at: State; way: ModelStep[] }[] {
+  function waysFrom(begun: ModelStep): { at: State; way: ModelStep[] }[] {
     const ways = [{ at: begun.to, way: [begun] }];
     for (const { at, way } of ways) {
       for (const step of steps(at)) {
@@ -103,7 +109,27 @@ export function* pathsOver(bounds: Bounds, classOf: (state: State) => string = k
       }
       expanded.add(key);
       // The farthest first: on the way there the nearer ones are taken.
-      for (const { at, way } of waysFrom(from, step).toReversed()) yield* run(from, way, at);
+      for (const { at, way } of waysFrom(step).toReversed()) yield* run(from, way, at);
     }
   }
+}
+
+/** A way through the model of so many steps, each by lot. */
+export function walk(bounds: Bounds, length: number, seed: number): Path {
+  const model = protocol(bounds);
+  const from = model.initial[0] as State;
+  const taken: ModelStep[] = [];
+  let [state, lot] = [from, seed];
+  for (let count = 0; count < length; count += 1) {
+    const steps: ModelStep[] = model.steps(state);
+    // Of calls that fail there are many kinds, of those that go well one: it is to come up half of the time.
+    const fine = steps.filter(({ isFine }) => isFine);
+    lot = (lot * 48271) % 2147483647;
+    const choice = lot % 2 === 0 && fine.length > 0 ? fine : steps;
+    const step = choice[Math.floor(lot / 2) % choice.length];
+    if (step === undefined) break;
+    taken.push(step);
+    state = step.to;
+  }
+  return { from, steps: taken, news: taken.length };
 }

@@ -14,6 +14,9 @@ class Names {
   }
 }
 
+/** Beyond these nothing depends on the counters: more than what the guard refuses, also after one is taken back. */
+const enough = { unacked: lockAt.unacked + 1, failed: lockAt.failed + 1 };
+
 /**
  * What tells states apart. Left out is what nothing that follows depends on, so that a vault may go through any number of
  * exchanges: the numbers themselves (only which are the same, and their order), all superseded pairs but the newest, exchanges that
@@ -44,7 +47,9 @@ function durable(state: State, names: Names, isExact: boolean): string {
     key += `${names.of(g.pair)}${letters[g.standing]}${g.proven && (isExact || g.standing !== "superseded") ? "!" : ""}`;
     if (g.standing !== "superseded" && store.refused.includes(g.pair)) key += "?";
   }
-  key += ` ${store.failed}${store.unacked}${store.limited ? "L" : ""},`;
+  const most = isExact ? lockAt : enough;
+  const [starts, failures] = [Math.min(store.unacked, most.unacked), Math.min(store.failed, most.failed)];
+  key += ` ${failures}${starts}${store.limited ? "L" : ""},`;
   for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
   return key;
 }
@@ -108,9 +113,6 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   if (at === "send-end" || at === "end-answered") key += process.before > 0 ? "1" : "0";
   return fenced ? `${key}${store.exchanges.find((e) => e.id === exchange)?.state}` : key;
 }
-
-/** Beyond these nothing depends on the counters: more than what the guard refuses, also after one is taken back. */
-const enough = { unacked: lockAt.unacked + 1, failed: lockAt.failed + 1 };
 
 /** Takes out what the key leaves out, so that states do not grow. */
 export function prune(state: State): void {

@@ -148,7 +148,7 @@ export class RealEngine {
 
   /** How far a pair is from the newest one that is not superseded. */
   #place(pair: number): number {
-    const live = this.#store.read().generations.filter(({ standing }) => standing !== "superseded");
+    const live = this.#store.readGenerations().filter(({ standing }) => standing !== "superseded");
     return live.length - live.findLastIndex((generation) => generation.pair === pair);
   }
 
@@ -184,7 +184,7 @@ export class RealEngine {
     const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
     if (name === "intend") {
       const intent = first as { operation: string; generation: number; countsAsFailed: boolean };
-      const pair = this.#store.read().generations.find(({ number }) => number === intent.generation)?.pair ?? -1;
+      const pair = this.#store.readGenerations().find(({ number }) => number === intent.generation)?.pair ?? -1;
       return words(intent.operation, this.#place(pair), intent.countsAsFailed);
     }
     if (name === "reject") return words(second !== null);

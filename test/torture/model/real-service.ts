@@ -86,6 +86,11 @@ export class RealService {
     this.#now += lifetime;
   }
 
+  wrongPair(): void {
+    const credentials = { encryptedData: "wrong", payload: "wrong" };
+    this.#arrive(startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials }), "harsh");
+  }
+
   unlock(): void {
     this.#sandbox.unlock(uuid);
   }

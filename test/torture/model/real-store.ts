@@ -11,7 +11,7 @@ import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/state/r
 import { seal } from "../../../src/state/sealing.ts";
 import { openStore } from "../../../src/state/sqlite-store.ts";
 import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
-import type { Exchange, Store } from "./state.ts";
+import type { Exchange, Generation, Store } from "./state.ts";
 
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
@@ -124,16 +124,20 @@ export class RealStore {
     );
   }
 
+  readGenerations(): Generation[] {
+    const rows = all<CredentialsRow>(this.#db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation");
+    return rows.map(({ generation, fingerprint: print, standing, proven }) => {
+      return { number: generation, pair: this.pairs.number(print), standing, proven: proven === 1 };
+    });
+  }
+
   /** What is durable now, in the terms of the model. */
   read(): Store {
     const db = this.#db;
     const vault = one<VaultRow>(db, "SELECT * FROM vaults WHERE id = ?", this.#vault) as VaultRow;
-    const generations = all<CredentialsRow>(db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation");
     const refused = all<{ combination: string }>(db, "SELECT combination FROM refusals");
     return {
-      generations: generations.map(({ generation, fingerprint: print, standing, proven }) => {
-        return { number: generation, pair: this.pairs.number(print), standing, proven: proven === 1 };
-      }),
+      generations: this.readGenerations(),
       refused: refused.map(({ combination }) => this.pairs.number(combination)),
       exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq").map((row) => this.#exchange(row)),
       unacked: vault.unacked_starts,

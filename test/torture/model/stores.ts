@@ -1,32 +1,30 @@
-import { keyOf } from "./keys.ts";
-import { protocol } from "./protocol.ts";
-import type { State, Store } from "./state.ts";
-import type { Bounds } from "./world.ts";
+import type { Store } from "./state.ts";
 
-/** Every state of the store that the model reaches: with whatever the service and the processes are at. */
-export function storesOf(bounds: Bounds): Store[] {
-  const model = protocol(bounds);
-  const known = new Set(model.initial.map(model.key));
-  const stores = new Map<string, Store>();
-  let layer = [...model.initial];
-  while (layer.length > 0) {
-    const next: State[] = [];
-    for (const state of layer) {
-      const key = JSON.stringify(comparable(state.store));
-      if (!stores.has(key)) stores.set(key, state.store);
-      for (const { to } of model.steps(state)) {
-        const key = keyOf(to);
-        if (known.has(key)) continue;
-        known.add(key);
-        next.push(to);
-      }
-    }
-    layer = next;
+/** Stores that differ, out of the states of a model. */
+export class Stores {
+  readonly #known = new Map<string, Store>();
+
+  add(store: Store): void {
+    const key = keyOf(store);
+    if (!this.#known.has(key)) this.#known.set(key, store);
   }
-  return [...stores.values()];
+
+  get all(): Store[] {
+    return [...this.#known.values()];
+  }
 }
 
-/** A store with places in place of numbers: two of them are the same, if these are. */
+/** By places in place of numbers. */
+function keyOf(store: Store): string {
+  const place = (number: number | null): number => store.generations.findIndex((generation) => generation.number === number);
+  let key = `${store.unacked} ${store.failed} ${store.limited}`;
+  for (const { pair, standing, proven } of store.generations) key += `,${standing}${proven}${store.refused.includes(pair)}`;
+  for (const { state, operation, base, next, delivered, saveOwed, ends, limited, countedStart, countedFailed } of store.exchanges)
+    key += `;${state}${operation}${place(base)}${place(next)}${delivered}${saveOwed}${limited} ${ends}${countedStart}${countedFailed}`;
+  return key;
+}
+
+/** A store without numbers: two of them are the same, if these are equal. */
 export function comparable(store: Store): unknown {
   const place = (number: number | null): number | null =>
     number === null ? null : store.generations.findIndex((generation) => generation.number === number);
@@ -38,6 +36,7 @@ export function comparable(store: Store): unknown {
       .map((pair) => pairs.indexOf(pair))
       .filter((index) => index >= 0)
       .sort(),
-    exchanges: store.exchanges.map(({ id: _id, base, next, ...rest }) => ({ ...rest, base: place(base), next: place(next) })),
+    // What was truly seen is not in the state.
+    exchanges: store.exchanges.map(({ id: _id, seen: _seen, base, next, ...rest }) => ({ ...rest, base: place(base), next: place(next) })),
   };
 }

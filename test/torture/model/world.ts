@@ -89,7 +89,8 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     change(to);
     found.push({ label, isFine, to });
   };
-  if (state.service.locked || parts.client.guardRefuses(state.store)) {
+  const { locked, deleted } = state.service;
+  if (!deleted && (locked || parts.client.guardRefuses(state.store))) {
     add("an administrator unlocks the vault, and vault guard --reset", true, (to) => {
       Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
       parts.steps.resetCounters(to.store);

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { isWhole } from "./effort.ts";
+import { Conformance } from "./model/conformance.ts";
+import { pathsOver, viewOf, walk } from "./model/cover.ts";
+import { allBounds } from "./model/protocol.ts";
+import { tried } from "./tally.ts";
+
+let conformance: Conformance;
+beforeAll(async () => {
+  conformance = await Conformance.open();
+});
+afterAll(async () => await conformance.close());
+
+/** One process, and calls that are over when they return: what the driver can bring about. */
+const driven = allBounds.filter(({ lockBreaks, delays }) => !lockBreaks && !delays);
+/** The short form follows the first paths of one of them, which are those near to the first state. */
+const [bounds, most] = isWhole ? [driven, Number.POSITIVE_INFINITY] : [driven.slice(0, 1), 60];
+const [walks, length] = isWhole ? [100, 80] : [4, 60];
+/** With imports there are by far the most, and the most alike: every third is followed. */
+const stride = (name: string): number => (name.includes("imports") ? 3 : 1);
+const covered = new Set<string>();
+
+it.each(bounds.map((each) => [each.name, each] as const))(
+  "%s: every transition that the program can tell from others, taken with the real engine, is the model's",
+  async (_, each) => {
+    let [paths, transitions, met] = [0, 0, 0];
+    for (const { from, steps, news } of pathsOver(each, viewOf, covered)) {
+      met += 1;
+      if (met % stride(each.name) !== 0) continue;
+      await conformance.follow(from, steps);
+      paths += 1;
+      transitions += news;
+      if (paths >= most) break;
+    }
+    expect(paths).toBeGreaterThan(0);
+    tried("transitions of the model, compared with the code", transitions);
+    tried("paths of the real engine along the model", paths);
+  },
+);
+
+it.each(driven.map((each) => [each.name, each] as const))(
+  "%s: long ways by lot, from the first state on, are the model's",
+  async (_, each) => {
+    for (let seed = 1; seed <= walks; seed += 1) {
+      const { from, steps } = walk(each, length, seed * 7919);
+      await conformance.follow(from, steps);
+      tried("steps by lot of the real engine along the model", steps.length);
+    }
+  },
+);
