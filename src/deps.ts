@@ -19,7 +19,7 @@ import { configDirectory, stateDirectory } from "./state/paths.ts";
 import type { WholeStateWork } from "./state/whole-state.ts";
 import { createNarrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
-import { createRedactor, jsonText } from "./terminal/redactor.ts";
+import { createRedactor } from "./terminal/redactor.ts";
 import type { LocalState } from "./state-access.ts";
 
 /** The program's own flags and those of one command, as commander hands them over. */
@@ -93,7 +93,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
   const { settings, profile, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, host }, mode);
   const redactor = createRedactor();
-  host.stderr.redactWith((text) => redactor.redact(text));
+  host.stderr.redactWith(redactor);
   const narrator = createNarrator({
     stderr: host.stderr,
     quiet: flags["quiet"] === true,
@@ -167,7 +167,7 @@ async function read(deps: Deps, spec: Sourced): Promise<string> {
 }
 
 async function createService(deps: Deps): Promise<Service> {
-  const { settings, host, redactor } = deps;
+  const { settings, host } = deps;
   const service = deps.serviceName();
   if (settings.live) deps.narrator.note(`live profile ${deps.profile.name}: ${settings.baseUrl}`);
   if (settings.appUuid === undefined) throw missingSetting("appUuid", "the application's uuid");
@@ -195,7 +195,7 @@ async function createService(deps: Deps): Promise<Service> {
       reserveSlot: async (now, intervalMs, longestMs) =>
         await (await deps.store()).reserveSlot(`${service} ${application.uuid.toLowerCase()}`, now, intervalMs, longestMs),
     },
-    trace: settings.debug ? (event) => void host.stderr.write(`${jsonText(redactor.redactValue(event))}\n`) : undefined,
+    trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
   });
 }
 

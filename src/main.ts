@@ -29,8 +29,8 @@ async function report(thrown: unknown, argv: readonly string[], host: Host, { js
   // The reader of help or a report has gone: not worth a word, and nothing is lost.
   if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE") return 0;
   const error = asVaultError(outputFailure(thrown) ?? thrown);
-  const { errorLines } = await import("./terminal/narrator.ts");
-  await host.stderr.write(`${errorLines(error, json)}\n`);
+  if (json) await host.stderr.writeJson({ error: error.toJSON() });
+  else await host.stderr.write(`${(await import("./terminal/narrator.ts")).errorLines(error)}\n`);
   if (error.code === "internal" && argv.includes("--debug")) await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;
 }

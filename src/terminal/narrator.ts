@@ -1,7 +1,7 @@
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/events.ts";
 import type { Settled } from "../exchange/states.ts";
-import { jsonText, printableLine } from "./redactor.ts";
+import { printableLine } from "./redactor.ts";
 import type { TalkStream } from "./streams.ts";
 
 export interface NarratorOptions {
@@ -85,9 +85,8 @@ function describeSettled({ exchange, operation, outcome }: Settled): string {
 const seconds = (milliseconds: number): string =>
   milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
 
-/** An error as two or three lines for a person, or as the one line of the contract. Secrets are replaced by the stream. */
-export function errorLines(error: VaultError, json: boolean): string {
-  if (json) return jsonText({ error: error.toJSON() });
+/** An error as two or three lines for a person. Secrets are replaced by the stream. */
+export function errorLines(error: VaultError): string {
   const { hint, exchange, spent } = error.facts;
   const lines = [`vault: ${error.message}`];
   const pending = exchange === undefined ? "" : `exchange ${exchange.id} (${exchange.operation}) is ${exchange.state}`;

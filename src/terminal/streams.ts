@@ -1,6 +1,7 @@
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
-import { printable } from "./redactor.ts";
+import type { Redactor } from "./redactor.ts";
+import { jsonText, printable } from "./redactor.ts";
 
 /** What is at the other end of a stream, as far as it changes what we write. */
 export interface TerminalFacts {
@@ -30,8 +31,10 @@ export interface TalkStream extends TerminalFacts {
    * Never for a text that a service has sent: colours can hide what stands there.
    */
   writeColored(text: string): Promise<void>;
+  /** One line of JSON, which it stays whatever the secrets are: one of them may read like what stands between two values. */
+  writeJson(value: unknown): Promise<void>;
   /** What replaces secrets from now on. */
-  redactWith(redact: (text: string) => string): void;
+  redactWith(redaction: Redaction): void;
 }
 
 export interface InputStream {
@@ -41,6 +44,8 @@ export interface InputStream {
   /** The same piece by piece, without a limit; once. */
   chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
+
+export type Redaction = Pick<Redactor, "redact" | "redactValue">;
 
 export class InputTooLong extends Error {
   override readonly name = "InputTooLong";
@@ -68,13 +73,19 @@ export function dataStream(options: OutputOptions): Flushable<DataStream> {
 
 export function talkStream(options: OutputOptions): Flushable<TalkStream> {
   const queue = writeQueue(options.openWriter);
-  let redact = (text: string): string => text;
+  let redaction: Redaction = { redact: (text) => text, redactValue: (value) => value };
+  const redact = (text: string): string => redaction.redact(text);
   const send = (clean: string): Promise<void> => queue.write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
     write: (text: string) => send(printable(redact(text))),
     writeColored: (text: string) => send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
-    redactWith: (next: (text: string) => string) => {
-      redact = next;
+    writeJson: (value: unknown) => {
+      const clean = jsonText(redaction.redactValue(value));
+      const cleaner = redact(clean);
+      return send(`${isJson(cleaner) ? cleaner : clean}\n`);
+    },
+    redactWith: (next: Redaction) => {
+      redaction = next;
     },
     flush: () => queue.flush(),
   };
@@ -111,6 +122,15 @@ function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & Term
     columns: { get: () => facts.columns, enumerable: true },
     color: { get: () => facts.color, enumerable: true },
   }) as T & TerminalFacts;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function printableButColor(text: string): string {

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
+import { createRedactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
 import { chunksOf, dataStream, InputTooLong, readAll, talkStream } from "../../src/terminal/streams.ts";
 import { fakeHost } from "../support/fake-host.ts";
@@ -51,12 +52,25 @@ describe("stderr", () => {
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {
       const stderr = talkStream(output(keep, color));
-      stderr.redactWith((text) => text.replaceAll("hunter2", "***"));
+      stderr.redactWith({ redact: (text) => text.replaceAll("hunter2", "***"), redactValue: (value) => value });
       await stderr.write("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
       await stderr.writeColored("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
     }
     const shown = "\\u{1b}[31m***\\u{1b}[39m\n\\u{1b}[2Jx\n";
     expect(lines).toEqual([shown, shown, shown, "\u001B[31m***\u001B[39m\n\\u{1b}[2Jx\n"]);
+  });
+
+  test.each([",", ":", '","', '{"error":{"code":"', "usage", 'usage","message'])("JSON stays JSON with the secret %j", async (secret) => {
+    const lines: string[] = [];
+    const stderr = talkStream(output(async (text) => void lines.push(text)));
+    const redactor = createRedactor();
+    redactor.add(secret);
+    stderr.redactWith(redactor);
+    await stderr.writeJson({ error: { code: "usage", message: `told: ${secret} and more`, exitCode: 2 } });
+    const { error } = JSON.parse(lines.join("")) as { error: { message: string; exitCode: number } };
+    expect(error.exitCode).toBe(2);
+    expect(lines.join("")).toMatch(/^[^\n]*\n$/);
+    if (secret.length >= 4) expect(error.message).toBe("told: «redacted» and more");
   });
 
   test("never rejects", async () => {

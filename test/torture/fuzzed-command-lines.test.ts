@@ -7,6 +7,7 @@ import { main } from "../../src/main.ts";
 import { startHostileService } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import { fakeHost } from "../support/fake-host.ts";
+import { expectExit } from "../support/lab.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { commandLines, uuid } from "./command-lines.ts";
@@ -27,7 +28,7 @@ beforeAll(async () => {
   // Nobody answers: every connection is closed at once.
   service = await startHostileService((_, { socket }) => void socket.destroy());
   const machine = machineFor(service);
-  expect((await machine.inProcess({ PAIR: pair }, "import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR")).code).toBe(0);
+  expectExit(await machine.inProcess({ PAIR: pair }, "import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
   known = machine.env;
 });
 

@@ -34,7 +34,9 @@ const details = [{ property: "vault.credentials", message: "bad credentials", er
 const start = { responseStatus, transactionToken, vault };
 /** Good answers of each kind, to begin with: most often the one that matters most. */
 const seeds: readonly object[] = [
-  ...[start, start, start],
+  start,
+  start,
+  start,
   { responseStatus },
   { responseStatus, ...dates, metadata: { team: "ops" } },
   { responseStatus, vault },

@@ -29,7 +29,7 @@ export const oddValues: readonly unknown[] = [
   {},
   [[[[[[[[[[]]]]]]]]]],
   { a: { a: { a: { a: { a: { a: {} } } } } } },
-  { toString: 1, valueOf: null, length: -1, then: {} },
+  { toString: 1, valueOf: null, length: -1 },
   Array.from({ length: 300 }, (_, n) => n),
 ];
 
@@ -94,7 +94,7 @@ export function changeBytes(bytes: Buffer, changes: readonly ByteChange[]): Buff
         const other = Math.floor(to * text.length);
         return parts(text.subarray(0, from), text.subarray(other, other + length), text.subarray(until));
       }
-      default:
+      case "truncate":
         return text.subarray(0, from);
     }
   }, bytes);
