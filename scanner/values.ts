@@ -49,9 +49,9 @@ export function endOfBare(from: usize, end: usize): usize {
   return at < end ? at : end;
 }
 
-/** Whether a bare value is read and written again as it stands there: a short whole number, true or false. */
+/** Whether a bare value is read and written again as it stands there: a whole number, true or false. */
 export function isPlainBare(from: usize, to: usize): bool {
-  return load<u8>(from) > 0x39 || (to - from <= 15 && afterDigits(from) === to);
+  return load<u8>(from) > 0x39 || afterDigits(from) === to;
 }
 
 function afterDigits(from: usize): usize {

@@ -99,12 +99,16 @@ describe("lines of a known shape", () => {
     const vaults = new VaultTable(10);
     const text = `${line(0, "READ_VAULT")}\n`;
     const others = { ...columns, action: column("outcome"), outcome: column("action") };
-    const [one, other] = [columns, others].map((named) => new FastLines(named, vaults, new Classifier(null))) as [FastLines, FastLines];
+    const one = new FastLines(columns, vaults, new Classifier(null));
+    const other = new FastLines(others, vaults, new Classifier(null));
+    const strict = new FastLines(columns, vaults, new Classifier(/SUCCESS/));
     one.learn(Buffer.from(text));
     const kind = read(one, text).batch.kind[0];
-    expect(read(other, text).taken).toBe(0);
-    other.learn(Buffer.from(text));
-    expect(read(other, text).batch.kind[0]).not.toBe(kind);
+    for (const file of [other, strict]) {
+      expect(read(file, text).taken).toBe(0);
+      file.learn(Buffer.from(text));
+      expect(read(file, text).batch.kind[0]).not.toBe(kind);
+    }
     expect(read(one, text).batch.kind[0]).toBe(kind);
   });
 });
@@ -237,6 +241,19 @@ describe("values", () => {
       }),
       { seed: 5 },
     );
+  });
+
+  it("a vault that is not named may be in the endpoint, which is not read", () => {
+    const texts = [{}, { vaultUuid: null }].map((more) => `${line(0, "READ_VAULT", { endpoint: "/", ...more })}\n`) as [string, string];
+    for (const [named, taken] of [
+      [columns, true],
+      [{ ...columns, endpoint: column("endpoint") }, false],
+    ] as const) {
+      const fast = new FastLines(named, new VaultTable(10), new Classifier(null));
+      for (const text of texts) fast.learn(Buffer.from(text));
+      expect(read(fast, texts[0]).batch.vault[0]).toBe(0);
+      expect(read(fast, texts[1]).batch.size === 1).toBe(taken);
+    }
   });
 
   it("vaults are those of the table", () => {

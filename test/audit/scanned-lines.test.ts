@@ -23,7 +23,7 @@ function linesOf(dice: Dice, count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const time = new Date(Date.UTC(2026, 1, 1) + index * 600_007).toISOString();
     const said: Record<string, unknown> = {
-      id: dice.pick(["", `id ${index}`, vaultUuid(index)]),
+      id: dice.pick(["", `id ${index}`, vaultUuid(index), index]),
       time: dice.pick([time, time, time, time.replace("Z", "+02:00"), Date.parse(time)]),
       action: dice.pick(["READ_VAULT", "UPDATE_VAULT", "ACKNOWLEDGE_READ_VAULT", "START_USE_VAULT", "x".repeat(below(40) + 1)]),
       outcome: dice.pick(["SUCCESS", "FAILURE", "", true, false, 200, null]),
@@ -82,7 +82,7 @@ function parsed(path: string) {
 
 function itemOf(text: string, line: number) {
   try {
-    const fields = JSON.parse(text) as Record<string, unknown>;
+    const fields = JSON.parse(text) as Record<string, string | number | boolean | null>;
     const valueOf = (name: string): [string] | [] => {
       const value = fields[name];
       return value === undefined || value === null || value === "" ? [] : [String(value)];
