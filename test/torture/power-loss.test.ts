@@ -12,7 +12,7 @@ const chosen = operations.filter(({ onDisk }) => onDisk === true);
 describe.skipIf(straceMissing !== null)(
   `a power loss at any point of${straceMissing === null ? "" : ` (skipped: ${straceMissing})`}`,
   () => {
-    it.each(chosen)("$name", async (operation) => {
+    it.each(chosen.map((operation) => [operation.name, operation] as const))("%s", async (_, operation) => {
       const lab = await openRewindLab(operation.seed);
       await operation.prepare(lab);
       lab.keep();

@@ -124,7 +124,8 @@ function isEvent(call: Call): boolean {
 }
 
 /** The wake-ups of libuv, its pipes among them (the three of the program are sockets), and what Node looks up of the system. */
-const isRuntime = (path: string): boolean => /^(anon_inode:|pipe:|\/proc\/|\/sys\/|\/dev\/)/.test(path) || path.startsWith(compiled);
+const isRuntime = (path: string): boolean =>
+  /^(anon_inode:|pipe:|\/proc\/|\/sys\/|\/dev\/(?!shm\/))/.test(path) || path.startsWith(compiled);
 
 function parse(log: string): Call[] {
   const calls: Call[] = [];
