@@ -20,7 +20,8 @@ const named = (name: string): Bounds => {
 const explored = isWhole ? allBounds : allBounds.slice(0, 1);
 const mistakes = isWhole ? flaws : flaws.filter(({ breaks }) => !breaks.source.includes("no way"));
 
-const clock = { now: () => Date.parse("2026-11-20T12:00:00Z"), sleep: async () => Promise.resolve() };
+const time = Date.parse("2026-11-20T12:00:00Z");
+const clock = { now: () => time, elapsed: () => time, sleep: async () => Promise.resolve() };
 let real: RealStore;
 beforeAll(async () => {
   real = await RealStore.open(clock);

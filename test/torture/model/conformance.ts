@@ -65,7 +65,7 @@ export class Conformance {
 
   static async open(): Promise<Conformance> {
     const time = Date.parse("2026-11-20T12:00:00Z");
-    return new Conformance(await RealStore.open({ now: () => time, sleep: async () => Promise.resolve() }));
+    return new Conformance(await RealStore.open({ now: () => time, elapsed: () => time, sleep: async () => Promise.resolve() }));
   }
 
   async close(): Promise<void> {

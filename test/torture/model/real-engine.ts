@@ -117,7 +117,7 @@ export class RealEngine {
   }
 
   #context(): ExchangeContext {
-    const clock = { now: () => this.#time, sleep: async () => Promise.resolve() };
+    const clock = { now: () => this.#time, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
     return {
       session: this.#session(),
       service: {
