@@ -39,11 +39,14 @@ const writing = [
 ] as const;
 type Writing = (typeof writing)[number];
 
+/** By the clock of the program no token dies: its own clock settles nothing, and the service's is another. */
+const noon = Date.parse("2026-11-20T12:00:00Z");
+
 /** The real engine on real parts, one call of a port at a time. */
 export class RealEngine {
   readonly #store: RealStore;
   readonly #service: RealService;
-  #time = Date.parse("2026-11-20T12:00:00Z");
+  #time = noon;
   #isDead = false;
   #tell: (event: Event) => void = () => undefined;
   #next: Promise<Event> = Promise.resolve({ code: "" });
@@ -56,6 +59,7 @@ export class RealEngine {
   /** Runs a command up to its first call, or to its end. */
   async begin(command: Command, generation: number | undefined): Promise<Event> {
     this.#isDead = false;
+    this.#time = noon;
     this.#listen();
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
