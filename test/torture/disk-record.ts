@@ -131,7 +131,8 @@ interface Pending {
 /**
  * All states that a power loss may leave at any point of a run. What was synced is there. Of the changes since then any may be: none,
  * all, the first so many, all but one, one alone; of a write, its length without its data, and, for some, a part of its sectors of 512
- * bytes. A rename is never half done. A request that is unanswered has reached the service, or not.
+ * bytes. A rename is there or not; between two folders
+ * it may leave both names once the new one's folder is synced and the old one's is not. A request that is unanswered has reached the service, or not.
  */
 export function* leftBy(steps: readonly Step[], before: Disk): Generator<Left> {
   const base = copyOf(before);
