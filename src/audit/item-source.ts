@@ -36,8 +36,9 @@ export class ItemFiler {
   }
 }
 
-/** Equal for the same item in two exports: by its id, or by all that it says. */
+/** Equal for the same item in two exports: by its id, or by all that is said of it. */
 function identity(item: Item): number {
+  if (item.id === null && item.likeness !== undefined) return item.likeness;
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

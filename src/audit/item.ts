@@ -17,6 +17,8 @@ export interface Item {
   endpoint: string | null;
   externalRef: string | null;
   id: string | null;
+  /** Of an item without an id: equal where all that the export says of two items is equal, also in columns that nobody asks for. */
+  likeness?: number;
 }
 
 /** What an item may have beside its line, by the names of `--map`. */

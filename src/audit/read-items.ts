@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { wholeHashOf } from "./bytes.ts";
 import { recogniseColumns } from "./columns.ts";
 import type { Input } from "./input.ts";
 import { readRoles, toItem } from "./items.ts";
@@ -61,7 +62,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       lastLine = line;
       const item = toItem(readRoles(fields, columns), index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item);
+      else items.push(item.id === null ? { ...item, likeness: likenessOf(fields) } : item);
     }
     return items;
   };
@@ -74,6 +75,11 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     if (problem !== null) skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
   }
   return { columns, order: orderOf(sample, columns), items: all() };
+}
+
+function likenessOf(fields: AuditRecord["fields"]): number {
+  const bytes = Buffer.from(JSON.stringify([...fields]));
+  return wholeHashOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length);
 }
 
 /** Newest first where more neighbours go back in time than forward. */

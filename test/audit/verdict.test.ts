@@ -235,6 +235,16 @@ describe("the order of items", () => {
     expect(reports).toMatchObject([{ verdict: "ok", items: 3, contradictions: [] }]);
     expect(result.summary.duplicates).toBe(2);
   });
+
+  it("items without ids that differ in a column that nobody asks for are two, in a file as in a stream", async () => {
+    const failures = [1, 2, 3].map((thread) => failure(1, { id: undefined, thread }));
+    const text = `${[created, ...failures, failures[0]].join("\n")}\n`;
+    for (const by of ["path", "stream"] as const) {
+      const { reports, result } = await replayText(text, {}, by);
+      expect(reports).toMatchObject([{ verdict: "locked", failedAttempts: 3 }]);
+      expect(result.summary.duplicates).toBe(1);
+    }
+  });
 });
 
 describe("items that need care", () => {
