@@ -14,9 +14,8 @@ export interface Model<S> {
   key(state: S): string;
   /** What is wrong with a state, or undefined. */
   violation(state: S): string | undefined;
-  /** From every state that is not exempt there must be a fine way to such a one. */
+  /** From every state there must be a fine way to such a one. */
   isGoal(state: S): boolean;
-  isExempt(state: S): boolean;
 }
 
 export interface Explored {
@@ -42,7 +41,6 @@ export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) 
   const fineFrom: number[] = [];
   const fineTo: number[] = [];
   const goals: number[] = [];
-  const exempt: boolean[] = [];
   let transitions = 0;
   let found: { violation: string; at: number } | undefined;
 
@@ -56,7 +54,6 @@ export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) 
     cameFrom.push(from);
     cameBy.push(label);
     visit(state);
-    exempt.push(model.isExempt(state));
     if (model.isGoal(state)) goals.push(index);
     const violation = model.violation(state);
     if (violation !== undefined) found ??= { violation, at: index };
@@ -80,7 +77,7 @@ export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) 
     }
     layer = next;
   }
-  found ??= strayed(known.size, fineFrom, fineTo, goals, exempt);
+  found ??= strayed(known.size, fineFrom, fineTo, goals);
   const trace: string[] = [];
   for (let at = found?.at ?? -1; at >= 0; at = cameFrom[at] as number) trace.unshift(cameBy[at] as string);
   return { states: known.size, transitions, violation: found?.violation, trace };
@@ -92,7 +89,6 @@ function strayed(
   from: readonly number[],
   to: readonly number[],
   goals: readonly number[],
-  exempt: readonly boolean[],
 ): { violation: string; at: number } | undefined {
   // Predecessors, by counting sort: those of state s stand in `before` from offset[s] to offset[s + 1].
   const offset = new Int32Array(states + 2);
@@ -115,6 +111,6 @@ function strayed(
       todo.push(previous);
     }
   }
-  const at = leads.findIndex((led, index) => led === 0 && exempt[index] !== true);
+  const at = leads.findIndex((led) => led === 0);
   return at < 0 ? undefined : { violation: "no way leads back into step from here", at };
 }

@@ -76,7 +76,10 @@ export function finish(state: State, place: number, code: string): string {
 /** Takes the lock and goes to the first thing that is written or sent. Returns the exit code if nothing is. */
 export function begin(client: Client, state: State, place: number, command: Command): string | undefined {
   for (const other of state.processes) if (other !== null) other.fenced = true;
-  state.processes[place] = { ...idle, at: "intend", command, pairs: [] };
+  // Who gives --generation means one that is there now, whatever settling makes of it.
+  const right = state.store.generations.filter((g) => g.pair === state.service.pair && g.standing !== "superseded");
+  const pairs = command.chooses ? right.slice(-1).map((g) => g.number) : [];
+  state.processes[place] = { ...idle, at: "intend", command, pairs };
   const open = openOf(state.store);
   if (command.do === "ack") return beginAck(state, place, command, open);
   const settle = client.toSettle(state.store, command);
@@ -108,8 +111,8 @@ function beginAck(state: State, place: number, { unread, saved }: Command, open:
 export function choose(client: Client, state: State, place: number): string | undefined {
   const { store } = state;
   const process = state.processes[place] as Process;
-  const chosen = store.generations.filter((g) => g.pair === state.service.pair && g.standing !== "superseded").map((g) => g.number);
-  const wanted = process.command.chooses ? chosen.slice(-1) : client.candidates(store);
+  const chosen = process.pairs.filter((number) => generationOf(store, number)?.standing !== "superseded");
+  const wanted = process.command.chooses ? chosen : client.candidates(store);
   if (wanted.length === 0) return finish(state, place, "no-credentials");
   const isRefused = (number: number): boolean => store.refused.includes(generationOf(store, number)?.pair ?? 0);
   const forced = process.command.force === true;

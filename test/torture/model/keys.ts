@@ -99,8 +99,10 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   let key = `|${at}${purpose}${fenced ? "f" : ""}`;
   // What matters of the command by now: after a left exchange is settled, it is still to be begun.
   if (purpose !== "ack") key += command.do + (command.noAck ? "n" : "");
-  if (purpose === "left") key += `${command.force ? "!" : ""}${command.chooses ? "c" : ""}`;
-  if (purpose === "own" && beforeSuccess.includes(at)) {
+  if (purpose === "left") key += command.force ? "!" : "";
+  const isChosen = purpose === "left" && command.chooses === true;
+  if (isChosen || (purpose === "own" && beforeSuccess.includes(at))) {
+    if (isChosen) key += "c";
     for (const number of process.pairs) key += names.of(store.generations.find((g) => g.number === number)?.pair ?? null);
     key += `${process.tries}${process.unproven ? "u" : ""}${process.forced ? "!" : ""}`;
   }

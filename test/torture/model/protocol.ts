@@ -25,9 +25,8 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
     },
     key: keyOf,
     violation: (state) => violation(bounds, state),
-    isGoal: isInStep,
     // A vault that the service has deleted, after its last read, has nothing to come back to.
-    isExempt: ({ service }) => service.deleted,
+    isGoal: (state) => state.service.deleted || isInStep(state),
   };
 }
 

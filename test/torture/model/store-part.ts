@@ -37,12 +37,17 @@ function count(store: Store, starts: number, failed: number): void {
   store.failed = Math.max(0, store.failed + failed);
 }
 
+/** How many superseded pairs are kept. */
+const keptSuperseded = 5;
+
 /** The service has accepted it: every other pair is dead. */
 function makeCurrent(store: Store, number: number | null): void {
   for (const each of store.generations) {
     each.standing = each.number === number ? "current" : "superseded";
     each.proven ||= each.number === number;
   }
+  const old = store.generations.filter((g) => g.standing === "superseded").slice(0, -keptSuperseded);
+  store.generations = store.generations.filter((g) => !old.includes(g));
 }
 
 /** What was counted for starts of before can no longer be taken back. */
@@ -70,9 +75,9 @@ export const storeSteps: StoreSteps = {
     const exchange = inState(store, id, ["intent"]);
     exchange.state = "rejected";
     const pair = generationOf(store, exchange.base)?.pair;
-    if (!counts || pair === undefined) return;
+    if (!counts) return;
     count(store, 0, 1 - exchange.countedFailed);
-    if (!store.refused.includes(pair)) store.refused.push(pair);
+    if (pair !== undefined && !store.refused.includes(pair)) store.refused.push(pair);
   },
   start(store, id, { number, pair, limited }) {
     const exchange = inState(store, id, ["intent"]);

@@ -1,16 +1,20 @@
 import type { Store } from "./state.ts";
 
-/** Stores that differ, out of the states of a model. */
+/** Stores that differ, out of the states of a model, and from those of models before. */
 export class Stores {
-  readonly #known = new Map<string, Store>();
+  readonly all: Store[] = [];
+  readonly exchangeStates = new Set<string>();
+  readonly #known: Set<string>;
 
-  add(store: Store): void {
-    const key = keyOf(store);
-    if (!this.#known.has(key)) this.#known.set(key, store);
+  constructor(known: Set<string>) {
+    this.#known = known;
   }
 
-  get all(): Store[] {
-    return [...this.#known.values()];
+  add(store: Store): void {
+    for (const { state } of store.exchanges) this.exchangeStates.add(state);
+    const key = keyOf(store);
+    if (!this.#known.has(key)) this.all.push(store);
+    this.#known.add(key);
   }
 }
 
