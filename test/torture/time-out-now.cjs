@@ -20,8 +20,10 @@ globalThis.clearTimeout = (timer) => {
 };
 
 process.on("SIGUSR2", () => {
-  for (const [timer, callback] of [...running]) {
-    globalThis.clearTimeout(timer);
+  const due = Array.from(running);
+  running.clear();
+  for (const [timer, callback] of due) {
+    clear(timer);
     callback();
   }
 });
