@@ -108,10 +108,11 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
   if (wanted.length === 0) throw allSuperseded(record.uuid);
   const chosen = wanted.flatMap((g) => prepared.get(g.generation) ?? []);
   if (!choice.force) for (const { pair } of chosen) guardDevice(record.uuid, acceptedDevice(record), pair.device);
-  // In doubt, what was refused before is passed over, also with --force; where nothing else is left, --force sends it.
+  // In doubt, what was refused before is passed over, or comes last; where nothing else is left the guard speaks.
   const fresh = chosen.filter(({ refused }) => !refused);
   if (fresh.length === 0 && !choice.force) throw refusedBefore(record.uuid, wanted[0]?.generation ?? 0);
-  return (fresh.length > 0 ? fresh : chosen).map(({ pair }) => pair);
+  const again = choice.force ? chosen.filter(({ refused }) => refused) : [];
+  return [...fresh, ...again].map(({ pair }) => pair);
 }
 
 /** A state that was restored from a backup, beside one that knew more. */
