@@ -46,8 +46,8 @@ const overFuse =
 /** Null where the system does not say. */
 export function diskOf(folder: string): DiskFacts | null {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    return { freeBytes: bavail * bsize, shared: sharedBy(folder) };
+    const { bavail, bsize, type } = statfsSync(folder);
+    return { freeBytes: bavail * bsize, shared: sharedBy(folder, type) };
   } catch {
     return null;
   }
@@ -57,7 +57,7 @@ export function diskOf(folder: string): DiskFacts | null {
 export function refuseNetwork(folder: string): void {
   let existing = folder;
   while (onState(folder, () => statIfThere(existing)) === null && dirname(existing) !== existing) existing = dirname(existing);
-  const found = onState(folder, () => sharedBy(existing));
+  const found = onState(folder, () => sharedBy(existing, statfsSync(existing).type));
   if (found?.isNetwork !== true) return;
   throw new VaultError(
     "state",
@@ -68,8 +68,7 @@ export function refuseNetwork(folder: string): void {
   );
 }
 
-function sharedBy(folder: string): SharedFileSystem | null {
-  const { type } = statfsSync(folder);
+function sharedBy(folder: string, type: number): SharedFileSystem | null {
   if (type !== fuse) return byNumber[type] ?? null;
   const kind = mountedAs(realpathSync(folder), readFileSync("/proc/self/mountinfo", "utf8"));
   return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;

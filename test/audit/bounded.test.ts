@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { stride } from "../support/campaign.ts";
+import { memoryReport } from "../support/peak-memory.ts";
 
 interface Measured {
   count: number;
@@ -14,8 +15,11 @@ interface Measured {
 /** With 64 MB for objects that live long, whatever the content has. */
 async function measure(kind: string, megabytes: number): Promise<Measured> {
   const script = join(import.meta.dirname, "measure-reading.ts");
-  const { stdout } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", script, kind, String(megabytes)]);
-  return JSON.parse(stdout) as Measured;
+  const report = memoryReport();
+  const { stdout } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", script, kind, String(megabytes)], {
+    env: { ...process.env, ...report.env },
+  });
+  return { ...(JSON.parse(stdout) as Omit<Measured, "megabytes">), megabytes: Math.round(report.kilobytes() / 1024) };
 }
 
 const stopped = "reading stopped";

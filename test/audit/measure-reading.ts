@@ -1,12 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { openInput } from "../../src/audit/input.ts";
 import { readItems } from "../../src/audit/read-items.ts";
 
 /**
- * Reads hostile content of so many megabytes, made while it is read, and prints what came of it and the most memory that the
- * process had. Run by bounded.test.ts in a process of its own.
+ * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded.test.ts in a process of its own.
  */
 const [kind = "", megabytes = "1"] = process.argv.slice(2);
 const uuid = (n: number): string => `9b1c2d3e-0000-4000-8000-${String(n).padStart(12, "0")}`;
@@ -58,10 +56,4 @@ for await (const batch of items) {
   for (let at = 0; at < batch.length; at += 100) kept.push(batch[at]?.description ?? null);
 }
 
-/** Of this program alone: `maxRSS` begins with what the one that has started it had. */
-function peakKilobytes(): number {
-  const status = existsSync("/proc/self/status") ? readFileSync("/proc/self/status", "utf8") : "";
-  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? process.resourceUsage().maxRSS);
-}
-
-process.stdout.write(JSON.stringify({ count, skips, kept: kept.length, megabytes: Math.round(peakKilobytes() / 1024) }));
+process.stdout.write(JSON.stringify({ count, skips, kept: kept.length }));

@@ -10,7 +10,7 @@ import type { Role, Skip } from "../../src/audit/item.ts";
 import { toItem } from "../../src/audit/items.ts";
 import { PlainSource } from "../../src/audit/plain-source.ts";
 import { VaultTable } from "../../src/audit/vault-table.ts";
-import { Dice } from "../support/audit-log-random.ts";
+import { Dice } from "../support/dice.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { vaultUuid } from "./support.ts";
 

@@ -2,22 +2,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HostileService } from "../support/hostile-service.ts";
-import { card, startHostileService, withVault } from "../support/hostile-service.ts";
+import { card, importOld, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 const another = "99999999-8888-4777-8666-555555555555";
-const old = { encryptedData: "the-old-data", payload: "the-old-payload" };
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
 
 /** A machine that knows a vault by its old pair. */
 async function world(): Promise<{ service: HostileService; machine: Machine }> {
   const service = await startHostileService();
-  const machine = machineFor(service, { env: { PAIR: JSON.stringify(old), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" } });
-  const given = await machine.inProcess({}, "import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR");
-  expectExit(given, 0);
+  const machine = machineFor(service, { env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" } });
+  await importOld(machine, uuid, "generic/offline");
   return { service, machine };
 }
 
@@ -29,7 +27,7 @@ describe.concurrent("an answer about another vault", () => {
       service.be((asked, { good, send }) => send(asked.what === what ? withVault(good, { uuid: another }) : good));
       const contents = operation === "update" ? ["--content", "env:CARD"] : [];
       expectError(await machine.inProcess({}, operation, uuid, ...contents, "--json"), 13, "service");
-      expect(await machine.exported(uuid)).toEqual(old);
+      expect(await machine.exported(uuid)).toEqual(oldPair);
       expect(await machine.exported(another)).toBeNull();
     },
   );

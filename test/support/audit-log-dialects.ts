@@ -1,6 +1,6 @@
 import type { Fact } from "./audit-log-facts.ts";
 import type { Recorded } from "./audit-log-life.ts";
-import type { Dice } from "./audit-log-random.ts";
+import type { Dice } from "./dice.ts";
 import { currentNames, description, endpoint, formerNames, iso, meaningOf } from "./audit-log-words.ts";
 
 export interface Dialect {

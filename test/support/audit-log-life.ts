@@ -1,6 +1,6 @@
 import type { Kind } from "../../src/interface/endpoints.ts";
 import type { Fact, TruthItem, VaultTruth, What } from "./audit-log-facts.ts";
-import type { Dice } from "./audit-log-random.ts";
+import type { Dice } from "./dice.ts";
 import type { Ending, Part, Step } from "./audit-log-scripts.ts";
 import { episodes, stepsOf } from "./audit-log-scripts.ts";
 

@@ -2,7 +2,7 @@ import type { Kind } from "../../src/interface/endpoints.ts";
 import type { Fact, VaultTruth } from "./audit-log-facts.ts";
 import type { Recorded, Setting } from "./audit-log-life.ts";
 import { fits, Life, recordedLength } from "./audit-log-life.ts";
-import { Dice } from "./audit-log-random.ts";
+import { Dice } from "./dice.ts";
 import type { Ending } from "./audit-log-scripts.ts";
 import { deletedEndings, healthyEndings, lockedEndings, openEndings, riskyEndings, unseenEndings } from "./audit-log-scripts.ts";
 

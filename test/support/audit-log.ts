@@ -4,7 +4,7 @@ import { dialects } from "./audit-log-dialects.ts";
 import { LogFile } from "./audit-log-files.ts";
 import type { FormName } from "./audit-log-forms.ts";
 import { createForm } from "./audit-log-forms.ts";
-import { Dice } from "./audit-log-random.ts";
+import { Dice } from "./dice.ts";
 import { Shuffle } from "./audit-log-shuffle.ts";
 import { AuditWorld } from "./audit-log-world.ts";
 

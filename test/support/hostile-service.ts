@@ -2,6 +2,9 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { expectExit } from "./lab.ts";
+import type { Machine } from "./machine.ts";
 
 type Json = Record<string, unknown>;
 
@@ -101,3 +104,19 @@ function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Js
 
 /** The vault of a good answer with other fields. */
 export const withVault = (good: Json, change: Json): Json => ({ ...good, vault: { ...(good["vault"] as Json), ...change } });
+
+export const oldPair: Pair = { encryptedData: "the-old-data", payload: "the-old-payload" };
+
+/** The machine comes to know a vault by `oldPair`. */
+export async function importOld(machine: Machine, uuid: string, vaultKind: string): Promise<void> {
+  const given = await machine.inProcess(
+    { PAIR: JSON.stringify(oldPair) },
+    "import",
+    uuid,
+    "--kind",
+    vaultKind,
+    "--credentials",
+    "env:PAIR",
+  );
+  expectExit(given, 0);
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Dice } from "../support/audit-log-random.ts";
+import { Dice } from "../support/dice.ts";
 import type { Template } from "../support/crash.ts";
 import { template } from "../support/crash.ts";
 import {

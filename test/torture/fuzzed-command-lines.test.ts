@@ -4,10 +4,9 @@ import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import { main } from "../../src/main.ts";
-import { startHostileService } from "../support/hostile-service.ts";
+import { importOld, oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { expectExit } from "../support/lab.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { commandLines, uuid } from "./command-lines.ts";
@@ -17,7 +16,7 @@ import { tried } from "./tally.ts";
 const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode as number);
 /** So deep that what leads up stays in it. */
 const root = join(tempDir("lines"), "a", "b", "c");
-const pair = '{"encryptedData":"the-first-data","payload":"the-first-payload"}';
+const pair = JSON.stringify(oldPair);
 const files = { "pair.json": pair, "deep.json": "[".repeat(100_000) + "]".repeat(100_000) };
 let service: HostileService;
 let known: Record<string, string>;
@@ -28,7 +27,7 @@ beforeAll(async () => {
   // Nobody answers: every connection is closed at once.
   service = await startHostileService((_, { socket }) => void socket.destroy());
   const machine = machineFor(service);
-  expectExit(await machine.inProcess({ PAIR: pair }, "import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
+  await importOld(machine, uuid, "generic/offline");
   known = machine.env;
 });
 

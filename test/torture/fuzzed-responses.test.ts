@@ -11,7 +11,7 @@ import { isOfAnother, readCreateSuccess, readInfo } from "../../src/interface/ex
 import { maskSecrets } from "../../src/service/mask.ts";
 import { replyOf } from "../../src/service/reply.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
-import { card, kind, startHostileService } from "../support/hostile-service.ts";
+import { card, importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { isWhole } from "./effort.ts";
 import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
@@ -138,7 +138,6 @@ describe("an answer in which anything may have changed is read by the rules, or 
 
 describe("over a connection, to the whole program", () => {
   const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode as number);
-  const old: Pair = { encryptedData: "the-old-data", payload: "the-old-payload" };
 
   it("the old pair stays the current one, unless the answer hands out another by the rules", async () => {
     const hostile = await startHostileService();
@@ -150,16 +149,7 @@ describe("over a connection, to the whole program", () => {
         vaults += 1;
         const one = `0f9b1c1e-2d3c-4b5a-8697-${String(vaults).padStart(12, "0")}`;
         hostile.be(kind);
-        const given = await machine.inProcess(
-          { PAIR: JSON.stringify(old) },
-          "import",
-          one,
-          "--kind",
-          "credit-card/offline",
-          "--credentials",
-          "env:PAIR",
-        );
-        expect(given.code, given.stderr).toBe(0);
+        await importOld(machine, one, "credit-card/offline");
         let sent = "";
         hostile.be((_, { good, socket }) => {
           sent = isBytes ? JSON.stringify(good) : changeJson(good, values);
@@ -173,13 +163,13 @@ describe("over a connection, to the whole program", () => {
         if (code !== 0) {
           expect(documented).toContain(code);
           expect(errorOf({ code, stdout, stderr, signal: null }).exitCode).toBe(code);
-          expect(await machine.exported(one)).toEqual(old);
+          expect(await machine.exported(one)).toEqual(oldPair);
           return;
         }
         const offered = (JSON.parse(stdout) as { vault: { uuid: string; credentials: Pair } }).vault;
         expect(offered.uuid.toLowerCase()).toBe(one);
         const { encryptedData, payload } = offered.credentials;
-        expect(await machine.exported(one)).toMatchObject({ state: "pending", old, new: { encryptedData, payload } });
+        expect(await machine.exported(one)).toMatchObject({ state: "pending", old: oldPair, new: { encryptedData, payload } });
       }),
       settings(20261126, count),
     );

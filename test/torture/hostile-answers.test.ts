@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import type { Pair } from "../../src/interface/answers.ts";
-import { card, kind, startHostileService } from "../support/hostile-service.ts";
+import { card, importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
@@ -36,7 +36,6 @@ beforeAll(async () => {
 afterAll(() => void elsewhere.close());
 
 const uuidOf = (n: number): string => `0f9b1c1e-2d3c-4b5a-8697-${String(n).padStart(12, "0")}`;
-const old = { encryptedData: "the-old-data", payload: "the-old-payload" };
 let vaultsSoFar = 0;
 
 interface Tried {
@@ -51,16 +50,7 @@ async function tryOn(what: string, { malice }: Hostile, command: (uuid: string) 
   vaultsSoFar += 1;
   const uuid = uuidOf(vaultsSoFar);
   hostile.be(kind);
-  const given = await machine.inProcess(
-    { PAIR: JSON.stringify(old) },
-    "import",
-    uuid,
-    "--kind",
-    "credit-card/offline",
-    "--credentials",
-    "env:PAIR",
-  );
-  expect(given.code, given.stderr).toBe(0);
+  await importOld(machine, uuid, "credit-card/offline");
   hostile.be((asked, answered) => (asked.what === what ? malice : kind)(asked, answered));
   const result = await machine.inProcess({}, ...command(uuid));
   hostile.be(kind);
@@ -112,8 +102,8 @@ describe("whatever the service answers", () => {
       const { result, exported } = await tryOn(what, one, command);
       expectOutcome(result);
       expect(one.good === true ? [0] : [5, 6, 7, 9, 10, 13]).toContain(result.code);
-      if (one.good !== true) expect(exported).toEqual(old);
-      else expect(exported).toMatchObject({ state: "pending", old, new: operation === "get" ? offered(result) : {} });
+      if (one.good !== true) expect(exported).toEqual(oldPair);
+      else expect(exported).toMatchObject({ state: "pending", old: oldPair, new: operation === "get" ? offered(result) : {} });
     });
   });
 
@@ -124,7 +114,10 @@ describe("whatever the service answers", () => {
       expect([0, 5, 11, 12, 13]).toContain(result.code);
       expect(offered(result)).toMatchObject({ encryptedData: expect.stringContaining("of-the-hostile-service") as string });
       if (result.code === 0) expect(exported).toEqual(offered(result));
-      else expect([old, { state: "pending", old, new: offered(result) }]).toContainEqual(expect.objectContaining(partOf(exported)));
+      else
+        expect([oldPair, { state: "pending", old: oldPair, new: offered(result) }]).toContainEqual(
+          expect.objectContaining(partOf(exported)),
+        );
     });
   });
 
@@ -133,7 +126,7 @@ describe("whatever the service answers", () => {
       const { result, exported } = await tryOn("info", one, (uuid) => ["info", uuid]);
       expectOutcome(result);
       if (one.good !== true) expect(result.code).not.toBe(0);
-      expect(exported).toEqual(old);
+      expect(exported).toEqual(oldPair);
     });
   });
 
@@ -142,7 +135,7 @@ describe("whatever the service answers", () => {
       const { result, exported } = await tryOn("offline", one, () => ["create", "--kind", "credit-card/offline", ...cards]);
       if (!result.stdout.startsWith('{"answer"')) expectOutcome(result);
       expect([0, 5, 6, 7, 9, 10, 13]).toContain(result.code);
-      expect(exported).toEqual(old);
+      expect(exported).toEqual(oldPair);
     });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Dice } from "../support/audit-log-random.ts";
+import { Dice } from "../support/dice.ts";
 import { expectExit, expectInStep, offlineCard, openLab } from "../support/lab.ts";
 import { callsSince, expectOrder } from "./call-order.ts";
 import { isWhole } from "./effort.ts";

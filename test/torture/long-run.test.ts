@@ -1,41 +1,39 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { plainActions } from "../../src/sandbox/faults.ts";
 import { runKilledAt } from "../support/crash.ts";
-import { device, expectExit, expectFarFromLock, expectInStep, firstGetArgs, openLab } from "../support/lab.ts";
+import { Dice } from "../support/dice.ts";
+import {
+  card,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGetArgs,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { memoryOf } from "../support/peak-memory.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { Random } from "./random.ts";
 import { isWhole } from "./effort.ts";
 import { journalProblems } from "./journal-check.ts";
-import { memoryOf } from "./memory.ts";
 import { tried } from "./tally.ts";
 
 const minutes = isWhole ? 50 : 0.25;
 /** Processes at a time: most of their time they wait for each other and for the service. */
 const workers = 4;
-const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 const seed = Array.from({ length: isWhole ? 24 : 3 }, (_, n) => [
-  { kind: "generic/offline" as const, content: `note ${n}` },
-  { kind: "credit-card/offline" as const, creditCard: card, ...(n % 2 === 0 ? { maxUsage: 1_000_000 } : {}) },
-  { kind: "credit-card/online" as const, creditCard: card, hashedPin: "c2VjcmV0LXBpbg==", device },
+  { ...offlineNote, content: `note ${n}` },
+  { ...offlineCard, ...(n % 2 === 0 ? { maxUsage: 1_000_000 } : {}) },
+  onlineCard,
 ]).flat();
 
-const faults = [
-  "drop-before",
-  "drop-after",
-  "cut",
-  "hang",
-  "garbage",
-  "wrong-types",
-  "no-credentials",
-  "status=500",
-  "error-after=502",
-  "status=429,retry-after=0",
-  "delay=3s",
-];
+const faults = [...plainActions, "status=500", "error-after=502", "status=429,retry-after=0", "delay=3s"];
 
 /** What a command may end with while the service misbehaves: never a bug, a lost pair, a lock, or a state that is none. */
 const allowed = [0, 6, 8, 9, 10, 11, 12, 13, 15];
@@ -52,7 +50,7 @@ interface Sizes {
 class LongRun {
   readonly lab: Lab;
   readonly machine: Machine;
-  readonly random = new Random(20_261_121);
+  readonly dice = new Dice("a long run");
   readonly sizes: Sizes[] = [];
   readonly codes = new Map<string, number>();
   readonly violations: string[] = [];
@@ -67,9 +65,10 @@ class LongRun {
 
   async work(until: number, worker: number): Promise<void> {
     while (Date.now() < until && this.violations.length === 0) {
-      const { uuid, kind } = this.random.of(this.lab.service.vaults);
-      for (let n = this.random.below(5) - 2; n > 0; n -= 1) {
-        this.lab.faults(`${this.random.of(["get", "update"])}-${this.random.of(["start", "end"])}/${uuid}:${this.random.of(faults)}`);
+      const { uuid, kind } = this.dice.pick(this.lab.service.vaults);
+      for (let n = this.dice.between(-2, 2); n > 0; n -= 1) {
+        const call = `${this.dice.pick(["get", "update"])}-${this.dice.pick(["start", "end"])}`;
+        this.lab.faults(`${call}/${uuid}:${this.dice.pick(faults)}`);
       }
       this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
       const args = this.#command(uuid, kind, worker);
@@ -89,28 +88,29 @@ class LongRun {
       kind === "generic/offline" || kind.endsWith("/online")
         ? ["get", uuid, "--json"]
         : ["update", uuid, "--card", `@${this.machine.file(`card-${worker}.json`, card)}`, "--json"];
-    return this.random.weighted<() => string[]>([
-      [40, () => ["get", uuid, "--json"]],
-      [15, update],
-      [12, () => ["ack", uuid, "--json"]],
-      [8, () => ["get", uuid, "--no-ack", "--json"]],
-      [8, () => ["get", uuid, "--discard-pending", "--json"]],
-      [6, () => ["get", uuid, "--credentials-out", file, "--json"]],
-      [4, () => ["status", uuid, "--json"]],
-      [2, () => ["export", uuid, "--json"]],
-      [2, () => ["guard", uuid, "--json"]],
-      [1, () => ["status", "--history", "--json"]],
-      [1, () => ["backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"]],
-      [0.5, () => ["config", "rekey", "--yes", "--json"]],
-      [0.5, () => ["audit-replay", "--json"]],
-    ])();
+    const commands: { weight: number; args: () => string[] }[] = [
+      { weight: 40, args: () => ["get", uuid, "--json"] },
+      { weight: 15, args: update },
+      { weight: 12, args: () => ["ack", uuid, "--json"] },
+      { weight: 8, args: () => ["get", uuid, "--no-ack", "--json"] },
+      { weight: 8, args: () => ["get", uuid, "--discard-pending", "--json"] },
+      { weight: 6, args: () => ["get", uuid, "--credentials-out", file, "--json"] },
+      { weight: 4, args: () => ["status", uuid, "--json"] },
+      { weight: 2, args: () => ["export", uuid, "--json"] },
+      { weight: 2, args: () => ["guard", uuid, "--json"] },
+      { weight: 1, args: () => ["status", "--history", "--json"] },
+      { weight: 1, args: () => ["backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"] },
+      { weight: 0.5, args: () => ["config", "rekey", "--yes", "--json"] },
+      { weight: 0.5, args: () => ["audit-replay", "--json"] },
+    ];
+    return this.dice.draw(commands).args();
   }
 
   async #run(args: string[]): Promise<RunResult> {
     const limits = args[0] === "config" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
     const timeoutMs = 180_000;
-    if (this.random.below(6) > 0) return await this.machine.vaultWith({ timeoutMs }, ...args, ...limits);
-    return (await runKilledAt(1 + this.random.below(45), this.machine, [...args, ...limits], { timeoutMs })).result;
+    if (this.dice.between(1, 6) > 1) return await this.machine.vaultWith({ timeoutMs }, ...args, ...limits);
+    return (await runKilledAt(this.dice.between(1, 45), this.machine, [...args, ...limits], { timeoutMs })).result;
   }
 
   #judge(uuid: string, args: string[], result: RunResult): void {

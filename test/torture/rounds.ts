@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
-import type { Dice } from "../support/audit-log-random.ts";
+import type { Dice } from "../support/dice.ts";
 import type { Lab } from "../support/lab.ts";
 import { card, expectExit, expectFarFromLock, expectInStep, expectNothingLost } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
