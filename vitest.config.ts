@@ -24,8 +24,9 @@ export default defineConfig({
     exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : [])],
     globalSetup: ["test/support/build-once.ts", ...(torture === undefined ? [] : ["test/torture/figures.ts"])],
     reporters: ["default", "./test/support/summary-reporter.ts"],
+    /** The campaign opens thousands of states in its own process, which stay open until that ends: one for each file. */
+    pool: torture === undefined ? "threads" : "forks",
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
-    pool: "threads",
     maxWorkers: 3,
     testTimeout: timeout,
     hookTimeout: timeout,
