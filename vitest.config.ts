@@ -9,12 +9,16 @@ const deepened = ["test/crash/**/*.test.ts", "test/exchange/model.test.ts", "tes
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;
 
-/** The long run first: it takes as long as all others together. */
+/** The campaign's files of many minutes, longest first, so that none of them is left alone at the end. */
+const longest = ["long-run", "crash-points", "power-loss", "model", "faults-get", "faults-update", "interleavings", "fuzzed-audit"];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLongest = ({ moduleId }: TestSpecification): boolean => moduleId.endsWith("long-run.test.ts");
-    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = longest.findIndex((name) => moduleId.endsWith(`torture/${name}.test.ts`));
+      return at < 0 ? longest.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
 

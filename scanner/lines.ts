@@ -15,6 +15,7 @@ const descriptionRole: i32 = 9;
 const ended: i32 = -2;
 
 const quote: u8 = 0x22;
+const carriageReturn: u8 = 0x0d;
 const uuidLength: usize = 36;
 
 /** The shape of the line before: most often the next one has it too. */
@@ -97,7 +98,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
       // An item without a vault may name it elsewhere.
       if (isNaN(time) || action < 0 || (vault < 0 && needsVault)) return 0;
       if (idHash === 0) {
-        idHash = mixed(from, at) & ~1;
+        idHash = mixed(from, at - (load<u8>(at - 2) === carriageReturn ? 2 : 1)) & ~1;
         if (idHash === 0) idHash = 2;
       }
       add(from, time, vault, kindOf(action, outcome, described, describedTo), idHash);

@@ -23,7 +23,7 @@ export class Batch {
   readonly items: (Item | undefined)[] = [];
   readonly capacity: number;
 
-  constructor(capacity = batchSize, columns = newColumns(capacity)) {
+  constructor(capacity = batchSize, columns = columnsIn(new ArrayBuffer(columnBytes(capacity)), capacity)) {
     this.capacity = capacity;
     this.time = columns.time;
     this.vault = columns.vault;
@@ -94,11 +94,17 @@ export class Batch {
   }
 }
 
-const newColumns = (capacity: number): BatchColumns => ({
-  time: new Float64Array(capacity),
-  vault: new Int32Array(capacity),
-  kind: new Uint8Array(capacity),
-  place: new Float64Array(capacity),
-  line: new Float64Array(capacity),
-  idHash: new Int32Array(capacity),
-});
+/** What columns for so many items take. */
+export const columnBytes = (capacity: number): number => capacity * 33;
+
+/** Columns for so many items in memory that has nothing else. */
+export function columnsIn(buffer: ArrayBuffer, capacity: number): BatchColumns {
+  return {
+    time: new Float64Array(buffer, 0, capacity),
+    place: new Float64Array(buffer, 8 * capacity, capacity),
+    line: new Float64Array(buffer, 16 * capacity, capacity),
+    vault: new Int32Array(buffer, 24 * capacity, capacity),
+    idHash: new Int32Array(buffer, 28 * capacity, capacity),
+    kind: new Uint8Array(buffer, 32 * capacity, capacity),
+  };
+}

@@ -1,7 +1,7 @@
 /** Equal for equal texts, and odd: of an id. */
 export const hashOf = (view: DataView, from: number, to: number): number => mixed(view, from, to) | 1;
 
-/** Of all bytes, where there is no id: even, where those of ids are odd, and never 0. */
+/** Of all that a record says, of a line without its end, where there is no id: even, where those of ids are odd, and never 0. */
 export const wholeHashOf = (view: DataView, from: number, to: number): number => mixed(view, from, to) & ~1 || 2;
 
 /** The scanner makes the same of them (scanner/values.ts). */

@@ -48,9 +48,12 @@ export type Wording = Pick<Item, "action" | "outcome" | "description">;
 /** So many different unknown actions are counted. */
 const mostOthers = 100;
 
+/** What a classifier counts on the way. */
+export type Counts = Pick<Classifier, "others" | "unsure" | "former">;
+
 /** Tells what an item means from its action, its outcome and its wording, in this order of weight. */
 export class Classifier {
-  readonly #failure: RegExp | null;
+  readonly failure: RegExp | null;
   /** Items by action, of actions that this program does not know. */
   readonly others = new Map<string, number>();
   /** Outcomes that mean neither success nor failure, as far as this program knows. */
@@ -60,12 +63,12 @@ export class Classifier {
 
   /** `failure` marks failed accesses that the usual wording does not. */
   constructor(failure: RegExp | null) {
-    this.#failure = failure;
+    this.failure = failure;
   }
 
   /** Whether the description can make a difference: with a plain success it cannot. */
   asksDescription({ action, outcome }: Pick<Wording, "action" | "outcome">): boolean {
-    return this.#failure !== null || outcome === null || outcomeOf(outcome) !== "good" || nameIn(action) === undefined;
+    return this.failure !== null || outcome === null || outcomeOf(outcome) !== "good" || nameIn(action) === undefined;
   }
 
   kindOf(given: Wording): EventKind {
@@ -89,18 +92,32 @@ export class Classifier {
   /** Counts an item of that kind where it is one to be told of. */
   count(action: string, kind: number): void {
     if (isFormerName(action)) this.former += 1;
-    if (kind !== otherNumber) return;
+    if (kind === otherNumber) this.#countOthers(action, 1);
+  }
+
+  /** Adds what another one has counted. */
+  addCounts({ others, unsure, former }: Counts): void {
+    this.former += former;
+    for (const [action, count] of others) this.#countOthers(action, count);
+    for (const outcome of unsure) this.#noteUnsure(outcome);
+  }
+
+  #countOthers(action: string, count: number): void {
     const known = this.others.get(action);
-    if (known !== undefined || this.others.size < mostOthers) this.others.set(action, (known ?? 0) + 1);
+    if (known !== undefined || this.others.size < mostOthers) this.others.set(action, (known ?? 0) + count);
+  }
+
+  #noteUnsure(outcome: string): void {
+    if (this.unsure.size < mostOthers) this.unsure.add(outcome);
   }
 
   #hasFailed({ action, outcome, description }: Wording, rest: string): boolean {
-    if (this.#failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
+    if (this.failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
     if (saysBad(rest)) return true;
     const told = outcome === null ? "unsure" : outcomeOf(outcome);
     if (told !== "unsure") return told === "bad";
     const isBad = description !== null && saysBad(description.replaceAll("_", " "));
-    if (outcome !== null && !isBad && this.unsure.size < mostOthers) this.unsure.add(outcome);
+    if (outcome !== null && !isBad) this.#noteUnsure(outcome);
     return isBad;
   }
 }

@@ -17,7 +17,7 @@ export interface Item {
   endpoint: string | null;
   externalRef: string | null;
   id: string | null;
-  /** Of an item without an id: equal where all that the export says of two items is equal, also in columns that nobody asks for. */
+  /** Of an item without an id: equal where the export says the same of two items, also in columns that nobody asks for. */
   likeness?: number;
 }
 

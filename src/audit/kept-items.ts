@@ -19,6 +19,7 @@ export class KeptItems {
   }
 
   drop(place: number): void {
+    if (this.#items.size === 0) return;
     const known = this.#items.get(place);
     if (known === undefined) return;
     known.holders -= 1;

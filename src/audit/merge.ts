@@ -10,7 +10,7 @@ interface Head {
   at: number;
 }
 
-/** Reads all sources, the one with the earliest item first. `pause` is waited for after each batch. */
+/** Reads all sources, the one with the earliest item first. `pause` is waited for after each piece of it. */
 export async function readMerged(sources: readonly Source[], take: TakeItems, pause: () => Promise<void> | undefined): Promise<void> {
   // Of items that are told twice the first one counts: where more columns were recognised, more is known of it.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
@@ -19,9 +19,9 @@ export async function readMerged(sources: readonly Source[], take: TakeItems, pa
   const refill = async (head: Head): Promise<void> => {
     head.batch.clear();
     head.at = 0;
-    if (!(await head.source.next(head.batch))) open = open.filter((other) => other !== head);
+    for (let isOpen = true; isOpen && head.batch.size === 0; await pause()) isOpen = await head.source.next(head.batch);
+    if (head.batch.size === 0) open = open.filter((other) => other !== head);
     else head.source.report.items += head.batch.size;
-    await pause();
   };
   for (const head of heads) await refill(head);
   while (open.length > 0) {

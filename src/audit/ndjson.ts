@@ -9,7 +9,7 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
     for (const { number, text, ended } of lines) {
       if (text.trim() === "") continue;
       const fields = fieldsOf(text);
-      if (typeof fields !== "string") records.push({ line: number, fields });
+      if (typeof fields !== "string") records.push({ line: number, fields, text });
       else skip(number, fields === "not JSON" && !ended ? "not JSON: the last line is cut off" : fields);
     }
     yield records;

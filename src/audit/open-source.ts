@@ -1,15 +1,16 @@
-import type { Classifier } from "./classify-item.ts";
+import { availableParallelism } from "node:os";
 import { FastLines } from "./fast-lines.ts";
+import { findLine } from "./find-line.ts";
 import { openInput } from "./input.ts";
-import type { Item, Skip } from "./item.ts";
+import type { Columns, Item } from "./item.ts";
 import { ItemFeed, ItemFiler } from "./item-source.ts";
-import type { ColumnMap } from "./parse-map.ts";
+import { PlainFile } from "./plain-file.ts";
 import { PlainSource } from "./plain-source.ts";
 import { readItems } from "./read-items.ts";
 import type { InputReport } from "./report.ts";
 import { reversed } from "./reversed-source.ts";
-import type { Source } from "./source.ts";
-import type { VaultTable } from "./vault-table.ts";
+import type { Source, SourceOptions } from "./source.ts";
+import { ThreadedSource } from "./threaded-source.ts";
 
 /** An export: a file by its path, or a stream. */
 export interface InputSpec {
@@ -19,21 +20,12 @@ export interface InputSpec {
   stream?: AsyncIterable<Uint8Array>;
 }
 
-/** What sources fill, and whom they tell. */
-export interface SourceOptions {
-  index: number;
-  map: ColumnMap;
-  vaults: VaultTable;
-  classifier: Classifier;
-  skip: (skip: Skip) => void;
-}
-
 /** Opens an export and recognises its form and its columns. Raises as `openInput` and `readItems`. */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
-  const { index, map, vaults, classifier, skip } = options;
+  const { index, map, vaults, classifier, skips } = options;
   const input = await openInput({ name: spec.path ?? spec.name, ...(spec.stream === undefined ? {} : { stream: spec.stream }) });
   try {
-    const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip });
+    const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
     const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
     const filer = new ItemFiler(vaults, classifier);
     const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
@@ -43,19 +35,40 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
       return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
     }
     await input.close();
-    const plain = new PlainSource(input.plainPath, index, columns, new FastLines(columns, vaults, classifier), filer, skip);
+    const file = new PlainFile(input.plainPath);
+    const { next, bytesRead, close } = readPlain(file, input.total ?? 0, columns, options);
     return turned({
       report,
-      next: async (batch) => await Promise.resolve(plain.next(batch)),
-      find: (place, line) => plain.find(place, line),
-      bytesRead: () => plain.bytesRead,
+      next,
+      find: (place, line) => findLine(file, columns, index, place, line),
+      bytesRead,
       totalBytes: input.total,
-      close: async () => await Promise.resolve(plain.close()),
+      close: async () => {
+        await close();
+        file.close();
+      },
     });
   } catch (error) {
     await input.close();
     throw error;
   }
+}
+
+/** Starting a thread for less takes longer than it saves. */
+const worthThread = 64_000_000;
+
+/** A thread of its own reads a large file, as long as there are cores for one, and where not all vaults but one are left out. */
+function readPlain(file: PlainFile, size: number, columns: Columns, options: SourceOptions): Pick<Source, "next" | "bytesRead" | "close"> {
+  const { index, vaults, classifier, skips } = options;
+  if (size >= worthThread && !vaults.hasOnlyOne && index + 1 < availableParallelism()) {
+    const threaded = new ThreadedSource(file, columns, options);
+    const next: Source["next"] = async (batch) => await threaded.next(batch);
+    return { next, bytesRead: () => threaded.bytesRead, close: async () => await threaded.close() };
+  }
+  const fast = new FastLines(columns, vaults, classifier);
+  const plain = new PlainSource(file, index, columns, fast, new ItemFiler(vaults, classifier), skips.add);
+  const next: Source["next"] = async (batch) => await Promise.resolve(plain.next(batch));
+  return { next, bytesRead: () => plain.bytesRead, close: async () => await Promise.resolve() };
 }
 
 /** This machine's own journal. */

@@ -58,11 +58,11 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   const columns = recogniseColumns(sample.slice(0, sampleSize), map, input.name);
   const itemsOf = (records: readonly AuditRecord[]): Item[] => {
     const items: Item[] = [];
-    for (const { line, fields } of records) {
+    for (const { line, fields, text } of records) {
       lastLine = line;
       const item = toItem(readRoles(fields, columns), index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item.id === null ? { ...item, likeness: likenessOf(fields) } : item);
+      else items.push(item.id === null ? { ...item, likeness: likenessOf(text ?? JSON.stringify([...fields])) } : item);
     }
     return items;
   };
@@ -77,8 +77,8 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   return { columns, order: orderOf(sample, columns), items: all() };
 }
 
-function likenessOf(fields: AuditRecord["fields"]): number {
-  const bytes = Buffer.from(JSON.stringify([...fields]));
+function likenessOf(text: string): number {
+  const bytes = Buffer.from(text);
   return wholeHashOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length);
 }
 

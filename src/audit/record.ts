@@ -4,6 +4,8 @@ export interface AuditRecord {
   line: number;
   /** By column; what is empty is absent. */
   fields: ReadonlyMap<string, string>;
+  /** Of NDJSON: the line as it stands there. */
+  text?: string;
 }
 
 /** Told of each line (element) that is no record. The reason is fit for a terminal. */

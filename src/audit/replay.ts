@@ -72,7 +72,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   };
   const letGo = (): void => void close().catch(() => undefined);
   try {
-    const shared = { map: options.map, vaults, classifier, skip: skips.add };
+    const shared = { map: options.map, vaults, classifier, skips };
     if (options.journal !== undefined) sources.push(journalSource(options.journal, { ...shared, index: 0 }));
     const { signal } = options;
     for (const [index, spec] of options.inputs.entries()) sources.push(await unlessAborted(signal, openSource(spec, { ...shared, index })));

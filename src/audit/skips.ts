@@ -13,8 +13,10 @@ export class Skips {
     return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
   }
 
-  readonly add = (skip: Skip): void => {
-    this.count += 1;
-    if (this.#first.length < mostListed) this.#first.push(skip);
-  };
+  readonly add = (skip: Skip): void => this.addAll({ count: 1, first: [skip] });
+
+  addAll({ count, first }: Pick<Skips, "count" | "first">): void {
+    this.count += count;
+    this.#first.push(...first.slice(0, mostListed - this.#first.length));
+  }
 }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import { auditExport, auditToNdjson, exportEndings } from "../sandbox/audit-export.ts";
+import { auditExport, exportEndings } from "../sandbox/audit-export.ts";
 import type { ControlClient } from "../sandbox/control-client.ts";
 import { connectControl } from "../sandbox/control-client.ts";
 import { parseFault } from "../sandbox/fault-grammar.ts";
@@ -65,12 +65,8 @@ export async function runFault(deps: Deps, input: RawInput): Promise<number> {
 export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   const options = parseInput(audit, input);
   checkField(deps.output.field, ["items", "file"]);
-  const toForm = options.export === undefined ? auditToNdjson : formOf(options.export);
+  if (options.export !== undefined) return await exportAudit(deps, options.export, () => connect(deps, options).audit());
   const items = await connect(deps, options).audit();
-  if (options.export !== undefined) {
-    await writeExport(options.export, toForm(items));
-    return await print(deps, { items: items.length, file: options.export }, `${items.length} items written to ${options.export}`);
-  }
   if (deps.output.format === "ndjson") {
     await deps.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
     return 0;
@@ -78,6 +74,13 @@ export async function runAudit(deps: Deps, input: RawInput): Promise<number> {
   const document = serialise({ items }, deps.output, deps.host.stdout.isTTY);
   await deps.host.stdout.write(document ?? (await asTable(deps, items)));
   return 0;
+}
+
+async function exportAudit(deps: Deps, path: string, audit: ControlClient["audit"]): Promise<number> {
+  const toForm = formOf(path);
+  const items = await audit();
+  await writeExport(path, toForm(items));
+  return await print(deps, { items: items.length, file: path }, `${items.length} items written to ${path}`);
 }
 
 function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {

@@ -125,6 +125,17 @@ describe("NDJSON in a file is read from its bytes, and says the same as by the g
     await expectSame(`${[...plain, ...lines].join("\n")}\n`);
   });
 
+  it("lines without an id are told apart by what stands in them, not by how they end", async () => {
+    const plain = line(3, "READ_VAULT", { id: undefined });
+    const told = (more: Record<string, unknown>): string => JSON.stringify({ ...(JSON.parse(plain) as object), ...more });
+    const [empty, none] = [told({ ref: {} }), told({ ref: null })];
+    const start = [line(0, "CREATE_VAULT"), line(1, "READ_VAULT"), line(2, "ACKNOWLEDGE_READ_VAULT")].join("\n");
+    const { summary } = await expectSame(
+      `${start}\n${plain}\n${plain}\r\n${empty}\n${none}\n${none}\r\n${plain.replace(":", ": ")}\n${empty}`,
+    );
+    expect(summary).toMatchObject({ items: 10, duplicates: 3, skippedLines: 0 });
+  });
+
   it("many lines, over many pieces of the file", async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) =>
       line(index, index % 2 === 0 ? "READ_VAULT" : "ACKNOWLEDGE_READ_VAULT", {

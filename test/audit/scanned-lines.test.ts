@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { VaultError } from "../../src/errors.ts";
 import { Batch } from "../../src/audit/batch.ts";
 import { wholeHashOf } from "../../src/audit/bytes.ts";
 import { Classifier } from "../../src/audit/classify-item.ts";
@@ -8,7 +9,10 @@ import { FastLines } from "../../src/audit/fast-lines.ts";
 import { ItemFiler } from "../../src/audit/item-source.ts";
 import type { Role, Skip } from "../../src/audit/item.ts";
 import { toItem } from "../../src/audit/items.ts";
+import { PlainFile } from "../../src/audit/plain-file.ts";
 import { PlainSource } from "../../src/audit/plain-source.ts";
+import { Skips } from "../../src/audit/skips.ts";
+import { ThreadedSource } from "../../src/audit/threaded-source.ts";
 import { VaultTable } from "../../src/audit/vault-table.ts";
 import { Dice } from "../support/dice.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -53,12 +57,28 @@ function scanned(path: string) {
   const skipped: number[] = [];
   const skip = ({ line }: Skip): void => void skipped.push(line);
   const filer = new ItemFiler(vaults, classifier);
-  const source = new PlainSource(path, 0, columns, new FastLines(columns, vaults, classifier), filer, skip);
+  const file = new PlainFile(path);
+  const source = new PlainSource(file, 0, columns, new FastLines(columns, vaults, classifier), filer, skip);
   const rows: unknown[] = [];
   const batch = new Batch();
   for (; source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));
-  source.close();
+  file.close();
   return { rows, skipped, others: classifier.others, former: classifier.former };
+}
+
+/** The same by another thread. */
+async function threaded(path: string, vaults = new VaultTable(10_000)) {
+  const [classifier, skips, file] = [new Classifier(null), new Skips(), new PlainFile(path)];
+  const source = new ThreadedSource(file, columns, { index: 0, map: {}, vaults, classifier, skips });
+  const rows: unknown[] = [];
+  try {
+    for (const batch = new Batch(); await source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));
+  } finally {
+    await source.close();
+    file.close();
+  }
+  const { others, former } = classifier;
+  return { told: { rows, skipped: skips.count, others, former }, first: skips.first, bytesRead: source.bytesRead };
 }
 
 /** The same by JSON.parse, line by line. */
@@ -74,7 +94,7 @@ function parsed(path: string) {
     const item = itemOf(bytes.toString("utf8", from, to), line);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     if (item === undefined) skipped.push(line);
-    else filer.fileFound(batch, item, from, wholeHashOf(view, from, to));
+    else filer.fileFound(batch, item, from, wholeHashOf(view, from, to - 1));
     from = to;
   }
   return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };
@@ -102,4 +122,24 @@ it.each([1, 2, 3])("lines are scanned to what JSON.parse makes of them (%i)", (s
   const told = scanned(path);
   expect(told).toEqual(parsed(path));
   expect([told.rows.length > 4500, told.skipped.length > 50]).toEqual([true, true]);
+});
+
+it("a thread tells the same, whatever vaults are known already", async () => {
+  const path = join(tempDir("threaded"), "items.ndjson");
+  const text = `${linesOf(new Dice("lines of a thread"), 20_000).join("\n")}\n`;
+  writeFileSync(path, text);
+  const { skipped, ...alone } = scanned(path);
+  const vaults = new VaultTable(10_000);
+  for (let n = 4999; n > 4000; n -= 3) vaults.of(vaultUuid(n));
+  const { told, first, bytesRead } = await threaded(path, vaults);
+  expect(told).toEqual({ ...alone, skipped: skipped.length });
+  expect(first.map(({ line }) => line)).toEqual(skipped.slice(0, 100));
+  expect(bytesRead).toBe(Buffer.byteLength(text));
+});
+
+it("what a thread cannot do it raises here", async () => {
+  const path = join(tempDir("threaded"), "items.ndjson");
+  writeFileSync(path, `${linesOf(new Dice("many vaults"), 1000).join("\n")}\n`);
+  await expect(threaded(path, new VaultTable(10))).rejects.toThrow(VaultError);
+  await expect(threaded(path, new VaultTable(10))).rejects.toThrow("more than 10 vaults");
 });
