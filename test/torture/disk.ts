@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -44,6 +45,16 @@ export function apply({ names, contents }: Disk, change: Change): void {
 }
 
 export const copyOf = ({ names, contents }: Disk): Disk => ({ names: new Map(names), contents: new Map(contents) });
+
+/** Equal for disks that hold the same, whatever numbers their files have. */
+export function digestOf({ names, contents }: Disk): string {
+  const hash = createHash("sha256");
+  for (const [path, node] of [...names].sort()) {
+    const content = node === "folder" ? null : (contents.get(node) ?? Buffer.alloc(0));
+    hash.update(JSON.stringify([path, content?.length ?? null])).update(content ?? "");
+  }
+  return hash.digest("base64");
+}
 
 /** What is in a folder, by the paths that it has elsewhere. */
 export function readDisk(folder: string, as: string): Disk {

@@ -26,7 +26,7 @@ import { tried } from "./tally.ts";
 
 const minutes = isWhole ? 50 : 0.25;
 /** Processes at a time: most of their time they wait for each other and for the service. */
-const workers = 4;
+const workers = 3;
 const seed = Array.from({ length: isWhole ? 24 : 3 }, (_, n) => [
   { ...offlineNote, content: `note ${n}` },
   { ...offlineCard, ...(n % 2 === 0 ? { maxUsage: 1_000_000 } : {}) },

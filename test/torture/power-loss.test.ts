@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sample } from "./effort.ts";
-import { apply, copyOf, readDisk, writeDisk } from "./disk.ts";
+import { apply, copyOf, digestOf, readDisk, writeDisk } from "./disk.ts";
 import { leftBy, recording, stepsOf } from "./disk-record.ts";
 import { operations } from "./operations.ts";
 import { openRewindLab } from "./rewind-lab.ts";
@@ -41,9 +41,13 @@ describe.skipIf(straceMissing !== null)(
       expect(contents(all)).toEqual(contents(real));
 
       const states = sample([...leftBy(steps, before)], 6);
+      const tries = new Set<string>();
       for (const { where, base, more, taken, printed } of states) {
         const disk = copyOf(base);
         for (const change of more) apply(disk, change);
+        const one = `${digestOf(disk)} ${taken} ${printed}`;
+        if (tries.has(one)) continue;
+        tries.add(one);
         lab.clear();
         writeDisk(disk, home);
         lab.rewindService(service[taken] as (typeof service)[number]);
@@ -53,7 +57,7 @@ describe.skipIf(straceMissing !== null)(
           throw new Error(`${where}; the service has taken ${taken} of its requests: ${(error as Error).message}`, { cause: error });
         }
       }
-      tried("states after a power loss", states.length);
+      tried("states after a power loss", tries.size);
     });
   },
 );
