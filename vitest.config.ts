@@ -1,22 +1,11 @@
-import { existsSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import type { TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
+import { isLikeDisk, memoryFolder } from "./test/torture/memory-folder.ts";
 
 /** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
 const torture = process.env["TORTURE"];
-/**
- * Half of the time goes into waiting for disks to sync: all but the short form of the campaign, which tries the real disk, lies in
- * memory where there is room for it. No test needs what a sync is for: what a power loss leaves is worked out from what was written.
- */
-const inMemory = "/dev/shm";
-if (torture !== "short" && hasRoom(inMemory)) process.env["TMPDIR"] ??= inMemory;
-
-function hasRoom(folder: string): boolean {
-  if (!existsSync(folder)) return false;
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize > 4e9;
-}
+if (torture === "whole" && isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
 const deepened = ["test/crash/**/*.test.ts", "test/exchange/model.test.ts", "test/audit/generator.test.ts", "test/audit/bounded.test.ts"];

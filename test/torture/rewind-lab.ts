@@ -1,5 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll } from "vitest";
@@ -13,6 +12,7 @@ import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import { memoryFolder } from "./memory-folder.ts";
 import { compiled } from "./strace.ts";
 
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
@@ -46,9 +46,6 @@ const closing: (() => Promise<void>)[] = [];
 afterAll(async () => {
   for (const close of closing.splice(0)) await close();
 });
-
-/** Nothing here depends on what a real disk does: where there is a file system in memory, waiting for one is saved. */
-const memory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /**
  * The program leaves its connections to the end of its process. Where its commands run in this one they are closed when their files go:
@@ -87,7 +84,7 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
   const [vault] = sandbox.vaults();
   if (vault === undefined) throw new Error("a lab needs a vault");
   const env = { XDG_CACHE_HOME: compiled };
-  const folder = tempDir("rewind", memory);
+  const folder = tempDir("rewind", memoryFolder);
   const machine = machineFor(service, { env, home: join(folder, "home") });
   mkdirSync(machine.home, { mode: 0o700 });
   const [kept, beside] = [join(folder, "kept"), join(folder, "aside")];

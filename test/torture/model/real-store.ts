@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
@@ -10,13 +9,12 @@ import { one, all, run } from "../../../src/state/query.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/state/rows.ts";
 import { seal } from "../../../src/state/sealing.ts";
 import { openStore } from "../../../src/state/sqlite-store.ts";
+import { memoryFolder } from "../memory-folder.ts";
 import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
 import type { Exchange, Generation, Store } from "./state.ts";
 
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
-/** Nothing here depends on the disk: what a power failure leaves is tried elsewhere. */
-const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** The real durable state of one vault, in SQLite, that is put into any state of the model, and read as one. */
 export class RealStore {
@@ -40,7 +38,7 @@ export class RealStore {
   }
 
   static async open(clock: Clock): Promise<RealStore> {
-    const directory = mkdtempSync(join(root, "vault-model-"));
+    const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
     const store = openStore({ directory, keySource: { type: "given", key }, clock, platform: "linux", warn: () => undefined });
     const session = await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
     await session.record({ credentials: { encryptedData: "first", payload: "first" }, kind });
