@@ -8,12 +8,28 @@ const torture = process.env["TORTURE"];
 if (torture === "whole" && isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
-const deepened = ["test/crash/**/*.test.ts", "test/exchange/model.test.ts", "test/audit/generator.test.ts", "test/audit/bounded.test.ts"];
+const deepened = [
+  "test/crash/**/*.test.ts",
+  "test/exchange/model.test.ts",
+  "test/audit/generator.test.ts",
+  "test/audit/bounded.test.ts",
+  "test/sandbox/reenact.test.ts",
+];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;
 
 /** The campaign's files of many minutes, longest first, so that none of them is left alone at the end. */
-const longest = ["long-run", "crash-points", "power-loss", "model", "faults-get", "faults-update", "interleavings", "fuzzed-audit"];
+const longest = [
+  "long-run",
+  "crash-points",
+  "power-loss",
+  "model",
+  "model-engine",
+  "faults-get",
+  "faults-update",
+  "interleavings",
+  "fuzzed-audit",
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

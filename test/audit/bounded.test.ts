@@ -27,7 +27,7 @@ const stopped = "reading stopped";
 test.each([
   ["a line", 300 / stride, 2, ["2: longer than 1 MiB"]],
   ["a line of gzip", 300 / stride, 2, ["2: longer than 1 MiB"]],
-  ["a string", 99 / stride, 2, ["2: longer than 1 MiB"]],
+  ["a string", 100 / stride, 2, ["2: longer than 1 MiB"]],
   ["a key", 50, 2, ["2: longer than 1 MiB"]],
   ["a number", 50, 2, ["2: longer than 1 MiB"]],
   ["a list", 30, 2, ["2: longer than 1 MiB"]],
