@@ -41,8 +41,7 @@ function identity(item: Item): number {
   if (item.id === null && item.likeness !== undefined) return item.likeness;
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return item.id === null ? wholeHashOf(view, 0, bytes.length) : hashOf(view, 0, bytes.length);
+  return item.id === null ? wholeHashOf(bytes) : hashOf(bytes);
 }
 
 /** Items as they come, of any format. */

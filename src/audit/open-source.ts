@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os";
-import { FastLines } from "./fast-lines.ts";
 import { findLine } from "./find-line.ts";
 import { openInput } from "./input.ts";
 import type { Columns, Item } from "./item.ts";
@@ -27,10 +26,9 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
   try {
     const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
     const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
-    const filer = new ItemFiler(vaults, classifier);
     const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
     if (input.plainPath === null) {
-      const feed = new ItemFeed(items, filer, index);
+      const feed = new ItemFeed(items, new ItemFiler(vaults, classifier), index);
       const next: Source["next"] = async (batch) => await feed.next(batch);
       return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
     }
@@ -59,14 +57,13 @@ const worthThread = 64_000_000;
 
 /** A thread of its own reads a large file, as long as there are cores for one, and where not all vaults but one are left out. */
 function readPlain(file: PlainFile, size: number, columns: Columns, options: SourceOptions): Pick<Source, "next" | "bytesRead" | "close"> {
-  const { index, vaults, classifier, skips } = options;
+  const { index, vaults } = options;
   if (size >= worthThread && !vaults.hasOnlyOne && index + 1 < availableParallelism()) {
     const threaded = new ThreadedSource(file, columns, options);
     const next: Source["next"] = async (batch) => await threaded.next(batch);
     return { next, bytesRead: () => threaded.bytesRead, close: async () => await threaded.close() };
   }
-  const fast = new FastLines(columns, vaults, classifier);
-  const plain = new PlainSource(file, index, columns, fast, new ItemFiler(vaults, classifier), skips.add);
+  const plain = new PlainSource(file, columns, { ...options, skip: options.skips.add });
   const next: Source["next"] = async (batch) => await Promise.resolve(plain.next(batch));
   return { next, bytesRead: () => plain.bytesRead, close: async () => await Promise.resolve() };
 }

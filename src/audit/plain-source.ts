@@ -1,12 +1,13 @@
 import type { Batch } from "./batch.ts";
 import { wholeHashOf } from "./bytes.ts";
-import type { FastLines } from "./fast-lines.ts";
+import { FastLines } from "./fast-lines.ts";
 import { itemOfLine } from "./find-line.ts";
-import type { ItemFiler } from "./item-source.ts";
+import { ItemFiler } from "./item-source.ts";
 import type { Columns, Skip } from "./item.ts";
 import { longestRecord, tooLong } from "./lines.ts";
 import { placeIn } from "./places.ts";
 import type { PlainFile } from "./plain-file.ts";
+import type { SourceOptions } from "./source.ts";
 
 /** Bytes that are looked at together: what the nearer caches hold. */
 const windowBytes = 256 * 1024;
@@ -17,6 +18,11 @@ const widestWindow = longestRecord + 1;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const backslash = 0x5c;
+
+/** What its items are told by, and whom it tells of lines that are none. */
+export interface PlainOptions extends Pick<SourceOptions, "index" | "vaults" | "classifier"> {
+  skip: (skip: Skip) => void;
+}
 
 /**
  * NDJSON in a file, from its bytes. Lines of a known shape are read without looking at them twice; the others, those with
@@ -36,12 +42,12 @@ export class PlainSource {
   #offset = 0;
   #line = 1;
 
-  constructor(file: PlainFile, input: number, columns: Columns, fast: FastLines, filer: ItemFiler, skip: (skip: Skip) => void) {
+  constructor(file: PlainFile, columns: Columns, { index, vaults, classifier, skip }: PlainOptions) {
     this.#file = file;
-    this.#input = input;
+    this.#input = index;
     this.#columns = columns;
-    this.#fast = fast;
-    this.#filer = filer;
+    this.#fast = new FastLines(columns, vaults, classifier);
+    this.#filer = new ItemFiler(vaults, classifier);
     this.#skip = skip;
   }
 
@@ -96,9 +102,8 @@ export class PlainSource {
       const reason = item.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : item.reason;
       return this.#skip({ input: this.#input, line: this.#line, reason });
     }
-    const view = new DataView(line.buffer, line.byteOffset, line.length);
-    const length = line.at(-1) === carriageReturn ? line.length - 1 : line.length;
-    this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(view, 0, length));
+    const withoutEnd = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+    this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(withoutEnd));
     if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);
   }
 

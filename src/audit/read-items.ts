@@ -62,7 +62,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       lastLine = line;
       const item = toItem(readRoles(fields, columns), index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item.id === null ? { ...item, likeness: likenessOf(text ?? JSON.stringify([...fields])) } : item);
+      else items.push(item.id === null ? { ...item, likeness: wholeHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
     }
     return items;
   };
@@ -75,11 +75,6 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     if (problem !== null) skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
   }
   return { columns, order: orderOf(sample, columns), items: all() };
-}
-
-function likenessOf(text: string): number {
-  const bytes = Buffer.from(text);
-  return wholeHashOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length);
 }
 
 /** Newest first where more neighbours go back in time than forward. */

@@ -3,9 +3,7 @@ import { VaultError } from "../errors.ts";
 import { Batch, batchSize, columnsIn } from "./batch.ts";
 import type { Counts } from "./classify-item.ts";
 import { Classifier } from "./classify-item.ts";
-import { FastLines } from "./fast-lines.ts";
 import type { Columns, Skip } from "./item.ts";
-import { ItemFiler } from "./item-source.ts";
 import { PlainFile } from "./plain-file.ts";
 import { PlainSource } from "./plain-source.ts";
 import { Skips } from "./skips.ts";
@@ -46,14 +44,12 @@ const order = workerData as ScanOrder;
 const vaults = new VaultTable(order.mostVaults);
 const classifier = new Classifier(order.failure);
 let skips = new Skips();
-const source = new PlainSource(
-  new PlainFile(order.path, order.fd),
-  order.index,
-  order.columns,
-  new FastLines(order.columns, vaults, classifier),
-  new ItemFiler(vaults, classifier),
-  (skip) => skips.add(skip),
-);
+const source = new PlainSource(new PlainFile(order.path, order.fd), order.columns, {
+  index: order.index,
+  vaults,
+  classifier,
+  skip: (skip) => skips.add(skip),
+});
 
 /** Half of a batch at least, so that a window is seldom cut; less where the lines are no items. */
 const windowsAtMost = 16;

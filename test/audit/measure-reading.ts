@@ -4,7 +4,8 @@ import { openInput } from "../../src/audit/input.ts";
 import { readItems } from "../../src/audit/read-items.ts";
 
 /**
- * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded.test.ts in a process of its own.
+ * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded.test.ts in a process
+ * of its own.
  */
 const [kind = "", megabytes = "1"] = process.argv.slice(2);
 const uuid = (n: number): string => `9b1c2d3e-0000-4000-8000-${String(n).padStart(12, "0")}`;

@@ -5,7 +5,6 @@ import { VaultError } from "../../src/errors.ts";
 import { Batch } from "../../src/audit/batch.ts";
 import { wholeHashOf } from "../../src/audit/bytes.ts";
 import { Classifier } from "../../src/audit/classify-item.ts";
-import { FastLines } from "../../src/audit/fast-lines.ts";
 import { ItemFiler } from "../../src/audit/item-source.ts";
 import type { Role, Skip } from "../../src/audit/item.ts";
 import { toItem } from "../../src/audit/items.ts";
@@ -56,9 +55,8 @@ function scanned(path: string) {
   const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
   const skipped: number[] = [];
   const skip = ({ line }: Skip): void => void skipped.push(line);
-  const filer = new ItemFiler(vaults, classifier);
   const file = new PlainFile(path);
-  const source = new PlainSource(file, 0, columns, new FastLines(columns, vaults, classifier), filer, skip);
+  const source = new PlainSource(file, columns, { index: 0, vaults, classifier, skip });
   const rows: unknown[] = [];
   const batch = new Batch();
   for (; source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));
@@ -92,9 +90,8 @@ function parsed(path: string) {
   for (let line = 1; from < bytes.length; line++) {
     const to = bytes.indexOf(10, from) + 1;
     const item = itemOf(bytes.toString("utf8", from, to), line);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     if (item === undefined) skipped.push(line);
-    else filer.fileFound(batch, item, from, wholeHashOf(view, from, to - 1));
+    else filer.fileFound(batch, item, from, wholeHashOf(bytes.subarray(from, to - 1)));
     from = to;
   }
   return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };
