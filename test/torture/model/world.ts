@@ -157,6 +157,24 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
 
 type Go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined) => void;
 
+/** What the network makes of a call: `processed` is what the service has done where the answer is lost. */
+function networkFails(
+  bounds: Bounds,
+  reply: (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply & EndReply) => void,
+  processed: (to: State, process: Process) => void,
+): void {
+  for (const late of bounds.fewFaults ? [true] : [false, true]) {
+    reply("lost before the service", false, late, () => "no-answer");
+    reply("its answer is lost", false, late, (to, process) => {
+      processed(to, process);
+      return "no-answer";
+    });
+    if (bounds.fewFaults) continue;
+    reply("not sent", false, late, () => "not-sent");
+    reply("429", false, late, () => "rate");
+  }
+}
+
 /** What the network and the service make of a start. */
 function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply): void =>
@@ -173,17 +191,10 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
     return said;
   };
   reply("answered", true, false, arrive);
-  for (const late of bounds.fewFaults ? [true] : [false, true]) {
-    reply("lost before the service", false, late, () => "no-answer");
-    reply("its answer is lost", false, late, (to, process) => {
-      arrive(to, process);
-      process.offered = null;
-      return "no-answer";
-    });
-    if (bounds.fewFaults) continue;
-    reply("not sent", false, late, () => "not-sent");
-    reply("429", false, late, () => "rate");
-  }
+  networkFails(bounds, reply, (to, process) => {
+    arrive(to, process);
+    process.offered = null;
+  });
   reply("an unknown error", false, false, () => "unknown");
   if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
   if (bounds.fewFaults) return;
@@ -216,16 +227,7 @@ function sendEnd(parts: Parts, bounds: Bounds, place: number, go: Go): void {
       arrive(to, process, idempotent),
     );
   }
-  for (const late of bounds.fewFaults ? [true] : [false, true]) {
-    reply("lost before the service", false, late, () => "no-answer");
-    reply("its answer is lost", false, late, (to, process) => {
-      arrive(to, process, false);
-      return "no-answer";
-    });
-    if (bounds.fewFaults) continue;
-    reply("not sent", false, late, () => "not-sent");
-    reply("429", false, late, () => "rate");
-  }
+  networkFails(bounds, reply, (to, process) => void arrive(to, process, false));
   reply("an unknown error", false, false, () => "token");
   if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
   if (bounds.delays) {
