@@ -87,8 +87,7 @@ export interface Deps {
 
 /** With a mode, a configuration that cannot be used is not raised but told (`configuration.problem`): see `readSettings`. */
 export async function createDeps(host: Host, flags: GlobalFlags, version: string, mode?: "lenient" | "mends-configuration"): Promise<Deps> {
-  const place = { platform: host.platform, env: host.env, home: host.home };
-  const configDir = configDirectory(place);
+  const configDir = configDirectory(host);
   const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
   const { settings, profile, problem } = await readSettings({ directory: configDir, profile: chosen, flags: given, host }, mode);
@@ -130,9 +129,9 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     },
     version,
     serviceName: () => serviceName(settings),
-    stateDirectory: () => absolute(settings.state ?? stateDirectory(place), host.cwd),
+    stateDirectory: () => absolute(settings.state ?? stateDirectory(host), host.cwd),
     configuration: { file: `${configDir}/config.json`, profile: chosen, problem },
-    configDirectory: () => absolute(configDir, host.cwd),
+    configDirectory: () => configDir,
     store: async () => (await state()).store,
     localState: async (other, anySource) => await (other === undefined && anySource !== true ? state() : openLocal(deps, other, anySource)),
     wholeState: async () => await (await state()).whole(),

@@ -1,5 +1,6 @@
 import { fstatSync, readFile, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
+import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/color.ts";
 import type { Interrupts } from "./terminal/signals.ts";
@@ -13,6 +14,7 @@ export interface Host extends Clock, Interrupts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
+  /** Absolute. Throws `usage` where the user has none: it is only to be asked for where a path depends on it. */
   readonly home: string;
   readonly pid: number;
   /** The user that it acts for; undefined where the system has no numbers for users. */
@@ -92,7 +94,7 @@ export function createHost(process: NodeJS.Process): Host {
       return process.cwd();
     },
     get home() {
-      return env["HOME"] || process.getBuiltinModule("node:os").homedir();
+      return homeOf(process, env["HOME"]);
     },
     chooseColor(choice) {
       colorChoice = choice;
@@ -122,6 +124,27 @@ export function createHost(process: NodeJS.Process): Host {
     elapsed: () => performance.now(),
     sleep: pause,
   };
+}
+
+/**
+ * HOME, or what the password database has, where that is empty or relative: the configuration may name a command to run,
+ * and the current folder may be anybody's.
+ */
+function homeOf(process: NodeJS.Process, given = ""): string {
+  if (isAbsolute(given)) return given;
+  const recorded = recordedHome(process);
+  if (isAbsolute(recorded)) return recorded;
+  throw new VaultError("usage", "no home directory: HOME is not an absolute path, and the password database has none for this user", {
+    hint: "export HOME=/path/to/home, or both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
+  });
+}
+
+function recordedHome(process: NodeJS.Process): string {
+  try {
+    return process.getBuiltinModule("node:os").userInfo().homedir;
+  } catch {
+    return "";
+  }
 }
 
 /** Settled without loading node:tty, which takes a sixth of a bare start, for all that is redirected. */

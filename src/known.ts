@@ -11,17 +11,16 @@ import { configDirectory, stateDirectory } from "./state/paths.ts";
  * JSON or SQLite raise.
  */
 export function createKnown(host: Host): Known {
-  const place = { platform: host.platform, env: host.env, home: host.home };
   return {
     variables: () => Object.keys(host.env),
-    profiles: async () => Object.keys(readConfigurationFile(configDirectory(place)).profiles).map((value) => ({ value })),
+    profiles: async () => Object.keys(readConfigurationFile(configDirectory(host)).profiles).map((value) => ({ value })),
     vaults: async (given) => {
-      const { currentProfile = "default", profiles } = readConfigurationFile(configDirectory(place));
+      const { currentProfile = "default", profiles } = readConfigurationFile(configDirectory(host));
       const name = given.get("--profile") ?? (host.env["VAULTSVC_PROFILE"] || currentProfile);
       // Completion sees the words as they are typed: no shell has expanded this one.
-      const flag = given.get("--state")?.replace(/^~(?=\/)/, host.home);
+      const flag = given.get("--state")?.replace(/^~(?=\/)/, () => host.home);
       const found = findSetting("state", flag === undefined ? {} : { state: flag }, host.env, profiles[name] ?? {});
-      const directory = found?.text ?? stateDirectory(place);
+      const directory = found?.text ?? stateDirectory(host);
       const { readKnownVaults } = await import("./state/known-vaults.ts");
       const vaults = readKnownVaults(isAbsolute(directory) ? directory : resolve(host.cwd, directory));
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));

@@ -37,7 +37,7 @@ export const settingDefinitions = {
   jwtClaims: { key: "jwt.claims", help: "claims of the token that is signed here, an object" },
   device: { flag: "--device <json>", env: "VAULTSVC_DEVICE", key: "device", help: "device of online vaults: @FILE or JSON" },
   state: { flag: "--state <directory>", env: "VAULTSVC_STATE", key: "state", help: "where the durable state lives" },
-  configDir: { env: "VAULTSVC_CONFIG_DIR", help: "where the configuration and the key file live" },
+  configDir: { env: "VAULTSVC_CONFIG_DIR", help: "where the configuration and the key file live (an absolute path)" },
   stateKey: { flag: "--state-key <secret>", env: "VAULTSVC_STATE_KEY", help: "key of the state, 32 bytes as base64: @FILE, -, env:NAME" },
   stateKeyFile: { key: "stateKeyFile", help: "file of the key that seals the state (made on first use)" },
   stateKeySource: { key: "stateKeySource", help: "where the key of the state comes from: file, passphrase or keyring (file)" },

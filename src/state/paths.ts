@@ -1,10 +1,12 @@
 import { isAbsolute, join } from "node:path";
+import { VaultError } from "../errors.ts";
 
 /** What decides where a user's files live; passed in, so that this is a pure function of it. */
 export interface UserPlace {
   platform: string;
   env: Readonly<Record<string, string | undefined>>;
-  home: string;
+  /** Absolute. */
+  readonly home: string;
 }
 
 const name = "vaultsvc";
@@ -15,10 +17,18 @@ export function stateDirectory(place: UserPlace): string {
   return join(xdg(place, "XDG_STATE_HOME") ?? join(place.home, ".local", "state"), name);
 }
 
-/** The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. */
+/**
+ * The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. Always absolute: it may name a command to run, and
+ * a variable outlives every `cd`. Throws `usage` for a relative one.
+ */
 export function configDirectory(place: UserPlace): string {
-  const given = place.env["VAULTSVC_CONFIG_DIR"];
-  if (given !== undefined && given !== "") return given;
+  const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";
+  if (isAbsolute(given)) return given;
+  if (given !== "") {
+    throw new VaultError("usage", `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}: nothing was read`, {
+      hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory, or unset VAULTSVC_CONFIG_DIR",
+    });
+  }
   if (place.platform === "darwin") return join(place.home, "Library", "Preferences", name);
   return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
 }
