@@ -10,10 +10,14 @@ const jsonEscape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 /** One character in UTF-8, percent-encoded. */
 const percentEscape = /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi;
 
+/** A digit with what sets it apart from the next one: spaces or dashes, as in a card number. */
+const spacedDigit = /\d[\s\u2010-\u2015-]{1,2}(?=\d)/g;
+
 /**
  * The readings in which a secret may stand: the text as it is, with its JSON escapes resolved once and twice, and with
- * its percent-encoding resolved (and the JSON in it). Reading, rather than trying every way to write, covers all styles of escaping at once
- * (`\/`, `\u003d`, `%2f`). Readings that are no different are left out.
+ * its percent-encoding resolved (and the JSON in it); each of them also with its digits joined. Reading, rather than trying
+ * every way to write, covers all styles of escaping and grouping at once (`\/`, `\u003d`, `%2f`). Readings that are no
+ * different are left out.
  */
 export function layersOf(text: string): Layer[] {
   const plain: Layer = { text, origin: (index) => index };
@@ -21,7 +25,9 @@ export function layersOf(text: string): Layer[] {
   const twice = once && resolve(once, jsonEscape, decodeJson);
   const percent = resolve(plain, percentEscape, decodePercent);
   const percentJson = percent && resolve(percent, jsonEscape, decodeJson);
-  return [plain, once, twice, percent, percentJson].filter((layer) => layer !== undefined);
+  const readings = [plain, once, twice, percent, percentJson];
+  const joined = readings.map((layer) => layer && resolve(layer, spacedDigit, (digit) => digit.charAt(0)));
+  return [...readings, ...joined].filter((layer) => layer !== undefined);
 }
 
 const decodeJson = (escape: string): string => JSON.parse(`"${escape}"`) as string;

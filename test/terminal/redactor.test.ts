@@ -105,6 +105,20 @@ describe("redact", () => {
     );
   });
 
+  test.each([
+    "4111 1111 1111 1111",
+    "4111-1111-1111-1111",
+    "411111 11111 11111",
+    "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+    "4111\u00A01111\u20111111  1111",
+    "4111%201111%201111%201111",
+    "4111\\u00201111\\u00201111\\u00201111",
+  ])("a card number in groups: %s", (number) => {
+    const { redact, redactValue } = redactorOf("4111111111111111");
+    expect(redact(`at 12:30, 2026-11-21: card ${number} of 3`)).toBe(`at 12:30, 2026-11-21: card ${mark} of 3`);
+    expect(redactValue([number, "4111 1111 1111 1112"])).toEqual([mark, "4111 1111 1111 1112"]);
+  });
+
   test("an empty secret, and none at all", () => {
     expect(redactorOf("").redact('text ""')).toBe('text ""');
     expect(redactorOf().redact("text")).toBe("text");
