@@ -188,6 +188,7 @@ async function createService(deps: Deps): Promise<Service> {
     timeoutMs: settings.timeoutMs,
     ...(await readTransport(settings, world)),
     token: await createBearerToken(settings, world),
+    learnSecret: world.learnSecret,
     limit: {
       rate: settings.rate,
       clock: host,

@@ -12,7 +12,7 @@ import { base64, uuid as identifier } from "../interface/fields.ts";
 import { validate } from "../interface/validate.ts";
 import type { Rule } from "../terminal/prompts.ts";
 import type { GivenPair } from "./exchange-options.ts";
-import { learn } from "./exchange-options.ts";
+import { learn, readCredentials } from "./exchange-options.ts";
 
 /**
  * What a person is asked for where the command line lacks it. Nothing is asked where nobody can be: then it is the
@@ -100,13 +100,10 @@ export async function askPair(deps: Deps, choice: PairChoice, kind: Kind): Promi
     const payload = (await askSecret(deps.host, { message: "Credentials, their other part (payload)", rule: isThere })).trim();
     return { choice: { ...choice, given: await withPin(deps, { encryptedData: first, payload }, choice, kind) }, recovery: undefined };
   }
-  const parsed = parseCredentials(first.startsWith("{") ? first : await readValue(first, "Credentials", deps.sources), "Credentials");
-  if (parsed.type === "pair") {
-    return { choice: { ...choice, given: await withPin(deps, parsed.credentials, choice, kind) }, recovery: undefined };
-  }
-  for (const pair of [parsed.document.old, parsed.document.new]) learn(deps, pair);
-  deps.redactor.add(parsed.document.token);
-  return { choice, recovery: parsed.document };
+  const text = first.startsWith("{") ? first : await readValue(first, "Credentials", deps.sources);
+  const read = readCredentials(deps, text, "Credentials");
+  if (read.type === "recovery") return { choice, recovery: read.document };
+  return { choice: { ...choice, given: await withPin(deps, read.credentials, choice, kind) }, recovery: undefined };
 }
 
 async function withPin(deps: Deps, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import type { PairChoice } from "../exchange/choose-pair.ts";
-import type { RecoveryDocument } from "../exchange/recovery.ts";
+import type { GivenCredentials, RecoveryDocument } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
 import { readSecret } from "../config/secret-value.ts";
 import { validate } from "../interface/validate.ts";
@@ -81,14 +81,10 @@ async function readGiven(deps: Deps, { credentials, encryptedData, payload }: Ex
     return { credentials: pair, recovery: undefined };
   }
   if (credentials === undefined) return { credentials: undefined, recovery: undefined };
-  const parsed = parseCredentials(await secret(deps, credentials, "--credentials"), "--credentials");
-  if (parsed.type === "recovery") {
-    for (const pair of [parsed.document.old, parsed.document.new]) learn(deps, pair);
-    deps.redactor.add(parsed.document.token);
-    return { credentials: undefined, recovery: parsed.document };
-  }
-  learn(deps, parsed.credentials);
-  return { credentials: parsed.credentials, recovery: undefined };
+  const read = readCredentials(deps, await secret(deps, credentials, "--credentials"), "--credentials");
+  return read.type === "recovery"
+    ? { credentials: undefined, recovery: read.document }
+    : { credentials: read.credentials, recovery: undefined };
 }
 
 async function readHashedPin(deps: Deps, options: ExchangeOptions): Promise<string | undefined> {
@@ -103,6 +99,20 @@ async function secret(deps: Deps, spec: string, flagName: string): Promise<strin
   const value = await readSecret(spec, flagName, deps.sources);
   deps.redactor.add(value);
   return value;
+}
+
+/** As `parseCredentials`, and the redaction is told of all that is secret in them. */
+export function readCredentials(deps: Deps, text: string, flag: string): GivenCredentials {
+  const parsed = parseCredentials(text, flag);
+  if (parsed.type === "recovery") learnDocument(deps, parsed.document);
+  else learn(deps, parsed.credentials);
+  return parsed;
+}
+
+/** Tells the redaction about a recovery document. */
+export function learnDocument(deps: Deps, document: RecoveryDocument): void {
+  for (const pair of [document.old, document.new]) learn(deps, pair);
+  deps.redactor.add(document.token);
 }
 
 /** Tells the redaction about a pair. */

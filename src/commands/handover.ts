@@ -6,6 +6,7 @@ import { HandoverFailure } from "../exchange/handover.ts";
 import type { RecoveryDocument } from "../exchange/recovery.ts";
 import { replaceFile } from "./credentials-file.ts";
 import { serialise } from "./document.ts";
+import { learnDocument } from "./exchange-options.ts";
 
 export interface HandoverOptions {
   credentialsOut: string | undefined;
@@ -110,6 +111,7 @@ async function writeRecovery(path: string, document: RecoveryDocument): Promise<
 
 /** Hands the recovery document to --save-cmd; what the command prints becomes talk. */
 export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument): Promise<void> {
+  learnDocument(deps, document);
   try {
     const { runSaveCommand } = await import("./save-command.ts");
     await runSaveCommand(

@@ -21,6 +21,7 @@ import { askBaseUrl, askKind, askPair, askVault } from "./ask.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
+import { learnDocument } from "./exchange-options.ts";
 
 const schema = z.object({
   uuid: z.optional(uuid),
@@ -163,6 +164,8 @@ async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
 }
 
 async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
+  // A plain pair is sent nowhere, and a file may hold very many.
+  if (entry.given?.type === "recovery") learnDocument(deps, entry.given.document);
   const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;

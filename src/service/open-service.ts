@@ -1,7 +1,8 @@
-import type { Service } from "../exchange/ports.ts";
+import type { Reply, Service } from "../exchange/ports.ts";
 import { authenticated } from "./authenticated.ts";
 import type { ClientOptions } from "./client.ts";
 import { createClient } from "./client.ts";
+import { secretsIn } from "./mask.ts";
 import type { RateLimit } from "./rate-limited.ts";
 import { rateLimited } from "./rate-limited.ts";
 import type { Tracing } from "./traced.ts";
@@ -10,16 +11,34 @@ export interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   limit: RateLimit;
   /** Where the application has a bearer token. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
+  /** Called with each secret of a call and of its answer, before anything else sees the answer. */
+  learnSecret: (secret: string) => void;
   /** With --debug. */
   trace?: Tracing["trace"] | undefined;
 }
 
 /** The client with all that wraps it. Raises `usage` for a base URL that is none. */
-export async function openService({ limit, token, trace, ...options }: ServiceOptions): Promise<Service> {
+export async function openService({ limit, token, learnSecret, trace, ...options }: ServiceOptions): Promise<Service> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
-  const limited = rateLimited(createClient(target), limit);
+  const limited = rateLimited(learning(createClient(target), learnSecret), limit);
   const client = token === undefined ? limited : authenticated(limited, token);
   if (trace === undefined) return client;
   const { traced } = await import("./traced.ts");
   return traced(client, { target, trace, now: () => limit.clock.now() });
+}
+
+/** The same service, whose secrets are known to the redaction by the time that an answer is read, told or noted. */
+function learning<S extends Service>(service: S, learn: (secret: string) => void): S {
+  const watched = async (call: object, send: () => Promise<Reply>): Promise<Reply> => {
+    for (const secret of secretsIn(call)) learn(secret);
+    const reply = await send();
+    if (reply.type !== "not-sent") for (const secret of secretsIn(reply.answer?.body)) learn(secret);
+    return reply;
+  };
+  return {
+    ...service,
+    start: async (call, signal) => await watched(call, async () => await service.start(call, signal)),
+    end: async (call, signal) => await watched(call, async () => await service.end(call, signal)),
+    single: async (call, signal) => await watched(call, async () => await service.single(call, signal)),
+  };
 }
