@@ -1,5 +1,4 @@
 import { VaultError } from "../errors.ts";
-import { object } from "../interface/answers.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import { expiredError, inDoubt } from "./acknowledge.ts";
 import { adoptRecovery } from "./adopt.ts";
@@ -117,7 +116,6 @@ async function store(
   settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
-  for (const secret of secretsOf(success.vault, success.token)) context.learnSecret(secret);
   const generation = await context.session.start(exchangeId, {
     pair: success.pair,
     ...(hashedPin === undefined ? {} : { hashedPin }),
@@ -226,12 +224,4 @@ async function confirm(context: ExchangeContext, handover: Handover, delivery: D
 function openOf(record: VaultRecord, id: string): OpenExchange {
   if (record.open?.id !== id) throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
   return record.open;
-}
-
-/** Everything in a start response that must not be seen in a log. */
-function secretsOf(vault: Record<string, unknown>, token: string): string[] {
-  const credentials = object(vault["credentials"]);
-  const card = object(vault["creditCard"]);
-  const values = [token, credentials?.["encryptedData"], credentials?.["payload"], card?.["number"], vault["content"]];
-  return values.filter((value): value is string => typeof value === "string");
 }
