@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import { sayLines } from "../config/child-output.ts";
+import { pause } from "../terminal/signals.ts";
 
 export interface SaveCommand {
   command: string;
@@ -11,9 +13,12 @@ export interface SaveCommand {
   signal: AbortSignal;
   /** Kills a process and all that it started. */
   endGroup(pid: number): void;
-  /** What the command prints, on either stream. */
-  say(text: string): void;
+  /** What the command prints, on either stream, by whole lines. */
+  say(lines: string): void;
 }
+
+/** What the command leaves behind may hold its streams open; what is on its way comes sooner. */
+const lastWordsMs = 200;
 
 /** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
 const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
@@ -40,7 +45,8 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
   input.on("error", () => (unread = true));
   input.resume();
   input.end(document);
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => save.say(text));
+  for (const stream of [child.stdout, child.stderr]) if (stream !== null) sayLines(stream, (lines) => save.say(lines));
+  const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
   const timer = setTimeout(() => end(`did not finish within ${save.timeoutMs / 1000}s and was ended`), save.timeoutMs);
   const onAbort = (): void => end("was interrupted and ended");
   if (save.signal.aborted) onAbort();
@@ -48,11 +54,9 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
   try {
     const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once("error", reject);
-      child.once("exit", (code, signal) => {
-        // The streams may be held open by something that the command left behind: a moment for what is on its way.
-        setImmediate(() => resolve({ code, signal }));
-      });
+      child.once("exit", (code, signal) => resolve({ code, signal }));
     });
+    await Promise.race([closed, pause(lastWordsMs)]);
     if (ended !== undefined) throw new Error(`--save-cmd ${ended}`);
     if (code !== 0) throw new Error(`--save-cmd failed with ${signal ?? `exit code ${code}`}`);
     if (unread) throw new Error("--save-cmd did not read the whole document from its standard input");

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { VaultError } from "../errors.ts";
+import { sayLines } from "./child-output.ts";
 
 export interface TokenCommand {
   command: string;
@@ -10,11 +11,13 @@ export interface TokenCommand {
   env: Record<string, string>;
   /** Kills a process and all that it started. */
   endGroup: (pid: number) => void;
-  /** What the command prints on stderr. */
-  say: (text: string) => void;
+  /** Called with all that the command printed, token or not, before `say`. */
+  learn: (output: string) => void;
+  /** What the command printed on stderr, once it has ended: what it prints there may hold the token. */
+  say: (lines: string) => void;
 }
 
-/** No token is as long: whatever prints more is something else. */
+/** No token is as long: whatever prints more is something else. Of stderr, the last lines are kept. */
 const outputLimit = 64 * 1024;
 
 /**
@@ -31,6 +34,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     });
   const child = spawn("/bin/sh", ["-c", options.command], { stdio: ["ignore", "pipe", "pipe"], env: options.env, detached: true });
   let output = "";
+  let talk = "";
   let failure: Error | undefined;
   const end = (why: Error): void => {
     failure ??= why;
@@ -40,7 +44,10 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     output += text;
     if (output.length > outputLimit) end(refuse(`printed more than ${outputLimit} characters and was ended`));
   });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => options.say(text));
+  sayLines(child.stderr, (lines) => {
+    talk += lines;
+    if (talk.length > outputLimit) talk = talk.slice(talk.indexOf("\n", talk.length - outputLimit - 1) + 1);
+  });
   const timer = setTimeout(() => end(refuse(`did not finish within ${timeoutMs / 1000}s and was ended`)), timeoutMs);
   const onAbort = (): void => end(signal.reason as Error);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -60,5 +67,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     signal.removeEventListener("abort", onAbort);
     child.stdout.destroy();
     child.stderr.destroy();
+    options.learn(output);
+    if (talk !== "") options.say(talk);
   }
 }

@@ -35,9 +35,12 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./jwt-command.ts");
     const { endGroup, say } = world;
+    // Also a token with something around it, which is refused.
+    const learn = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
     return renewed(async (signal) => {
       const env = environmentWithoutSecrets(world.env, world.redact);
-      return checked(await runTokenCommand({ command, source, env, timeoutMs: settings.timeoutMs, endGroup, say }, signal), source, world);
+      const { timeoutMs } = settings;
+      return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learn, say }, signal), source, world);
     }, world);
   }
   if (jwtPrivateKeyFile !== undefined) return renewed(await signer(jwtPrivateKeyFile, jwtClaims, world), world);
@@ -86,14 +89,20 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
 }
 
 /** The characters of a bearer token (RFC 6750): nothing that could end the header. */
-function checked(token: string, source: string, { learnSecret }: SettingWorld): string {
-  // As the header has it too, because that is what a service may repeat in base64. What comes before the signature says who
-  // one is, but proves nothing.
-  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
+function checked(token: string, source: string, world: SettingWorld): string {
+  learnToken(token, world);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
   throw new VaultError("invalid-input", `${source}: must be a token alone, letters, digits and . _ ~ + / = -`, {
     hint: "like eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, without Bearer in front and on one line",
   });
+}
+
+/**
+ * As the header has it too, because that is what a service may repeat in base64. What comes before the signature says who one
+ * is, but proves nothing.
+ */
+function learnToken(token: string, { learnSecret }: SettingWorld): void {
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
 }
 
 /** `exp` in milliseconds, of a token that has one. */

@@ -179,14 +179,14 @@ describe("by command", () => {
 
   test("an interruption ends it", async () => {
     const interruption = new AbortController();
-    const token = await tokenOf(
-      { jwt: { command: "echo started >&2; exec sleep 600" } },
-      {
-        ...fakeWorld(),
-        world: { ...fakeWorld({ env: { PATH: "/usr/bin:/bin" } }).world, say: () => interruption.abort(new Error("stopped")) },
-      },
-    );
-    await expect(token?.ready(interruption.signal)).rejects.toThrow("stopped");
+    const marker = join(tempDir("jwt"), "started");
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const token = await tokenOf({ jwt: { command: `echo talk >&2; touch ${marker}; exec sleep 600` } }, made);
+    const interrupted = expect(token?.ready(interruption.signal)).rejects.toThrow("stopped");
+    await expect.poll(() => existsSync(marker)).toBe(true);
+    interruption.abort(new Error("stopped"));
+    await interrupted;
+    expect(made.told.said).toBe("talk\n");
   });
 
   test("run again when its token is about to end, once for calls at the same moment", async () => {

@@ -12,7 +12,7 @@ export function fakeWorld({ files = {}, env = {} }: { files?: Record<string, str
       return text === undefined ? await Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })) : Promise.resolve(text);
     },
     readGiven: async ({ text }) => Promise.resolve(files[text.replace(/^@/, "")] ?? env[text.replace(/^env:/, "")] ?? text),
-    learnSecret: (secret) => void told.secrets.push(secret),
+    learnSecret: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
     redact: (text) => told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
     warn: (message) => void told.warnings.push(message),
     say: (text) => (told.said += text),

@@ -169,6 +169,29 @@ test("no token is in any output or in the state, also where the service repeats 
   expect([machine.stateDir, machine.configDir].flatMap((folder) => secrets.inFolder(folder))).toEqual([]);
 });
 
+/** Each piece is written by a process of its own, so that it is read before the next one comes. */
+const inPieces = (file: string): string => `i=1; while [ $i -lt 400 ]; do tail -c +$i ${file} | head -c 25; i=$((i+25)); done`;
+
+test.each<[string, (file: string) => string, object, number]>([
+  ["before it prints it", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}`, {}, 0],
+  ["in pieces", (file) => `cat ${file}; { ${inPieces(file)}; echo talk; } >&2`, {}, 0],
+  ["without the end of a line", (file) => `printf 'talk %s' "$(cat ${file})" >&2; cat ${file}`, {}, 0],
+  ["and fails", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; false`, {}, 3],
+  ["and prints it with a word too many", (file) => `cat ${file} >&2; echo talk >&2; echo "Bearer $(cat ${file})"`, {}, 3],
+  ["and prints it inside of JSON", (file) => `cat ${file} >&2; echo talk >&2; echo "{\\"token\\":\\"$(cat ${file})\\"}"`, {}, 3],
+  ["and hangs", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; exec sleep 60`, { timeout: "1s" }, 3],
+])("a command that prints the token on stderr %s: it is replaced there", async (_, command, settings, exitCode) => {
+  const lab = await openLab(undefined, { policy });
+  const machine = lab.machine();
+  const token = good();
+  configure(machine, { ...settings, jwt: { command: command(machine.file("token", `${token}\n`)) } });
+  const { code, stderr } = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+  expect(stderr).toContain("talk");
+  expect(stderr).toContain("«redacted»");
+  for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)]) expect(stderr).not.toContain(part);
+  expect(code).toBe(exitCode);
+});
+
 test("a whitelist that this machine is not on: unauthorised, and nothing counted", async () => {
   const lab = await openLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });
   const machine = lab.machine();

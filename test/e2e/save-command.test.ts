@@ -73,6 +73,51 @@ describe.concurrent("--save-cmd", () => {
     await expectInStep(lab, machine, uuid);
   });
 
+  // Each piece is written by a process of its own, so that it is read before the next one comes.
+  const inPieces = "i=1; while [ $i -lt 3000 ]; do tail -c +$i saved.json | head -c 25; i=$((i+25)); done";
+  it.each([
+    ["in writes of 25 bytes", inPieces],
+    ["in writes of 25 bytes, to stderr", `{ ${inPieces}; } >&2`],
+    ["without the end of its line", "tr -d '\\n' < saved.json"],
+  ])("may print the document %s: the secrets in it are replaced", async (_, command) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const runs = [
+      await machine.vault("get", uuid, "--json", "--save-cmd", `cat > saved.json; ${command}; false`),
+      await machine.vault("ack", uuid, "--save-cmd", `cat > saved.json; ${command}`),
+    ];
+    expect(runs.map(({ code }) => code)).toEqual([11, 0]);
+    const { old, new: offered, token } = saved(machine);
+    for (const { stderr } of runs) {
+      expect(stderr).toMatch(/encryptedData.*«redacted».*\n/);
+      for (const secret of [old.payload, old.encryptedData, offered.payload, offered.encryptedData, token]) {
+        expect(stderr).not.toContain(secret);
+      }
+    }
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("leaves out a line that is too long to be kept, and shows the others", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const command = "echo before; { head -c 300000 /dev/zero | tr '\\0' x; cat; }; echo after";
+    const { code, stderr } = await machine.vault("get", lab.vault.uuid, "--json", "--save-cmd", command);
+    expect(code).toBe(0);
+    expect(stderr).toBe("before\n[a line of more than 65536 characters was left out]\nafter\n");
+  });
+
+  it("shows what it prints while it runs, and does not wait for what it leaves behind", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const command = "cat >/dev/null; echo line by line; until test -e go; do :; done; sleep 60 & printf saved";
+    const running = machine.start({}, "get", lab.vault.uuid, "--json", "--save-cmd", command);
+    await running.waitFor(/^line by line$/m, "stderr");
+    machine.file("go", "");
+    expectExit(await running.exit, 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+  });
+
   it("runs after --credentials-out, which fails first", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
