@@ -1,7 +1,7 @@
 import type { Verdict } from "../audit/report.ts";
 import { isMoment, moment } from "../audit/words.ts";
 import type { Palette } from "./palette.ts";
-import { printable } from "./redactor.ts";
+import { printableLine } from "./redactor.ts";
 import type { TerminalFacts } from "./streams.ts";
 import { widthOf, wrap } from "./width.ts";
 
@@ -18,9 +18,6 @@ export type Paint = (text: string) => string;
 /** A text that is wrapped, and then painted line by line. */
 export type Piece = string | { text: string; paint: Paint };
 
-/** Would end a line, leave a hole in it, or not be seen at all. */
-const unseen = /[\n\t\u00AD\u2028\u2029\u200B\u2060-\u2064\u206A-\u206F\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
-
 /**
  * A text from an export, fit for one line of a terminal: control characters, line ends and what is invisible shown as
  * `\u{1b}`, and no more than `columns` wide, with `…` where it was cut.
@@ -28,7 +25,7 @@ const unseen = /[\n\t\u00AD\u2028\u2029\u200B\u2060-\u2064\u206A-\u206F\uFEFF]|[
 export function shown(text: string, columns = 64): string {
   // Marks take no column, and smear over the lines around where there are many.
   const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
-  const line = printable(bounded.replace(unseen, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`));
+  const line = printableLine(bounded).replaceAll("\t", "\\u{9}");
   return text.length <= columns * 4 && widthOf(line) <= columns ? line : `${cut(line, columns - 1)}…`;
 }
 

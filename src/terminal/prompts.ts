@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { printableLine } from "./redactor.ts";
 
 /** Where a question is asked, and what ends it. */
 export interface PromptPlace {
@@ -28,14 +29,14 @@ export interface Choice<T> {
 /** A yes-or-no question on the terminal; no is the default. Like all of these, Ctrl-C raises `interrupted`. */
 export async function confirm(place: PromptPlace, question: string): Promise<boolean> {
   const { confirm: ask } = await import("@inquirer/prompts");
-  return await answered(place, (context) => ask({ message: question, default: false }, context));
+  return await answered(place, (context) => ask({ message: printableLine(question), default: false }, context));
 }
 
 /** A line of text. */
 export async function askText(place: PromptPlace, { message, rule, initial, shown }: Question): Promise<string> {
   const { input } = await import("@inquirer/prompts");
   const more = { ...(initial === undefined ? {} : { default: initial }), ...(shown === undefined ? {} : { transformer: shown }) };
-  return await answered(place, (context) => input({ message, validate: validator(rule), ...more }, context));
+  return await answered(place, (context) => input({ message: printableLine(message), validate: validator(rule), ...more }, context));
 }
 
 /** A line that is not shown. */
@@ -57,7 +58,8 @@ export async function askNewPassphrase(place: PromptPlace): Promise<string> {
 /** One of a list. */
 export async function choose<T>(place: PromptPlace, message: string, choices: readonly Choice<T>[]): Promise<T> {
   const { select } = await import("@inquirer/prompts");
-  return await answered(place, (context) => select({ message, choices, pageSize: 10 }, context));
+  const shown = choices.map((choice) => ({ ...choice, name: printableLine(choice.name) }));
+  return await answered(place, (context) => select({ message, choices: shown, pageSize: 10 }, context));
 }
 
 const validator = (rule: Rule | undefined) => (answer: string) => rule?.(answer) ?? true;

@@ -88,13 +88,13 @@ function replaceRanges(text: string, ranges: Range[]): string {
 }
 
 /**
- * C0 and C1 controls except newline and tab, DEL, other line ends, and what turns the direction of text: they could move
- * the cursor, rewrite what stands on the screen, or make a line read differently from what it says.
+ * Control characters except newline and tab, other line ends, and all that is not seen: they could move the cursor, rewrite
+ * what stands on the screen, turn the direction of text, carry a text of their own, or make two texts look alike. The two
+ * variation selectors of emoji are no such thing.
  */
-// eslint-disable-next-line no-control-regex -- controls are what it is about
-const unprintable = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+const unprintable = /(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
 
-const visible = (character: string): string => `\\u{${character.charCodeAt(0).toString(16)}}`;
+const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /** Text of the service or of a vault, fit for a terminal: each such character shown as `\u{1b}`. Never for data. */
 export function printable(text: string): string {
@@ -111,6 +111,7 @@ export function printableLine(text: string): string {
  * it as it is, and a program reads exactly the value.
  */
 export function jsonText(value: unknown, space: 0 | 2 = 0): string {
-  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escaped = (character: string): string => character.split("").map(escape).join("");
   return JSON.stringify(value, null, space).replace(unprintable, escaped);
 }

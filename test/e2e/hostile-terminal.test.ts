@@ -1,6 +1,7 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
-import { card, startHostileService, withVault } from "../support/hostile-service.ts";
+import { card, kind, startHostileService, withVault } from "../support/hostile-service.ts";
 import { expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, machineFor } from "../support/machine.ts";
@@ -8,9 +9,10 @@ import { vaultInPty } from "../support/pty.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 
-/** CSI, OSC 8 and 52, BEL, C1, turned text, other line ends, DEL, NUL, half a character, and a line that would pass for ours. */
+/** CSI, OSC 8 and 52, BEL, C1, turned and unseen text, other line ends, DEL, NUL, half a character, and a line that would pass for ours. */
 const evil =
   "A\u001B[2J\u001B]8;;http://evil\u0007B\u009B31mC\u202Eolleh\u2066 \u2028D\u001B]52;c;ZXZpbA==\u0007" +
+  "\u200B\u200C\u200D\u2060\u2064\uFEFF\u00AD\u180E\u3164\uFE01\uFFF9\u{E0001}\u{E0041}\u{E007F}\u{E0100}" +
   "\r\nvault: warning: forged\nvault: forged\u001B[8mhidden\u007F\u0000\uD800";
 /** As bytes have it: half a character cannot be written. */
 const inBytes = evil.replace("\uD800", "\uFFFD");
@@ -44,8 +46,8 @@ async function world(malice: Malice): Promise<{ service: HostileService; machine
 /** What the program itself may send to a terminal beside text: its colours, the same that its palette has. */
 // oxlint-disable-next-line no-control-regex -- colour sequences are what it is about
 const ownColors = /\u001B\[(?:1|2|22|3[1-6]|39)m/g;
-// oxlint-disable-next-line no-control-regex -- what must not be there
-const unfit = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/;
+const unfit =
+  /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;
 
 async function onTerminal(machine: Machine, ...args: string[]): Promise<string> {
   const { raw } = await vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 120 }).exit;
@@ -98,6 +100,26 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
       expect(await onTerminal(machine, ...args)).not.toMatch(forged);
     }
     expect(service.asked.filter(({ what }) => what === "get-end").length).toBeGreaterThan(0);
+  });
+
+  it.each<[string[], RegExp]>([
+    [["export"], /another one/],
+    [["delete", uuid], /for good/],
+  ])("labels in a question: %j", async (args, asked) => {
+    const { machine } = await world(kind);
+    for (const each of [uuid, uuid.replace("0", "1")]) {
+      const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown, label: `${evil}${each}` };
+      expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+    }
+    const asking = vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 800 });
+    await asking.waitFor(asked);
+    asking.type("\u0003");
+    const { raw } = await asking.exit;
+    expect(raw).toContain("\\u{200b}\\u{200c}");
+    expect(raw).not.toContain("\u001B]52");
+    expect(raw).not.toMatch(forged);
+    // What a question itself sends to move the cursor is not looked at.
+    expect(stripVTControlCharacters(raw).replaceAll("\r", "")).not.toMatch(unfit);
   });
 
   it("audit items, in every form", async () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRedactor, printable } from "../../src/terminal/redactor.ts";
+import { createRedactor, jsonText, printable } from "../../src/terminal/redactor.ts";
 
 const mark = "«redacted»";
 const secret = 'Zoë "quoted" /slash\\ +plus=\nline 🔑';
@@ -165,7 +165,10 @@ describe("printable", () => {
     ["line\n\tnext", "line\n\tnext"],
     ["\u0000\u0008\u000B\u001F\u007F\u0080\u009B\u009F", "\\u{0}\\u{8}\\u{b}\\u{1f}\\u{7f}\\u{80}\\u{9b}\\u{9f}"],
     ["\u202Eevil\u2066x\u2069\u200F\u200E", "\\u{202e}evil\\u{2066}x\\u{2069}\\u{200f}\\u{200e}"],
-    ["Zoë 🔑 日本 \u00A0", "Zoë 🔑 日本 \u00A0"],
+    ["\u200Ba\u200Cb\u200Dc\u2060\u2064\u206F", "\\u{200b}a\\u{200c}b\\u{200d}c\\u{2060}\\u{2064}\\u{206f}"],
+    ["\uFEFF\u00AD\u034F\u180E\u3164\uFFF9", "\\u{feff}\\u{ad}\\u{34f}\\u{180e}\\u{3164}\\u{fff9}"],
+    ["\u{E0001}\u{E0041}\u{E007F} \uFE00\u{E0100}\u{E01EF}", "\\u{e0001}\\u{e0041}\\u{e007f} \\u{fe00}\\u{e0100}\\u{e01ef}"],
+    ["Zoë 🔑 日本 \u00A0 ❤\uFE0F ☎\uFE0E e\u0301", "Zoë 🔑 日本 \u00A0 ❤\uFE0F ☎\uFE0E e\u0301"],
     ["", ""],
   ])("%j", (text, expected) => expect(printable(text)).toBe(expected));
 
@@ -173,8 +176,14 @@ describe("printable", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }),
-        (text) => !/[^\P{Cc}\n\t]|[\u200E\u200F\u202A-\u202E\u2066-\u2069]/u.test(printable(text)),
+        (text) => !/[^\P{Cc}\n\t]|[\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E0FFF}]/u.test(printable(text)),
       ),
     );
+  });
+
+  test("as JSON they are escaped, and a program reads exactly the value", () => {
+    const value = { "a\u200B": "b\u{E0041}\uFEFF\u001B ❤\uFE0F" };
+    expect(jsonText(value)).toBe('{"a\\u200b":"b\\udb40\\udc41\\ufeff\\u001b ❤\uFE0F"}');
+    expect(JSON.parse(jsonText(value))).toEqual(value);
   });
 });
