@@ -10,6 +10,9 @@ var version = process.versions.node.split(".");
 // The same range as `engines` in package.json.
 var fit = +version[0] > 24 || (+version[0] === 24 && +version[1] >= 15) || (+version[0] === 22 && +version[1] >= 19);
 
+// Its default opens the inspector, by which any user of this machine can run code in this process.
+process.on("SIGUSR1", function () {});
+
 if (fit) {
   dieWithLauncher();
   hideExperimentalWarnings();

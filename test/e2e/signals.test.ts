@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
@@ -25,6 +26,29 @@ async function prepare(...faults: string[]): Promise<Case> {
   lab.faults(...faults);
   return { lab, machine, uuid, get: (...args) => machine.start({}, "get", uuid, "--json", ...args) };
 }
+
+/** The ports on which a process listens, as the kernel has them. */
+function listensOn(pid: number): string[] {
+  const sockets = readdirSync(`/proc/${pid}/fd`).map((fd) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1]);
+  const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/${pid}/net/${name}`, "utf8").trim().split("\n").slice(1));
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .flatMap(([, local = "", , state, , , , , , inode]) => (state === "0A" && sockets.includes(inode) ? [local] : []));
+}
+
+it.skipIf(!existsSync("/proc/self/net/tcp"))("SIGUSR1 opens no inspector in a process that holds secrets (needs /proc)", async () => {
+  const { lab, machine, uuid } = await prepare("get-start:delay=1s", "get-end:delay=1s");
+  // Any free port: the usual one may be another's.
+  const run = machine.start({ env: { NODE_OPTIONS: "--inspect-port=0" } }, "get", uuid, "--json");
+  await arrived(lab, 3);
+  run.kill("SIGUSR1");
+  await arrived(lab, 4);
+  expect(listensOn(run.pid)).toEqual([]);
+  const result = await run.exit;
+  expectExit(result, 0);
+  expect(result.stderr).toBe("");
+  await expectInStep(lab, machine, uuid);
+});
 
 describe.concurrent("a signal", () => {
   it.each(["SIGTERM", "SIGINT"] as const)("%s while the start is waited for ends it at once: 130, and the start counts", async (signal) => {
