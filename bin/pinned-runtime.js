@@ -7,21 +7,22 @@ var childProcess = require("child_process");
 
 /**
  * Continues on the runtime that `npm ci` installs beside the program: same arguments, environment, folder and
- * descriptors; its exit code or its signal become ours. Without one, says in one line what is needed and exits 1.
+ * descriptors; its exit code or its signal become ours, and `signals` are forwarded to it. Without one, says in one line what
+ * is needed and exits 1.
  */
-exports.continueOnPinned = function (process, say) {
+exports.continueOnPinned = function (process, say, signals) {
   var runtime = pinnedRuntime();
   if (runtime === null) return refuse(process, say);
   var descriptors = inheritedDescriptors(process);
   var child = childProcess.spawn(runtime, [path.join(__dirname, "vault.js")].concat(process.argv.slice(2)), {
     stdio: descriptors,
-    env: withMarker(process),
+    env: withMarker(process, signals),
   });
   child.on("error", function () {
     refuse(process, say);
   });
   // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals within 100 ms for one.
-  ["SIGTERM", "SIGHUP", "SIGINT"].forEach(function (signal) {
+  signals.forEach(function (signal) {
     process.on(signal, function () {
       child.kill(signal);
     });
@@ -87,9 +88,11 @@ function isOpen(descriptor) {
   }
 }
 
-function withMarker(process) {
+function withMarker(process, signals) {
   var env = {};
   for (var name in process.env) env[name] = process.env[name];
   env.VAULTSVC_LAUNCHER = String(process.pid);
+  // Of what we have seen, the child would see this alone.
+  if (signals.indexOf("SIGHUP") === -1) env._ = "nohup";
   return env;
 }

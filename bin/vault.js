@@ -12,6 +12,7 @@ var fit = +version[0] > 24 || (+version[0] === 24 && +version[1] >= 15) || (+ver
 
 // Its default opens the inspector, by which any user of this machine can run code in this process.
 process.on("SIGUSR1", function () {});
+var signals = heededSignals();
 
 if (fit) {
   dieWithLauncher();
@@ -19,14 +20,14 @@ if (fit) {
   if (process.platform === "win32") say("vault is untested on Windows");
   run();
 } else {
-  require("./pinned-runtime.js").continueOnPinned(process, say);
+  require("./pinned-runtime.js").continueOnPinned(process, say, signals);
 }
 
 function run() {
   var built = path.join(__dirname, "..", "dist", "vault.cjs");
   if (process.argv[2] !== "--version") cacheCompiledCode();
   var program = fs.existsSync(built) ? require(built) : fromSources();
-  var host = program.createHost(process);
+  var host = program.createHost(process, signals);
 
   process.on("uncaughtException", function (error) {
     fail(error instanceof Error ? error[host.env.VAULTSVC_DEBUG ? "stack" : "message"] : String(error));
@@ -46,7 +47,7 @@ function run() {
   // signal ends those, once nobody listens for it any more.
   function leave(code) {
     host.flush().then(function () {
-      ["SIGINT", "SIGTERM", "SIGHUP"].forEach(function (signal) {
+      signals.forEach(function (signal) {
         process.removeAllListeners(signal);
       });
       process.exit(code);
@@ -54,6 +55,30 @@ function run() {
   }
   // oxlint-disable-next-line promise/prefer-await-to-then, promise/catch-or-return -- ES5
   program.main(process.argv.slice(2), host).then(leave);
+}
+
+/**
+ * The signals that interrupt the program; not SIGHUP where it was started to survive that. Node makes an ignored signal end the
+ * process again before any of our code runs, so that only traces are left: nohup's name in `_` (bash, zsh, ksh), standard input
+ * that can only be written to (GNU nohup on a terminal), or a parent, like a script under nohup, that ignores it itself (the
+ * last two on Linux).
+ */
+function heededSignals() {
+  var isIgnored =
+    /(^|\/)nohup$/.test(process.env._ || "") ||
+    /^flags:\s*[0-7]*1$/m.test(contentOf("/proc/self/fdinfo/0")) ||
+    /^SigIgn:\s*[0-9a-f]*[13579bdf]$/m.test(contentOf("/proc/" + process.ppid + "/status"));
+  if (!isIgnored) return ["SIGINT", "SIGTERM", "SIGHUP"];
+  process.on("SIGHUP", function () {});
+  return ["SIGINT", "SIGTERM"];
+}
+
+function contentOf(file) {
+  try {
+    return fs.readFileSync(file, "latin1");
+  } catch (error) {
+    return "";
+  }
 }
 
 /**

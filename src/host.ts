@@ -35,23 +35,24 @@ export interface Host extends Clock, Interrupts {
   flush(): Promise<void>;
 }
 
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const allSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** How long a second signal leaves the program to say where things stand. */
 const lastWordsMs = 1000;
 
 /**
  * The real one. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
- * they abort those. What few commands need (terminals, home folder) is loaded at the first question.
+ * they abort those. `signals` leaves out SIGHUP where it is to be survived. What few commands need (terminals, home folder) is
+ * loaded at the first question.
  */
-export function createHost(process: NodeJS.Process): Host {
+export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Signals[] = allSignals): Host {
   const env = { ...process.env };
   // The runtime obeys it towards every host, and warns of what is not so here; the client does, towards this machine only.
   delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
   const isTTY = (fd: number): boolean => mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;
   let watched: Interrupts | undefined;
-  const interrupts = (): Interrupts => (watched ??= watchSignals(process));
+  const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals));
 
   const facts = (fd: 1 | 2): TerminalFacts => ({
     get isTTY() {
@@ -153,7 +154,7 @@ function mayBeTerminal(fd: number): boolean {
   return stat.isCharacterDevice() && stat.rdev !== statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
 }
 
-function watchSignals(process: NodeJS.Process): Interrupts {
+function watchSignals(process: NodeJS.Process, signals: readonly NodeJS.Signals[]): Interrupts {
   const interrupts = watchInterrupts(
     (callback) => signals.forEach((signal) => process.on(signal, callback)),
     () => process.uptime() * 1000,

@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startInPty } from "../support/pty.ts";
+import { quote, startInPty } from "../support/pty.ts";
 import type { RunOptions } from "../support/run-vault.ts";
 import { cleanEnv, runVault, startVault } from "../support/run-vault.ts";
 import { stubProgram } from "../support/stub-program.ts";
@@ -100,5 +100,51 @@ describe("without a runtime that will do", () => {
   test("the range is the one that package.json declares", () => {
     const path = join(import.meta.dirname, "..", "..", "package.json");
     expect((JSON.parse(readFileSync(path, "utf8")) as { engines: unknown }).engines).toEqual({ node: "^22.19.0 || >=24.15.0" });
+  });
+});
+
+/** Sends a signal, and resolves when the process has taken it. */
+async function deliver(pid: number, signal: NodeJS.Signals): Promise<void> {
+  process.kill(pid, signal);
+  await expect.poll(() => readFileSync(`/proc/${pid}/status`, "utf8"), { interval: 5 }).toMatch(/^ShdPnd:\t0+$/m);
+}
+
+/** What the program says when this is the first signal that interrupts it. */
+const interruptedBy = (reason: string): string => JSON.stringify({ reason, killed: false });
+
+describe.skipIf(!existsSync("/proc/self/fdinfo")).each([
+  ["a fit Node", pretend("24.15.0")],
+  ["an old Node", old],
+])("a hangup, on %s (needs /proc)", (_, options) => {
+  test.each([
+    ["nohup, of bash", ["bash", "-c", 'nohup "$@"', "bash"], "SIGTERM"],
+    ["a script under nohup", ["nohup", "sh", "-c", '"$@"; exit $?', "sh"], "SIGTERM"],
+    ["a script that ignores it", ["sh", "-c", 'trap "" HUP; "$@"; exit $?', "sh"], "SIGTERM"],
+    ["a script", ["sh", "-c", '"$@"; exit $?', "sh"], "SIGHUP"],
+  ])("%s", async (_, through, reason) => {
+    const vault = startVault(["wait"], { ...options, through });
+    const [, pid] = await vault.waitFor(/"pid":(\d+)/);
+    await deliver(Number(pid), "SIGHUP");
+    process.kill(Number(pid), "SIGTERM");
+    const { code, stdout } = await vault.exit;
+    expect(stdout).toContain(interruptedBy(reason));
+    expect(code).toBe(130);
+  });
+
+  test("the terminal on which nohup started it goes away", async () => {
+    const cwd = tempDir("nohup");
+    const output = (): string => (existsSync(join(cwd, "nohup.out")) ? readFileSync(join(cwd, "nohup.out"), "utf8") : "");
+    const line = `exec nohup ${[process.execPath, options.bin ?? "", "wait"].map(quote).join(" ")}`;
+    const env = { ...cleanEnv({ env: options.env ?? {} }), SHELL: "/bin/sh" };
+    const terminal = spawn("script", ["-qefc", line, "/dev/null"], { cwd, env, stdio: ["pipe", "ignore", "ignore"] });
+    await expect.poll(output, { timeout: 20_000 }).toMatch(/"pid":/);
+    const gone = new Promise((resolve) => terminal.once("close", resolve));
+    terminal.kill("SIGKILL");
+    await gone;
+    const pid = Number(/"pid":(\d+)/.exec(output())?.[1]);
+    await deliver(pid, "SIGHUP");
+    process.kill(pid, "SIGTERM");
+    await expect.poll(output, { timeout: 20_000 }).toMatch(/"reason"/);
+    expect(output()).toContain(interruptedBy("SIGTERM"));
   });
 });
