@@ -237,11 +237,17 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
       end: async (call, signal) => await (await deps.service()).end(call, signal),
       single: async (call, signal) => await (await deps.service()).single(call, signal),
     },
+    probe: async () => {
+      const found = await deps.probe();
+      if (found.reached) return found.httpStatus < 500 ? { answered: true } : { answered: false, cause: `HTTP ${found.httpStatus}` };
+      return { answered: false, cause: found.cause, ...(found.hint === null ? {} : { hint: found.hint }) };
+    },
     clock: host,
     ids: createIds(host),
     policy: settings.policy,
     rules: [],
     signal: host.interrupted,
+    killed: host.killed,
     deadline: deps.deadline,
     tell: (event) => narrator.tell(event),
     redact: (text) => redactor.redact(text),

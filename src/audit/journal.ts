@@ -73,6 +73,8 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
 
 function tell(line: JournalLine, exchange: Exchange | null): Told | null {
   if (line.event === "created") return success("CREATE_VAULT", "vault created");
+  // Clearing what only possibly failed says nothing of an unlock.
+  if (line.event === "counters-reset" && line.detail["only"] === "unanswered") return null;
   if (line.event === "counters-reset") return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
   const action = actions[exchange?.operation ?? ""];
   if (action === undefined) return null;

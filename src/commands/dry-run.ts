@@ -18,7 +18,6 @@ interface PlannedPair {
   generation: number | string;
   hashedPin: boolean;
   device: Device | undefined;
-  unproven: boolean;
 }
 
 const allowed = "allows it";
@@ -57,14 +56,14 @@ export async function dryRun(deps: Deps, context: ExchangeContext, request: Exch
       before: counts,
       afterAnUnansweredStart: {
         unackedStarts: counts.unackedStarts + 1,
-        failedAttempts: counts.failedAttempts + Number(pair.unproven),
+        failedAttempts: counts.failedAttempts + 1,
       },
       afterARefusal: { unackedStarts: counts.unackedStarts + 1, failedAttempts: counts.failedAttempts + 1 },
       limits: context.policy,
     },
     guard: record === null || request.force ? allowed : await guardSays(context, record, prepared, choice),
   };
-  const text = serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${describe(document, pair.unproven)}\n`;
+  const text = serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${describe(document)}\n`;
   await deps.host.stdout.write(text);
   return 0;
 }
@@ -127,7 +126,6 @@ async function planPair(
     generation: request.recovery === undefined ? "the given pair" : "the new pair of the recovery document",
     hashedPin: online && request.hashedPin !== undefined,
     device: online ? (request.device ?? accepted ?? undefined) : undefined,
-    unproven: request.recovery === undefined,
   };
 }
 
@@ -170,7 +168,7 @@ interface DryRunDocument {
   guard: string;
 }
 
-function describe({ settlesFirst: first, request, counts, guard }: DryRunDocument, unproven: boolean): string {
+function describe({ settlesFirst: first, request, counts, guard }: DryRunDocument): string {
   const { before, limits } = counts;
   return [
     "Nothing was sent. This would be:",
@@ -179,7 +177,7 @@ function describe({ settlesFirst: first, request, counts, guard }: DryRunDocumen
     `  body      ${jsonText(request.body)}`,
     `  pair      ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
     `  counts    one start without acknowledgement more until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unacked}`,
-    `            one failed access more if it is refused${unproven ? " or not answered" : ""}: ${before.failedAttempts + 1} of ${limits.failed}`,
+    `            one failed attempt more if it is refused or not answered: ${before.failedAttempts + 1} of ${limits.failed}`,
     `  guard     ${guard}`,
   ].join("\n");
 }

@@ -23,6 +23,7 @@ export const exchangeOptions = {
   saveCmd: z.optional(text),
   dryRun: flag,
   force: flag,
+  yes: flag,
   generation: z.optional(wholeNumber),
 };
 
@@ -54,7 +55,7 @@ export async function readPairChoice(deps: Deps, options: ExchangeOptions): Prom
 }
 
 /** Refuses options that do not belong to each other. Reads nothing. Raises `usage`. */
-export function checkPairOptions({ credentials, encryptedData, payload, generation, force }: ExchangeOptions): void {
+export function checkPairOptions({ credentials, encryptedData, payload, generation }: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
@@ -62,9 +63,6 @@ export function checkPairOptions({ credentials, encryptedData, payload, generati
   }
   if (generation !== undefined && (credentials !== undefined || asParts)) {
     throw usage("--generation chooses a stored pair: give it without credentials", "leave one of them out");
-  }
-  if (generation !== undefined && force !== true) {
-    throw usage("--generation chooses a stored pair by hand: it needs --force", `--generation ${generation} --force`);
   }
   if (asParts && (encryptedData === undefined || payload === undefined)) {
     const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import { currentGeneration, liveGenerations } from "../exchange/candidates.ts";
+import { choosePairs } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
@@ -10,9 +10,9 @@ import { jsonText } from "../terminal/redactor.ts";
 import type { RawInput } from "./act.ts";
 import { askVault } from "./ask.ts";
 import { serialise } from "./document.ts";
-import { flag, parseInput, uuid } from "./options.ts";
+import { flag, parseInput, uuid, wholeNumber } from "./options.ts";
 
-const schema = z.object({ uuid: z.optional(uuid), all: flag });
+const schema = z.object({ uuid: z.optional(uuid), all: flag, generation: z.optional(wholeNumber) });
 export type ExportOptions = z.infer<typeof schema>;
 
 export const parseExport = (input: RawInput): ExportOptions => parseInput(schema, input, ["uuid"]);
@@ -23,9 +23,12 @@ export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
   }
+  if (options.generation !== undefined && options.all === true) {
+    throw new VaultError("usage", "--generation is for one vault: give it without --all", { hint: "vault export <uuid> --generation N" });
+  }
   const uuid = options.all === true ? undefined : await askVault(deps, options.uuid, "export");
   try {
-    await deps.host.stdout.write(uuid === undefined ? await exportAll(deps) : await exportPair(deps, uuid));
+    await deps.host.stdout.write(uuid === undefined ? await exportAll(deps) : await exportPair(deps, uuid, options.generation));
   } catch (error) {
     // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
@@ -34,8 +37,8 @@ export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   return 0;
 }
 
-async function exportPair(deps: Deps, uuid: string): Promise<string> {
-  const { credentials } = await exportOne(deps, uuid);
+async function exportPair(deps: Deps, uuid: string, generation: number | undefined): Promise<string> {
+  const { credentials } = await exportOne(deps, uuid, generation);
   const { field, format } = deps.output;
   const asJson = { field, format: format === "table" ? "json" : format } as const;
   return serialise(credentials, asJson, deps.host.stdout.isTTY) ?? "";
@@ -57,7 +60,7 @@ async function exportAll(deps: Deps): Promise<string> {
 
 type Exported = Awaited<ReturnType<typeof exportOne>>;
 
-async function exportOne(deps: Deps, target: string) {
+async function exportOne(deps: Deps, target: string, generation?: number) {
   const context = await deps.hold(target, { local: true });
   try {
     const record = await context.session.read();
@@ -66,7 +69,7 @@ async function exportOne(deps: Deps, target: string) {
     return {
       uuid: record.uuid,
       kind: record.kind,
-      credentials: await credentialsOf(deps, context, record),
+      credentials: await credentialsOf(deps, context, record, generation),
       ...(device === null || device === undefined ? {} : { device }),
       ...(record.label === null ? {} : { label: record.label }),
     };
@@ -75,18 +78,32 @@ async function exportOne(deps: Deps, target: string) {
   }
 }
 
-/** The current pair cannot be had from anywhere else; an imported one came from somewhere. */
-async function credentialsOf(deps: Deps, context: ExchangeContext, record: VaultRecord) {
-  if (record.open !== null) return await recoveryDocument(context, record, record.open);
-  const live = liveGenerations(record);
-  const chosen = currentGeneration(record) ?? live[0];
-  if (chosen === undefined) throw noCredentials(record.uuid);
-  const others = live.filter((g) => g !== chosen).map((g) => g.generation);
-  if (others.length > 0) {
+/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
+async function credentialsOf(deps: Deps, context: ExchangeContext, record: VaultRecord, generation?: number) {
+  const { session } = context;
+  const { open, uuid } = record;
+  // --generation reaches every kept pair, and so what was refused or superseded.
+  const choice = { generation, force: generation !== undefined };
+  const [first, ...others] = await choosePairs(context, record, record.kind, choice).catch((error: unknown) => {
+    throw error instanceof VaultError && error.code === "guard" ? refusedOnly(record) : error;
+  });
+  const chosen = first?.generation ?? 0;
+  const isOfOpen = open !== null && generation === undefined && [open.baseGeneration, open.newGeneration].includes(chosen);
+  const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
+  const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
+  if (rest.length > 0) {
     deps.narrator.warn(
-      `vault ${record.uuid}: generation ${chosen.generation} is exported, not ${others.join(", ")}, which was imported and is not proven: ` +
-        `vault get ${record.uuid} finds out which one is valid`,
+      `vault ${uuid}: generation ${chosen} is exported; ${rest.join(", ")} may be the valid one as well: vault get ${uuid} finds out, ` +
+        `vault export ${uuid} --generation N prints it`,
     );
   }
-  return pairOnly(await context.session.credentials(chosen.generation));
+  await session.markElsewhere(given);
+  return isOfOpen ? await recoveryDocument(context, record, open) : pairOnly(await session.credentials(chosen));
+}
+
+function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
+  return new VaultError("no-credentials", `the service has refused all credentials of vault ${uuid} that are stored: none was exported`, {
+    vault: uuid,
+    hint: `vault export ${uuid} --generation N prints one all the same: ${generations.map((g) => g.generation).join(", ")}`,
+  });
 }

@@ -17,12 +17,13 @@ export function addExchangeOptions(command: Command): Command {
     .option("--credentials-out <file>", "write the recovery document there before, the new pair after the acknowledgement")
     .option("--save-cmd <command>", "give the recovery document to a shell command before the acknowledgement")
     .option("--dry-run", "show what would be sent and what it would count, and send nothing")
-    .option("--generation <n>", "with --force: start with this stored pair")
+    .option("--generation <n>", "start with these stored credentials; with --force also superseded or refused ones")
     .option("--force", "send what the guard would refuse");
 }
 
 export function defineGet(program: Command, act: Act): void {
   addExchangeOptions(program.command("get").argument("[uuid]", "the vault"))
+    .option("--yes", "do not ask, with --generation and --force")
     .summary("read a vault")
     .description("Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.")
     .addHelpText(

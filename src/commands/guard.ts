@@ -9,6 +9,7 @@ export function defineGuard(program: Command, act: Act): void {
     .summary("the counters towards a lock, and what the guard would refuse")
     .description("The counters towards a lock, and what the guard would refuse. Never calls the service.")
     .option("--reset", "zero the counters, after an administrator has unlocked the vault")
+    .option("--unanswered", "with --reset: clear only what is counted as possibly failed")
     .option("--yes", "do not ask")
     .addHelpText("after", examples("vault guard", "vault guard $VAULT", "vault guard $VAULT --reset --yes"))
     .action(act(async () => (await import("./guard-run.ts")).runGuard));

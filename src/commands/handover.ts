@@ -18,6 +18,8 @@ export interface HandoverOptions {
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
 export function createHandover(deps: Deps, options: HandoverOptions): Handover {
   return {
+    leaves: options.credentialsOut !== undefined || options.saveCmd !== undefined,
+    counted: async () => Promise.resolve(),
     async deliver(delivery) {
       const owed = options.credentialsOut !== undefined || options.saveCmd !== undefined;
       const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: owed }));

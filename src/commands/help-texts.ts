@@ -40,22 +40,31 @@ Nothing is asked when stdin or stderr is not a terminal, with --no-input, or wit
 that names the flag, the variable and the key that could supply it.`,
 
   lockout: `
-The service locks a vault after {failed} failed accesses in a row, or {unacked} starts that nobody acknowledged, and only an
+The service locks a vault after {failed} failed attempts in a row, or {unacked} starts that nobody acknowledged, and only an
 administrator unlocks it. This program counts both before it sends, and refuses the request that would lock the vault (exit 8).
 
-- a start is sent: one unacknowledged start more
-- no whole answer: it stays counted; with a pair that is not proven it counts as a failed access too
-- credentials refused: one failed access more
+- a start is sent: +1 unacknowledged start
+- no whole answer: it stays, and counts as a possibly failed attempt too
+- credentials refused: +1 failed attempt
 - nothing was sent: the count is taken back; the same for 429 and for errors about the application or a value
-- a start succeeds: failed accesses are zero again
+- a start succeeds: failed attempts are zero again
 - acknowledged: unacknowledged starts are zero again
 
-A superseded pair is never sent, and neither is, without --force, a combination of pair, device and kind that was refused before.
+After a start without an answer nothing more is started, for any vault of that service, until the service answers a probe: an outage
+costs a vault one start at most.
+
+Superseded credentials are sent only by --generation N --force, and a combination of credentials, device and kind that was refused
+before only with --force. Where several credentials may be the valid ones (imported, in doubt, current) a read tries two at most, and
+none where only one failed attempt is left before the last: it lists them, and --generation N sends the one that you choose.
+
+The guard knows this state alone. Machines with a state of their own that use the same vault count apart, replace each other's
+credentials, and can lock the vault together: let them use one state, or give each vault to one machine.
 
 - vault guard: shows the counters and what the guard would refuse
 - vault status: marks the vaults that are close to a lock; --fail-on at-risk is for monitors
 - vault get --dry-run: says what a read would count, and sends nothing
 - vault guard --reset: zeroes the counters, after an administrator has unlocked the vault
+- vault guard --reset --unanswered: clears what only possibly failed, where the audit log shows no failed attempt
 
 Where the service has other limits, say so: --lock-after-failed, --lock-after-unacked, or policy.failed and policy.unacked in
 the profile. --force lets one request through.`,
@@ -71,10 +80,14 @@ the service accepts. Look first: vault status shows the state of each vault. The
 - ending: an acknowledgement may have been sent. vault ack sends it again until it is answered
 - in-doubt: it went unanswered and its token is dead. Both pairs are kept, and the next vault get finds out which one is valid
 - expired: the token died before the acknowledgement, the old pair is valid. Run vault get again
-- rejected: the service refused the pair. vault import takes the right one
+- rejected: the service refused the credentials. If they have worked before, another machine or program has probably used the vault
+  since: vault import takes the right ones, whatever is open
 
 A machine without a lasting disk: --credentials-out FILE and --save-cmd COMMAND receive, before the acknowledgement, a recovery
-document with both pairs and the token. vault import and --credentials take it, and settle it.
+document with both pairs and the token. vault import and --credentials take it, and acknowledge its exchange. Nothing that this state
+has proven is replaced by a document or an import: they are candidates, tried first, and the former ones stay until one of them works.
+
+vault export --generation N prints every kept generation; vault status --history lists them.
 
 A lost state comes back with vault backup FILE --restore; vault doctor says what else is not in order.
 

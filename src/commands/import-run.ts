@@ -4,8 +4,8 @@ import { readSecret } from "../config/secret-value.ts";
 import { VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../exchange/adopt.ts";
-import { currentGeneration } from "../exchange/candidates.ts";
-import { checkGiven, chooseKind } from "../exchange/choose-pair.ts";
+import { candidates } from "../exchange/candidates.ts";
+import { chooseKind } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { currentRecord } from "../exchange/context.ts";
 import { heldError, settledAs } from "../exchange/settle.ts";
@@ -171,8 +171,12 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
     let generation: number | undefined;
     if (entry.given?.type === "recovery") {
       await deps.service();
-      await adoptRecovery(context, entry.given.document, true);
-      await settleRecovery(context);
+      const outcome = await adoptRecovery(context, entry.given.document);
+      if (outcome === "open") await settleRecovery(context);
+      else if (outcome === "candidates")
+        deps.narrator.warn(
+          `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged: its credentials are kept and tried later`,
+        );
     } else if (entry.given !== undefined) {
       generation = await recordPair(context, entry, entry.given.credentials);
     }
@@ -180,7 +184,7 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
     const record = await context.session.read();
     if (record === null)
       throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { vault: entry.uuid });
-    generation ??= (currentGeneration(record) ?? record.generations[0])?.generation ?? 0;
+    generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
     return { uuid: entry.uuid, kind: record.kind, generation, label: record.label };
   } finally {
     await context.session.release();
@@ -197,12 +201,6 @@ async function settleRecovery(context: ExchangeContext): Promise<void> {
 }
 
 async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<number> {
-  const record = await context.session.read();
-  const recordedKind = chooseKind(entry.uuid, record, entry.kind);
-  await checkGiven(context, record, credentials, true);
-  return await context.session.record({
-    credentials: pairOnly(credentials),
-    kind: recordedKind,
-    ...(entry.device === undefined ? {} : { device: entry.device }),
-  });
+  const kind = chooseKind(entry.uuid, await context.session.read(), entry.kind);
+  return await context.session.record({ credentials: pairOnly(credentials), kind, device: entry.device });
 }

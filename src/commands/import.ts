@@ -8,7 +8,9 @@ export function defineImport(program: Command, act: Act): void {
     .command("import")
     .argument("[uuid]", "the vault (or --file for many)")
     .summary("put credentials into the state")
-    .description("Put credentials into the state. Never replaces: the former pair stays until a start with the new one succeeds.")
+    .description(
+      "Put credentials into the state, whatever is open there. Never replaces: the former ones stay until a start with the new ones succeeds.",
+    )
     .option("--kind <kind>", kindList)
     .option("--credentials <secret>", "the pair as JSON, or a recovery document, which is settled: @FILE, -, env:NAME")
     .option("--label <text>", "a name for people")
@@ -30,8 +32,11 @@ export function defineExport(program: Command, act: Act): void {
     .command("export")
     .argument("[uuid]", "the vault (or --all)")
     .summary("print credentials as JSON, in clear")
-    .description("Print the stored credentials of a vault as JSON, in clear; of an open exchange the recovery document.")
+    .description(
+      "Print the credentials that the next start would send first as JSON, in plain text; of an open exchange the recovery document.",
+    )
     .option("--all", "every vault, a line each, as vault import --file reads them")
+    .option("--generation <n>", "these stored credentials, also refused or superseded ones")
     .addHelpText("after", examples("vault export $VAULT > copy.json", "vault export --all > copies.ndjson"))
     .action(act(async () => (await import("./export-run.ts")).runExport));
 }

@@ -9,6 +9,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { toSettle } from "../exchange/settle.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
+import { confirmOrFail } from "./confirm.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 import type { ExchangeOptions } from "./exchange-options.ts";
 import { checkPairOptions, readPairChoice } from "./exchange-options.ts";
@@ -43,6 +44,10 @@ export async function planExchange(
   const { choice, recovery } = await askForStart(deps, record, operation, given);
   if (recovery !== undefined) checkRecovery(uuid, recovery);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
+  if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
+    const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
+    await confirmOrFail(deps, options.yes === true, question);
+  }
   const noAck = !options.ack;
   const request: ExchangeRequest = {
     ...choice,

@@ -91,12 +91,12 @@ export function inDoubt(
   const isUpdate = exchange.operation === "update";
   return new VaultError(
     "in-doubt",
-    "an acknowledgement went unanswered and its token is dead: the service holds the new pair or the old one",
+    "the acknowledgement got no response and its token expired: the service has either the old or the new credentials; both are kept",
     {
       vault: uuid,
       exchange: summarise(exchange),
       ...(answer === undefined ? {} : { service: serviceDetails(answer) }),
-      hint: `vault get ${uuid} (both pairs are kept, and it finds out which one is valid${isUpdate ? ", so whether the update took effect" : ""})`,
+      hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
     },
   );
 }

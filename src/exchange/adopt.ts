@@ -1,31 +1,16 @@
 import { VaultError } from "../errors.ts";
-import { checkGiven } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
-import { liveGenerations } from "./candidates.ts";
+import type { AdoptionOutcome } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 
 /**
- * Takes a recovery document over, so that it can be settled like an exchange of this machine whose end call may have
- * been sent. A document whose new pair is recorded already changes nothing. Raises `invalid-input` for another vault's
- * document, and `no-credentials` as for a given pair.
+ * Takes a recovery document over, whatever its age and whatever is open here: both its pairs become candidates, and what
+ * this state has proven keeps its standing. Throws `invalid-input` for another vault's document, and `no-credentials` for
+ * one that is older than what was proved here.
  */
-export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument, force: boolean): Promise<void> {
-  const { session } = context;
-  checkRecovery(session.uuid, document);
-  const record = await session.read();
-  // A pair that was only imported says nothing about its exchange: the document does.
-  const known = record === null ? [] : liveGenerations(record).filter((g) => g.proven || g.standing !== "imported");
-  if (
-    await isRecorded(
-      context,
-      document,
-      known.map((g) => g.generation),
-    )
-  )
-    return;
-  if (await session.isSuperseded(document.new)) await checkGiven(context, record, document.new, force);
-  await checkGiven(context, record, document.old, force);
-  await session.adopt({
+export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument): Promise<AdoptionOutcome> {
+  checkRecovery(context.session.uuid, document);
+  return await context.session.adopt({
     exchangeId: document.exchangeId,
     kind: document.kind,
     operation: document.operation ?? "get",
@@ -45,16 +30,4 @@ export function checkRecovery(uuid: string, document: RecoveryDocument): void {
     vault: uuid,
     hint: `use it with that vault: vault get ${document.uuid} --credentials @FILE`,
   });
-}
-
-async function isRecorded(
-  context: Pick<ExchangeContext, "session">,
-  document: RecoveryDocument,
-  generations: readonly number[],
-): Promise<boolean> {
-  for (const generation of generations) {
-    const stored = await context.session.credentials(generation);
-    if (stored.encryptedData === document.new.encryptedData && stored.payload === document.new.payload) return true;
-  }
-  return false;
 }

@@ -9,35 +9,43 @@ export const liveGenerations = (record: VaultRecord): Generation[] => record.gen
 export const currentGeneration = (record: VaultRecord): Generation | undefined => record.generations.find((g) => g.standing === "current");
 
 /**
- * The pairs to start with, in the order in which they are to be tried. More than one only in doubt: the new one first
- * if an end call may have left, else the old one. Otherwise the newest import, which waits to be proven, before the
- * current pair; an import that was refused comes last, so that a wrong import never stands in the way of the live pair.
+ * The pairs that may be the valid one, in the order in which they are to be tried: what a person has imported since the
+ * last proof, a successor of the current pair first; those of an exchange in doubt, the new one first if an end call may
+ * have left; the current one; what is older. While an exchange waits for its acknowledgement only the pair that it began
+ * with is one: any other would drop it.
  */
-export function candidates(record: VaultRecord, wasRefused: (generation: Generation) => boolean): Generation[] {
-  const pairs = liveGenerations(record);
-  const { open } = record;
-  if (open?.state === "in-doubt") {
-    const old = pairs.filter((g) => g.generation === open.baseGeneration);
-    const offered = pairs.filter((g) => g.generation === open.newGeneration);
-    return open.endsUnanswered > 0 ? [...offered, ...old] : [...old, ...offered];
-  }
-  const imported = pairs.filter((g) => g.standing === "imported");
-  const current = pairs.filter((g) => g.standing === "current");
-  const [first] = [...imported.filter((g) => !wasRefused(g)), ...current, ...imported];
-  return first === undefined ? [] : [first];
+export function candidates(record: VaultRecord): Generation[] {
+  const { generations, open } = record;
+  const numbered = (number: number | null): Generation[] => generations.filter((g) => g.generation === number);
+  if (open !== null && open.state !== "in-doubt") return numbered(open.baseGeneration);
+  const imported = (placed: Generation["placed"]): Generation[] =>
+    generations.filter((g) => g.standing === "imported" && g.placed === placed);
+  const [older, newer] = [numbered(open?.baseGeneration ?? null), numbered(open?.newGeneration ?? null)];
+  const inDoubt = (open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]).filter(
+    (g) => g.placed !== "older",
+  );
+  const dropped = generations.filter((g) => g.standing === "void" || g.standing === "offered");
+  // The pairs of an adopted exchange in doubt are imported as well: it knows which of the two comes first.
+  const recent = imported(null).filter((g) => !inDoubt.includes(g));
+  const current = generations.filter((g) => g.standing === "current");
+  const all = [...imported("successor"), ...recent, ...inDoubt, ...current, ...imported("older"), ...dropped];
+  return [...new Set(all)].filter((g) => g.standing !== "superseded");
 }
 
-/** The pairs that a person may choose: also those that were offered by an exchange that was dropped or expired. */
-export const sendableGenerations = (record: VaultRecord): Generation[] => record.generations.filter((g) => g.standing !== "superseded");
-
-/** The pair that `--generation N --force` chooses. Raises `no-credentials` where it is not kept or was superseded. */
-export function chosenGeneration(record: VaultRecord, number: number): Generation {
+/**
+ * The pair that `--generation N` chooses; a superseded one with --force only. Throws `no-credentials` where it is not kept
+ * or may not be sent.
+ */
+export function chosenGeneration(record: VaultRecord, number: number, force: boolean): Generation {
   const found = record.generations.find((g) => g.generation === number);
-  if (found !== undefined && found.standing !== "superseded") return found;
-  const why = found === undefined ? "is not known" : "was superseded, and a superseded pair is never sent";
-  const kept = sendableGenerations(record).map((g) => g.generation);
-  throw new VaultError("no-credentials", `generation ${number} of vault ${record.uuid} ${why}`, {
-    vault: record.uuid,
-    hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history shows them`,
-  });
+  if (found !== undefined && (force || found.standing !== "superseded")) return found;
+  const kept = record.generations.filter((g) => force || g.standing !== "superseded").map((g) => g.generation);
+  throw new VaultError(
+    "no-credentials",
+    `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded: it is sent with --force only"}`,
+    {
+      vault: record.uuid,
+      hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history shows them`,
+    },
+  );
 }

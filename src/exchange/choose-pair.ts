@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { isOnline, kindList } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
-import { candidates, chosenGeneration, currentGeneration, liveGenerations, sendableGenerations } from "./candidates.ts";
+import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
 import { combinationOf } from "./combination.ts";
 import type { ExchangeContext } from "./context.ts";
 import { guardDevice, refusedBefore } from "./guard.ts";
@@ -25,7 +25,8 @@ export interface ChosenPair {
   credentials: Credentials;
   device: Device | undefined;
   combination: string;
-  unproven: boolean;
+  /** Proven, and known to this state alone. */
+  repeatable: boolean;
 }
 
 /** The kind of the vault: as given for an unproven one, else as recorded. Raises `usage` or `invalid-input`. */
@@ -71,48 +72,41 @@ export async function checkGiven(
     if (stored.encryptedData === given.encryptedData && stored.payload === given.payload) return generation;
   }
   const { open } = record;
-  if (open !== null) {
-    throw new VaultError(
-      "no-credentials",
-      `the given credentials are neither pair of the exchange that is ${open.state === "in-doubt" ? "in doubt" : "open"}`,
-      {
-        vault: session.uuid,
-        hint: `finish it first: vault ${open.state === "in-doubt" ? "get" : "ack"} ${session.uuid}`,
-      },
-    );
+  if (open !== null && open.state !== "in-doubt") {
+    throw new VaultError("no-credentials", "the given credentials are neither those of the exchange that is open", {
+      vault: session.uuid,
+      hint: `finish it first: vault ack ${session.uuid}; or keep them for later: vault import ${session.uuid} --credentials @FILE`,
+    });
   }
   if (currentGeneration(record)?.proven === true && !force) {
     throw new VaultError("no-credentials", "the given credentials differ from the stored current pair", {
       vault: session.uuid,
-      hint: `leave them out to use the stored pair (generation ${currentGeneration(record)?.generation}), or send them with --force`,
+      hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); if those no longer work: vault import ${session.uuid} --credentials @FILE`,
     });
   }
   return undefined;
 }
 
 /**
- * The stored pairs to start with, in order, each complete and checked for its device; at least one. Raises `guard` where
- * all of them were refused before, `no-credentials` for a generation that cannot be chosen, and where all pairs were
- * superseded.
+ * The stored pairs to start with, in the order of `candidates`, each complete and checked for its device; at least one.
+ * What the service has refused is left out, but with --force, where it comes last. Throws `guard` where nothing else is
+ * there, `no-credentials` for a generation that cannot be chosen, and where all pairs were superseded.
  */
 export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
-  const prepared = new Map<number, { pair: ChosenPair; refused: boolean }>();
-  for (const generation of sendableGenerations(record)) {
-    const pair = await complete(context, record, kind, generation, choice);
-    prepared.set(generation.generation, { pair, refused: await context.session.wasRefused(pair.combination) });
+  const { generation, force } = choice;
+  const wanted = generation === undefined ? candidates(record) : [chosenGeneration(record, generation, force)];
+  const [first] = wanted;
+  if (first === undefined) throw allSuperseded(record.uuid);
+  const fresh: ChosenPair[] = [];
+  const refused: ChosenPair[] = [];
+  for (const each of wanted) {
+    const pair = await complete(context, record, kind, each, choice);
+    if (!force) guardDevice(record.uuid, acceptedDevice(record), pair.device);
+    ((await context.session.wasRefused(pair.combination)) ? refused : fresh).push(pair);
   }
-  const wanted =
-    choice.generation === undefined
-      ? candidates(record, (g) => prepared.get(g.generation)?.refused === true)
-      : [chosenGeneration(record, choice.generation)];
-  if (wanted.length === 0) throw allSuperseded(record.uuid);
-  const chosen = wanted.flatMap((g) => prepared.get(g.generation) ?? []);
-  if (!choice.force) for (const { pair } of chosen) guardDevice(record.uuid, acceptedDevice(record), pair.device);
-  // In doubt, what was refused before is passed over, or comes last; where nothing else is left the guard speaks.
-  const fresh = chosen.filter(({ refused }) => !refused);
-  if (fresh.length === 0 && !choice.force) throw refusedBefore(record.uuid, wanted[0]?.generation ?? 0);
-  const again = choice.force ? chosen.filter(({ refused }) => refused) : [];
-  return [...fresh, ...again].map(({ pair }) => pair);
+  const chosen = force ? [...fresh, ...refused] : fresh;
+  if (chosen.length === 0) throw refusedBefore(record, first.generation);
+  return chosen;
 }
 
 /** A state that was restored from a backup, beside one that knew more. */
@@ -144,7 +138,7 @@ async function complete(
     credentials,
     device,
     combination: combinationOf(record.uuid, kind, credentials, device),
-    unproven: !generation.proven || record.open?.state === "in-doubt",
+    repeatable: generation.proven && !generation.elsewhere && record.open?.state !== "in-doubt",
   };
 }
 

@@ -11,10 +11,14 @@ export interface Policy {
   unacked: number;
 }
 
+export type ProbeReply = { answered: true } | { answered: false; cause: string; hint?: string };
+
 /** All that one exchange works with, for the time that it holds its vault. */
 export interface ExchangeContext {
   session: VaultSession;
   service: Service;
+  /** Whether the service answers at all: one request that names no vault and counts nothing (HTTP below 500 will do). */
+  probe(signal: AbortSignal): Promise<ProbeReply>;
   clock: Clock;
   ids: Ids;
   policy: Policy;
@@ -22,6 +26,8 @@ export interface ExchangeContext {
   rules: readonly ErrorRule[];
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
+  /** Aborted by a second one: what is under way is given up at once. */
+  killed: AbortSignal;
   /** When waiting and retrying end, on `Clock.elapsed`. */
   deadline: number;
   tell(event: ExchangeEvent): void;
@@ -57,8 +63,13 @@ export function summarise(exchange: ExchangeRecord): ExchangeSummary {
 }
 
 /** By our own clock: good enough to choose words and to stop waiting, never to settle anything. */
-export function tokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry">, at: number): boolean {
-  return exchange.tokenExpiry === null || Date.parse(exchange.tokenExpiry) > at;
+export function tokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
+  return tokenEnds(exchange) > at;
+}
+
+/** When a token expires, in milliseconds since the epoch; one of unknown lifetime is not waited for longer than a day. */
+export function tokenEnds({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
+  return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
 }
 
 export function note(context: ExchangeContext, code: string, message: string): ErrorNote {

@@ -12,7 +12,7 @@ import { guardStart } from "./guard.ts";
 import type { Reply } from "./ports.ts";
 import { noCredentials } from "./prepare.ts";
 import type { OpenExchange, VaultRecord } from "./records.ts";
-import { notSent } from "./send-start.ts";
+import { awaitService, notSent } from "./send-start.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
 import { refusedBy } from "./start-refused.ts";
 
@@ -75,14 +75,15 @@ function inDoubtIfEnding(record: VaultRecord): VaultRecord {
 async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair, request: DeleteRequest): Promise<Deleted> {
   const { session } = context;
   const { uuid } = session;
-  const { generation, credentials, device, unproven } = pair;
+  const { generation, credentials, device } = pair;
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
     if (!request.force) guardStart(record, context.policy);
+    await awaitService(context, record);
     await admit(context);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation, countsAsFailed: unproven });
+    await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation });
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, ...(device === undefined ? {} : { device }) };
     const reply = await context.service.single(call, context.signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) {

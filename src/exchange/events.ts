@@ -12,4 +12,4 @@ export type ExchangeEvent =
   | { type: "acknowledging"; attempt: number }
   | { type: "acknowledged"; generation: number }
   /** A call is repeated after a failure that allows it. */
-  | { type: "retrying"; step: "start" | "end" | SingleOperation; cause: string; waitMs: number };
+  | { type: "retrying"; step: "start" | "end" | "probe" | SingleOperation; cause: string; waitMs: number };

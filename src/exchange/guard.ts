@@ -6,17 +6,21 @@ import type { VaultRecord } from "./records.ts";
 
 /** What the guard says of one more start (invariant 4). */
 export interface GuardVerdict {
-  /** By our records, one more failed access would lock the vault. */
+  /** By our records, one more failed attempt would lock the vault. */
   failedWouldLock: boolean;
+  /** It would only because of starts whose outcome is unknown. */
+  onlyPossibly: boolean;
   /** By our records, one more start without acknowledgement would lock the vault. */
   unackedWouldLock: boolean;
 }
 
-export function judge(record: Pick<VaultRecord, "failedAttempts" | "unackedStarts">, policy: Policy): GuardVerdict {
-  return {
-    failedWouldLock: record.failedAttempts + 1 >= policy.failed,
-    unackedWouldLock: record.unackedStarts + 1 >= policy.unacked,
-  };
+export type Counters = Pick<VaultRecord, "failedAttempts" | "possiblyFailed" | "unackedStarts">;
+
+export function judge({ failedAttempts, possiblyFailed, unackedStarts }: Counters, policy: Policy): GuardVerdict {
+  const failedWouldLock = failedAttempts + 1 >= policy.failed;
+  const unackedWouldLock = unackedStarts + 1 >= policy.unacked;
+  const onlyPossibly = failedWouldLock && !unackedWouldLock && failedAttempts - possiblyFailed + 1 < policy.failed;
+  return { failedWouldLock, onlyPossibly, unackedWouldLock };
 }
 
 export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLock && !verdict.unackedWouldLock;
@@ -25,17 +29,21 @@ export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLo
 export function guardStart(record: VaultRecord, policy: Policy): void {
   const verdict = judge(record, policy);
   if (allows(verdict)) return;
+  const possibly = verdict.onlyPossibly ? `, ${record.possiblyFailed} of them only possibly, because no answer came back` : "";
   const why = verdict.failedWouldLock
-    ? `${record.failedAttempts} failed accesses in a row are on record, and number ${policy.failed} locks it`
-    : `${record.unackedStarts} starts without acknowledgement are on record, and number ${policy.unacked} locks it`;
+    ? `${record.failedAttempts} of ${policy.failed} failed attempts used${possibly}; one more locks the vault`
+    : `${record.unackedStarts} of ${policy.unacked} unacknowledged starts used; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
     vault: record.uuid,
-    hint:
-      `vault guard ${record.uuid} shows the counters; after an administrator has unlocked the vault: ` +
-      `vault guard ${record.uuid} --reset; to send it all the same: --force`,
+    hint: verdict.onlyPossibly
+      ? `if the audit log shows no failed attempt: vault guard ${record.uuid} --reset --unanswered; else, after an administrator has unlocked the vault: vault guard ${record.uuid} --reset`
+      : `vault guard ${record.uuid} shows the counters; after an administrator has unlocked the vault: vault guard ${record.uuid} --reset`,
     spent: spentBy(record, policy),
   });
 }
+
+/** One failed attempt is left before the last: where there is more than one candidate, a person chooses. */
+export const isForPerson = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failed;
 
 /**
  * Whether an automatic repetition of an unanswered start is allowed: never of an unproven pair, never one of the last
@@ -57,10 +65,15 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
   });
 }
 
-/** Raises `guard` for a combination of pair, hashedPin, device and kind that the service has refused before. */
-export function refusedBefore(uuid: string, generation: number): VaultError {
-  return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} in this combination before`, {
+/** Throws `guard` for a combination of pair, hashedPin, device and kind that the service has refused before. */
+export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
+  const since = provenAt === null ? "" : `. ${usedSince(provenAt)}`;
+  return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
     vault: uuid,
-    hint: `import another pair (vault import ${uuid} --credentials @FILE), or send this one again with --force`,
+    hint: `import the right credentials: vault import ${uuid} --credentials @FILE`,
   });
 }
+
+/** What a refusal of credentials that have worked means. */
+export const usedSince = (provenAt: string): string =>
+  `Another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;

@@ -24,8 +24,25 @@ export interface Delivery {
   recovery: RecoveryDocument;
 }
 
+/** What counts toward lockout and travels with credentials that have no state of their own: `attempts` of a recovery document. */
+export interface Attempts {
+  unackedStarts: number;
+  failedAttempts: number;
+  /** The part of them that is only possible. */
+  possiblyFailed: number;
+  /** Combinations that the service has refused (`combinationOf`). */
+  refused: readonly string[];
+}
+
 /** The consumer of an exchange: stdout, --credentials-out, --save-cmd. */
 export interface Handover {
+  /** The recovery document leaves this state before the end call: somebody else may acknowledge the exchange. */
+  readonly leaves: boolean;
+  /**
+   * Called between ① and each start that is sent, and after each outcome that changes the counts. Where the counts travel with
+   * the credentials they are durable when it resolves; if it rejects, nothing is sent.
+   */
+  counted(attempts: Attempts): Promise<void>;
   /**
    * Resolves when everything is handed over and, where it is a file, durable; only then may an end call be sent.
    * Rejects with a HandoverFailure if a part could not be; with `interrupted` if the user stopped it.

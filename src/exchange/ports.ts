@@ -4,6 +4,7 @@ import type { VaultDates } from "../interface/extended-answers.ts";
 import type { Device, Metadata } from "../interface/fields.ts";
 import type {
   AdoptedExchange,
+  AdoptionOutcome,
   CreatedVault,
   Creation,
   Credentials,
@@ -15,6 +16,7 @@ import type {
   Started,
   VaultRecord,
 } from "./records.ts";
+import type { Attempts } from "./handover.ts";
 import type { HoldReason } from "./states.ts";
 
 /** What the exchange asks of the world. Everything here is implemented outside, and named only by the composition. */
@@ -105,28 +107,39 @@ export interface VaultSession {
   isSuperseded(pair: Pair): Promise<boolean>;
   /** Whether the service has refused this combination before; forgotten when it is accepted. */
   wasRefused(combination: string): Promise<boolean>;
+  /** Combinations that the service has refused. */
+  refusals(): Promise<string[]>;
+  /** Whether a start at this service has gone unanswered, and no probe was answered since. */
+  isOut(): Promise<boolean>;
+  /** A probe was answered. Not synced. */
+  isBack(): Promise<void>;
   /**
-   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known; returns its
-   * number. A pair that is already recorded and live returns that generation; with another hashedPin or device than the
-   * service has accepted it becomes a new one, and raises `pending` beside an open exchange. A new one takes over the
-   * vault's device and hashedPin where none are given. Raises `no-credentials` for a superseded pair.
+   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known, whatever is open;
+   * returns its number. A pair that is already recorded and live returns that generation; with another hashedPin or device
+   * than the service has accepted it becomes a new one. A new one takes over the vault's device and hashedPin where none
+   * are given. Throws `no-credentials` for a superseded pair.
    */
   record(pair: NewPair): Promise<number>;
+  /** Counters are at least these from here on, and these combinations refused: they came with given credentials. */
+  takeOver(attempts: Attempts): Promise<void>;
+  /** These generations are about to be known outside of this state. */
+  markElsewhere(generations: readonly number[]): Promise<void>;
 
-  /** ① Its id is new for every start that is sent. Counts one start without acknowledgement, and one failed access if `countsAsFailed`. */
+  /** ① Its id is new for every start that is sent. Counts one start without acknowledgement, and one that possibly failed. */
   intend(intent: Intent): Promise<void>;
   /** intent → discarded; what ① counted is taken back. */
   takeBack(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** intent stays; notes the error. Not synced. */
+  /** intent stays; notes the error, and that the service is out. Not synced. */
   unanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * intent → rejected; one failed access, if ① had not counted it; remembers the refused combination. With
-   * `combination` null (a locked or deleted vault) neither is done.
+   * intent → rejected; the failed attempt that ① has counted is certain now; remembers the refused combination. An exchange
+   * that began with this pair and is started, held or expired is in doubt then: somebody else may have acknowledged it. With
+   * `combination` null (a locked or deleted vault) none of this is done, and what ① has counted as failed is taken back.
    */
   reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void>;
   /**
    * ② intent → started. In one transaction: the new pair `offered`, the base pair `current` and proven, every other
-   * live or void pair superseded; failed accesses zero; other intents and any open exchange of the vault end:
+   * pair that is known superseded; failed accesses zero; other intents and any open exchange of the vault end:
    * in-doubt ones as `acknowledged` if their new pair was the base of this one, else as `expired`; others `discarded`.
    * Returns the new generation.
    */
@@ -137,19 +150,21 @@ export interface VaultSession {
   ending(exchangeId: string, delivered: boolean): Promise<void>;
   /** ending stays; the last end call was answered after all, with something that settles nothing. */
   endAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** ④ ending → acknowledged: the new pair current and proven, the old one superseded, starts zero. */
+  /**
+   * ④ ending → acknowledged: the new pair current and proven, the old one superseded, starts zero. Of an adopted exchange
+   * nothing of this: its new pair becomes the first candidate, since the service may answer a repetition with SUCCESS.
+   */
   acknowledge(exchangeId: string): Promise<void>;
   /** ending|in-doubt → expired: the old pair is current, the new one void. */
   expire(exchangeId: string, error: ErrorNote): Promise<void>;
   /** ending → in-doubt. */
   doubt(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * Takes over an exchange that another machine left in a recovery document: old pair, new pair and token become an
-   * exchange in state ending with one unanswered end call; an unread one is held. One that this state knows already is
-   * left as it is.
-   * Returns its exchange id. Raises `pending` beside an open exchange, `no-credentials` for a superseded pair.
+   * Takes over what another machine left in a recovery document: both pairs become candidates, and nothing that is known
+   * changes its standing. Where no exchange is open it becomes one in state ending, with one unanswered end call; an unread
+   * one is held. Throws `no-credentials` for one that is older than what was proved here.
    */
-  adopt(document: AdoptedExchange): Promise<string>;
+  adopt(document: AdoptedExchange): Promise<AdoptionOutcome>;
 
   /**
    * A delete that ① recorded has succeeded: the exchange ends, credentials, exchanges and label are removed as by
@@ -159,8 +174,8 @@ export interface VaultSession {
   /** What an info call says of a known vault; null leaves a date as it is. Not synced. Does nothing for an unknown vault. */
   noteDates(dates: VaultDates): Promise<void>;
 
-  /** Both counters zero. Refused combinations stay refused. */
-  resetCounters(): Promise<void>;
+  /** Both counters zero, or without what is only possibly failed. Refused combinations stay refused. */
+  resetCounters(only: "all" | "unanswered"): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
   /**

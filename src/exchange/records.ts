@@ -16,6 +16,12 @@ export interface Credentials extends Pair {
  */
 export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
 
+/**
+ * Where imported credentials stand among the candidates: before others, because they followed the current ones; or behind
+ * all, because by the service's times they are older than what was proven here.
+ */
+export type Placed = "successor" | "older";
+
 export interface Generation {
   generation: number;
   standing: Standing;
@@ -25,6 +31,11 @@ export interface Generation {
   fingerprint: string;
   device: Device | null;
   createdAt: string;
+  /** Also known outside of this state: imported, exported, in a recovery document, a backup or a copy. */
+  elsewhere: boolean;
+  /** A start with it was refused since it was last accepted. */
+  refused: boolean;
+  placed: Placed | null;
 }
 
 /** What the journal keeps like a start: a delete is guarded and counted as one, and has nothing to acknowledge. */
@@ -54,6 +65,8 @@ export interface ExchangeRecord {
   /** End calls that may have been sent and were not answered. */
   endsUnanswered: number;
   acknowledgedAt: string | null;
+  /** Taken over from a recovery document: what the service answers to its end call supersedes nothing. */
+  adopted: boolean;
 }
 
 /** An exchange that can be acknowledged. */
@@ -76,6 +89,10 @@ export interface VaultRecord extends VaultFacts {
   generations: Generation[];
   unackedStarts: number;
   failedAttempts: number;
+  /** The part of `failedAttempts` that is only possible: starts whose outcome is unknown. */
+  possiblyFailed: number;
+  /** When a start last succeeded here; null where none has. */
+  provenAt: string | null;
   lastError: { at: string; code: string; message: string } | null;
   /** The exchange in one of the open states, if there is one: at most one at a time. */
   open: OpenExchange | null;
@@ -90,8 +107,6 @@ export interface Intent {
   kind: Kind;
   externalRef: string;
   generation: number;
-  /** An outcome that stays unknown counts as a failed access too: the pair is not proven in this state. */
-  countsAsFailed: boolean;
 }
 
 /** ②. */
@@ -103,6 +118,8 @@ export interface Started extends VaultFacts {
   tokenExpiry: string | null;
   /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
   combination: string;
+  /** A recovery document with the new pair will leave this state. */
+  elsewhere: boolean;
 }
 
 export interface ErrorNote {
@@ -114,7 +131,7 @@ export interface ErrorNote {
 export interface NewPair {
   credentials: Credentials;
   kind: Kind;
-  device?: Device;
+  device?: Device | undefined;
   label?: string;
 }
 
@@ -151,3 +168,9 @@ export interface AdoptedExchange {
   /** It waits for a decision, as a read of a limited vault that was not delivered. */
   unread: boolean;
 }
+
+/**
+ * What became of a recovery document: an open exchange; candidates only, because another exchange is open; or nothing,
+ * because what it says is known.
+ */
+export type AdoptionOutcome = "open" | "candidates" | "known";

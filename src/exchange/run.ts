@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
+import { object } from "../interface/answers.ts";
 import { expiredError, inDoubt } from "./acknowledge.ts";
 import { adoptRecovery } from "./adopt.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
@@ -7,8 +8,8 @@ import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
-import { guardStart } from "./guard.ts";
-import type { Delivery, Handover } from "./handover.ts";
+import { guardStart, isForPerson, usedSince } from "./guard.ts";
+import type { Attempts, Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { StartCall } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
@@ -30,6 +31,8 @@ export interface ExchangeRequest extends PairChoice {
   newVault?: Record<string, unknown> | undefined;
   /** Given in place of a pair. */
   recovery?: RecoveryDocument | undefined;
+  /** Came with the given credentials: taken over before anything is sent. */
+  attempts?: Attempts | undefined;
   /** Hold the exchange after the delivery. */
   noAck: boolean;
   discardPending: boolean;
@@ -52,18 +55,18 @@ export async function runExchange(context: ExchangeContext, request: ExchangeReq
 }
 
 async function exchangeWith(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
-  if (request.recovery !== undefined) await adoptRecovery(context, request.recovery, request.force);
+  if (request.recovery !== undefined) await adoptRecovery(context, request.recovery);
   const known = await context.session.read();
   const prepared = await prepare(context, known, request.operation, request);
   const settled = known === null ? [] : await settleLeft(context, known, request);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, prepared);
-  const before = await currentRecord(context);
+  if (request.attempts !== undefined) await context.session.takeOver(request.attempts);
+  const { open } = await currentRecord(context);
   // With an exchange open, a given pair is one of its two, and the journal knows better which of them to send.
-  const generation = request.generation ?? (before.open === null ? recordedAs : undefined);
-  const pairs = await choosePairs(context, before, prepared.kind, { ...request, generation });
-  const { pair, sent } = await startWith(context, request, prepared, pairs);
-  const delivery = await store(context, before, prepared.kind, pair, sent, settled);
+  const generation = request.generation ?? (open === null ? recordedAs : undefined);
+  const started = await startWith(context, { ...request, generation }, prepared);
+  const delivery = await store(context, request, prepared.kind, started, settled);
   return await deliverAndEnd(context, request, delivery);
 }
 
@@ -71,21 +74,34 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
   const record = await context.session.read();
   if (record !== null && !request.force) guardStart(record, context.policy);
-  return await context.session.record({
-    credentials: pairOnly(request.given),
-    kind: prepared.kind,
-    ...(request.device === undefined ? {} : { device: request.device }),
-  });
+  return await context.session.record({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
 }
 
-/** Tries the pairs in order; only in doubt is there a second one, which a refusal of the first makes the likely one. */
-async function startWith(
-  context: ExchangeContext,
-  request: ExchangeRequest,
-  { endpoint, kind }: Prepared,
-  pairs: readonly ChosenPair[],
-): Promise<{ pair: ChosenPair; sent: SentStart }> {
-  for (const [index, pair] of pairs.entries()) {
+interface StartedWith {
+  /** The record that it was chosen from. */
+  before: VaultRecord;
+  pair: ChosenPair;
+  sent: SentStart;
+}
+
+/** How many pairs one command tries at most: a refusal of the first makes the second the likely one. */
+const triesAtMost = 2;
+
+/** Tries the candidates in order, anew after each refusal. Where few attempts are left, a person chooses among several. */
+async function startWith(context: ExchangeContext, request: ExchangeRequest, { endpoint, kind }: Prepared): Promise<StartedWith> {
+  let refusal: VaultError | undefined;
+  const tried = new Set<number>();
+  for (let tries = 1; ; tries += 1) {
+    const before = await currentRecord(context);
+    // --force lets one request through: the next pair is for the guard again.
+    const force = request.force && tries === 1;
+    const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
+      throw refusal === undefined ? error : allRefused(before, refusal);
+    });
+    if (refusal !== undefined && pairs.every(({ generation }) => tried.has(generation))) throw allRefused(before, refusal);
+    const [pair] = pairs as [ChosenPair, ...ChosenPair[]];
+    const isChoice = likely(before, pairs).length > 1 && request.generation === undefined && !force && isForPerson(before, context.policy);
+    if (isChoice || (refusal !== undefined && tries > triesAtMost)) throw toChoose(before, pairs, refusal);
     const call = (exchangeId: string): StartCall => ({
       uuid: context.session.uuid,
       kind,
@@ -95,24 +111,61 @@ async function startWith(
       ...(pair.device === undefined ? {} : { device: pair.device }),
       ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
     });
+    const counted = async (): Promise<void> => await request.handover.counted(await attemptsOf(context));
+    tried.add(pair.generation);
     try {
-      // --force lets one request through: the next pair is for the guard again.
-      return { pair, sent: await sendStart(context, { ...pair, endpoint, call, force: request.force && index === 0 }) };
+      const sent = await sendStart(context, { ...pair, endpoint, call, counted, force });
+      // In doubt the outcome of the left exchange says so.
+      if (refusal !== undefined && before.open?.state !== "in-doubt") {
+        context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
+      }
+      return { before, pair, sent };
     } catch (error) {
-      const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
-      if (!another) throw error;
+      // What it has counted is told as well as it can be: it is too much at worst.
+      await counted().catch(() => undefined);
+      if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
+      refusal = error;
     }
   }
-  throw new VaultError("internal", "no pair was tried");
+}
+
+/** Those between which nothing known decides: neither what is older nor what was dropped. */
+const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): readonly ChosenPair[] =>
+  pairs.filter(({ generation }) => {
+    const found = generations.find((g) => g.generation === generation);
+    return found?.placed !== "older" && found?.standing !== "void";
+  });
+
+async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
+  const { unackedStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
+  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals() };
+}
+
+/** The last refusal of a command that has nothing left to try. */
+const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
+  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${usedSince(record.provenAt)}: ${refusal.message}`, {
+    ...refusal.facts,
+    hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
+  });
+
+/** Exit 8, or 6 after a refusal, with the candidates of which a person is to choose one. */
+function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
+  const { uuid, failedAttempts } = record;
+  const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
+  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be the valid ones: generations ${listed.join(", ")}`;
+  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
+    ...refusal?.facts,
+    vault: uuid,
+    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history says where they come from`,
+  });
 }
 
 /** ② and what follows from it: the new pair is durable, the contents are in memory only. */
 async function store(
   context: ExchangeContext,
-  before: VaultRecord,
+  request: ExchangeRequest,
   kind: Kind,
-  pair: ChosenPair,
-  { exchangeId, success }: SentStart,
+  { before, pair, sent: { exchangeId, success } }: StartedWith,
   settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
@@ -129,6 +182,7 @@ async function store(
     dateCreated: success.dateCreated,
     lastModified: success.lastModified,
     combination: pair.combination,
+    elsewhere: request.handover.leaves,
   });
   context.tell({ type: "stored", generation });
   for (const message of success.warnings) context.tell({ type: "warning", message });
@@ -158,6 +212,7 @@ async function store(
 async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, delivery: Delivery): Promise<ExchangeResult> {
   const { id } = delivery.exchange;
   try {
+    if (delivery.recovery.unread === true) checkContents(delivery, request.handover);
     await request.handover.deliver(delivery);
   } catch (error) {
     const held = await holdFor(context, id, error);
@@ -181,6 +236,13 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   await confirm(context, request.handover, delivery);
   const { last } = await currentRecord(context);
   return { delivery, exchange: last?.id === id ? last : { ...exchange, state: "acknowledged" } };
+}
+
+/** A read of a limited vault whose answer lacks the contents has delivered nothing: an acknowledgement would use it up. */
+function checkContents({ kind, vault }: Delivery, { leaves }: Handover): void {
+  const contents = kind.startsWith("generic") ? vault["content"] : object(vault["creditCard"])?.["number"];
+  if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
+  throw new HandoverFailure("delivery", "the service's answer lacks the contents of the vault", { delivered: false, saveOwed: leaves });
 }
 
 async function holdFor(context: ExchangeContext, id: string, error: unknown): Promise<ExchangeRecord> {

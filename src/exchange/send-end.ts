@@ -3,16 +3,20 @@ import { isSuccess, object } from "../interface/answers.ts";
 import type { Answer } from "../interface/answers.ts";
 import { classify } from "../interface/classify.ts";
 import type { ExchangeContext } from "./context.ts";
-import { backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive } from "./context.ts";
+import { backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive, tokenEnds } from "./context.ts";
 import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange } from "./records.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
+
+/** The kinds of reply that settle nothing. */
+type Unsettled = Exclude<Reply, { type: "answer" }>;
 
 /** How an exchange ended: only the service's answer decides it. */
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
 /** With the answer that refused it, which is to be shown. */
-export type Ended = { outcome: "acknowledged" } | { outcome: "expired" | "in-doubt"; answer: Answer };
+export type Ended =
+  { outcome: "acknowledged" } | { outcome: "expired"; answer: Answer } | { outcome: "in-doubt"; answer: Answer | undefined };
 
 /** How long an end call may take beyond the deadline, or beyond the first interruption, in milliseconds. */
 const graceMs = 5000;
@@ -41,11 +45,18 @@ export async function sendEnd(context: ExchangeContext, exchangeId: string, deli
     }
     const exchange = await openExchange(context, exchangeId);
     if (context.signal.aborted) throw interrupted(context, exchange);
+    if (reply.type !== "answer" && !tokenAlive(exchange, context.clock.now())) return await giveUp(context, exchange, reply);
     const waitMs = untilNextTry(context, exchange, reply, attempt);
     if (waitMs === undefined) throw outstanding(context, exchange, reply);
     context.tell({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await pause(context, waitMs, exchange);
   }
+}
+
+/** The token is dead by its expiry, and one more try has settled nothing: a start finds out which pair is valid. */
+async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: Unsettled): Promise<Ended> {
+  await context.session.doubt(exchange.id, note(context, "in-doubt", reply.cause));
+  return { outcome: "in-doubt", answer: reply.type === "no-answer" ? reply.answer : undefined };
 }
 
 /**
@@ -93,8 +104,7 @@ function ofTheService(context: ExchangeContext, reply: Reply): Reply {
  */
 function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
   const { clock, deadline } = context;
-  const alive = exchange.tokenExpiry === null ? Number.POSITIVE_INFINITY : Date.parse(exchange.tokenExpiry) - clock.now();
-  const left = Math.min(deadline - clock.elapsed(), alive);
+  const left = Math.min(deadline - clock.elapsed(), tokenEnds(exchange) - clock.now());
   const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
   if (left <= 0 || (retryAfter !== undefined && retryAfter * 1000 >= left)) return undefined;
   return Math.min(left, retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50));
@@ -142,12 +152,19 @@ async function settleAnswer(
       hint: `only an administrator unlocks it; afterwards: vault guard ${session.uuid} --reset, then vault ack ${session.uuid}`,
     });
   }
-  if (unansweredBefore === 0) {
+  if (unansweredBefore === 0 && (await isOursAlone(context, exchange))) {
     await session.expire(exchangeId, note(context, "service", said));
     return { outcome: "expired", answer };
   }
   await session.doubt(exchangeId, note(context, "in-doubt", said));
   return { outcome: "in-doubt", answer };
+}
+
+/** Nobody else can have acknowledged it: it was begun here, has not left this state, and its old pair was not refused since. */
+async function isOursAlone(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
+  const { generations } = await currentRecord(context);
+  const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) => generations.find((g) => g.generation === n));
+  return !exchange.adopted && base?.refused === false && offered?.elsewhere === false;
 }
 
 async function acknowledge(context: ExchangeContext, exchangeId: string): Promise<void> {
@@ -163,7 +180,7 @@ async function acknowledge(context: ExchangeContext, exchangeId: string): Promis
   }
 }
 
-/** The end call is not given up at the first interruption but five seconds after it, so that its answer is not lost. */
+/** The end call is given up five seconds after the first interruption, so that its answer is not lost, or at the second one. */
 async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Reply> {
   const givenUp = new AbortController();
   const answered = new AbortController();
@@ -173,6 +190,8 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
       () => undefined,
     );
   };
+  const onKill = (): void => givenUp.abort(context.killed.reason);
+  context.killed.addEventListener("abort", onKill, { once: true });
   context.signal.addEventListener("abort", onInterrupt, { once: true });
   if (context.signal.aborted) onInterrupt();
   try {
@@ -180,6 +199,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   } finally {
     answered.abort(new Error("answered"));
     context.signal.removeEventListener("abort", onInterrupt);
+    context.killed.removeEventListener("abort", onKill);
   }
 }
 
@@ -191,12 +211,6 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
     exchange: summarise(exchange),
     ...(reply.type === "not-sent" || reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
   };
-  if (exchange.endsUnanswered > 0 && !tokenAlive(exchange, context.clock.now())) {
-    return new VaultError("in-doubt", `the acknowledgement went unanswered until its token expired: ${cause}`, {
-      ...facts,
-      hint: `both pairs are kept; when the service can be reached: vault ack ${uuid}, then vault get ${uuid} finds out which one is valid`,
-    });
-  }
   return new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${cause}`, {
     ...facts,
     hint: `vault ack ${uuid}`,

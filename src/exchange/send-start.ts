@@ -3,10 +3,10 @@ import type { StartSuccess } from "../interface/answers.ts";
 import { readStartSuccess } from "../interface/answers.ts";
 import type { Endpoint } from "../interface/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import { admit, backoff, currentRecord, interrupted, note, pause } from "./context.ts";
+import { admit, backoff, currentRecord, interrupted, note, pause, throwIfInterrupted } from "./context.ts";
 import { allowsRetry, guardStart } from "./guard.ts";
 import type { Reply, StartCall } from "./ports.ts";
-import type { Intent } from "./records.ts";
+import type { Intent, VaultRecord } from "./records.ts";
 import { serviceDetails } from "./service-errors.ts";
 import type { Repeat } from "./start-refused.ts";
 import { refusedBy } from "./start-refused.ts";
@@ -18,8 +18,10 @@ export interface PlannedStart {
   call(exchangeId: string): StartCall;
   generation: number;
   combination: string;
-  /** The pair is not proven in this state: an unknown outcome counts as a failed access, and is never repeated. */
-  unproven: boolean;
+  /** The pair is proven, and known to this state alone: one that goes unanswered may be sent once more. */
+  repeatable: boolean;
+  /** Called between ① and the call; where it rejects, nothing is sent. */
+  counted(): Promise<void>;
   /** Let it through whatever the guard says: one request, and no repetition of one that may have arrived. */
   force: boolean;
 }
@@ -42,10 +44,12 @@ export async function sendStart(context: ExchangeContext, planned: PlannedStart)
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
     if (!planned.force) guardStart(record, context.policy);
+    await awaitService(context, record);
     await admit(context);
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
     await context.session.intend(intentOf(exchangeId, call, planned));
+    await tellCounted(context, exchangeId, planned);
     context.tell({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
     const reply = await context.service.start(call, context.signal);
     const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
@@ -57,13 +61,45 @@ export async function sendStart(context: ExchangeContext, planned: PlannedStart)
   }
 }
 
-const intentOf = (exchangeId: string, call: StartCall, { generation, unproven }: PlannedStart): Intent => ({
+/**
+ * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe:
+ * so an outage costs a vault one start and not its allowance. Throws `network` where it does not until the deadline.
+ */
+export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
+  const { session, clock, signal, deadline } = context;
+  if (last?.state !== "intent" && !(await session.isOut())) return;
+  for (let attempt = 0; ; attempt += 1) {
+    throwIfInterrupted(context);
+    const reply = await context.probe(signal);
+    throwIfInterrupted(context);
+    if (reply.answered) return await session.isBack();
+    const waitMs = backoff(attempt);
+    if (clock.elapsed() + waitMs >= deadline) {
+      throw new VaultError("network", `nothing was sent: an earlier start went unanswered, and the service is not back: ${reply.cause}`, {
+        vault: session.uuid,
+        hint: reply.hint ?? "run it again when the service can be reached",
+      });
+    }
+    context.tell({ type: "retrying", step: "probe", cause: reply.cause, waitMs });
+    await pause(context, waitMs);
+  }
+}
+
+async function tellCounted(context: ExchangeContext, exchangeId: string, planned: PlannedStart): Promise<void> {
+  try {
+    await planned.counted();
+  } catch (error) {
+    await context.session.takeBack(exchangeId, note(context, "state", (error as Error).message));
+    throw error;
+  }
+}
+
+const intentOf = (exchangeId: string, call: StartCall, { generation }: PlannedStart): Intent => ({
   exchangeId,
   operation: call.operation,
   kind: call.kind,
   externalRef: call.externalRef,
   generation,
-  countsAsFailed: unproven,
 });
 
 async function judgeReply(
@@ -112,12 +148,12 @@ async function noAnswer(
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   const waitMs = backoff(attempt);
-  const mayRetry = !planned.unproven && unanswered < 2 && allowsRetry(record, policy);
+  const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",
     ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
-    hint: `the stored pair is still the current one; it counts as a start: vault status ${session.uuid}, then run it again`,
+    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt: vault status ${session.uuid}, then run it again`,
   });
 }

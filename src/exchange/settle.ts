@@ -52,7 +52,9 @@ export function settledAs(exchange: Pick<OpenExchange, "id" | "operation">, outc
 
 /** What a start with `generation` says about an exchange in doubt: one of its two pairs has proven valid. */
 export function settledByStart(open: OpenExchange, generation: number): Settled {
-  return settledAs(open, generation === open.newGeneration ? "acknowledged" : "expired");
+  if (generation === open.newGeneration) return settledAs(open, "acknowledged");
+  // Another one than its two: whether somebody had acknowledged it before is not known.
+  return settledAs(open, generation === open.baseGeneration ? "expired" : "in-doubt");
 }
 
 /** Exit 11 for a held exchange, naming both ways out. */

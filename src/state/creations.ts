@@ -32,13 +32,15 @@ export function created(
   const isKnown = one(tx.db, "SELECT 1 FROM credentials WHERE vault = ?", row) !== undefined;
   const credentials = withPin(vault.credentials, vault.credentials.hashedPin);
   const standing = isKnown ? "imported" : "current";
-  const generation = addGeneration(tx, key, row, { standing, credentials, device: vault.device ?? null });
+  // What is said of a vault that is known already does not come before what has worked.
+  const placed = isKnown ? "older" : null;
+  const generation = addGeneration(tx, key, row, { standing, credentials, device: vault.device ?? null, elsewhere: false, placed });
   revive(tx, row, generation);
   if (!isKnown) {
     run(tx.db, "UPDATE credentials SET proven = 1 WHERE vault = ? AND generation = ?", row, generation);
     run(
       tx.db,
-      "UPDATE vaults SET kind = ?, label = coalesce(?, label), unacked_starts = 0, failed_attempts = 0, uses_remaining = ?, limited = ?, " +
+      "UPDATE vaults SET kind = ?, label = coalesce(?, label), unacked_starts = 0, failed_attempts = 0, possibly_failed = 0, uses_remaining = ?, limited = ?, " +
         "expiry_date = ?, auto_lock_date = ?, date_created = ?, last_modified = ?, last_error = NULL WHERE id = ?",
       kind,
       vault.label ?? null,

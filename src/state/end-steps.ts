@@ -1,7 +1,7 @@
 import type { ErrorNote } from "../exchange/records.ts";
 import type { HoldReason } from "../exchange/states.ts";
 import { endExchange, exchangeIn, settleCounted } from "./exchange-rows.ts";
-import { makeCurrent, setStanding } from "./generations.ts";
+import { provedByEnd, setStanding } from "./generations.ts";
 import { run } from "./query.ts";
 import type { ExchangeRow } from "./rows.ts";
 import type { VaultTransaction } from "./vault-transaction.ts";
@@ -49,7 +49,15 @@ export function endAnswered(tx: VaultTransaction, exchangeId: string, error: Err
 /** ④ */
 export function acknowledge(tx: VaultTransaction, exchangeId: string): void {
   const row = exchangeIn(tx, exchangeId, ["ending"]);
-  makeCurrent(tx, row.vault, newGeneration(row));
+  if (row.adopted === 1) {
+    // The service may answer a repetition with SUCCESS: its pairs stay candidates, and nothing is known of the counters.
+    const place = "UPDATE credentials SET placed = coalesce(placed, ?) WHERE vault = ? AND generation = ? AND standing = 'imported'";
+    run(tx.db, place, "successor", row.vault, newGeneration(row));
+    run(tx.db, place, "older", row.vault, row.base_generation);
+    endExchange(tx, row, "acknowledged", { adopted: true });
+    return;
+  }
+  provedByEnd(tx, row.vault, newGeneration(row), row.base_generation);
   run(tx.db, "UPDATE vaults SET unacked_starts = 0, last_error = NULL WHERE id = ?", row.vault);
   settleCounted(tx, row.vault);
   endExchange(tx, row, "acknowledged", { generation: row.new_generation });
@@ -58,7 +66,6 @@ export function acknowledge(tx: VaultTransaction, exchangeId: string): void {
 export function expire(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(tx, exchangeId, ["ending", "in-doubt"]);
   setStanding(tx, row.vault, newGeneration(row), "void");
-  setStanding(tx, row.vault, row.base_generation, "current");
   endExchange(tx, row, "expired", { error });
   noteError(tx, row.vault, error);
 }

@@ -43,12 +43,20 @@ export function settleCounted(tx: VaultTransaction, vault: number): void {
   run(tx.db, "UPDATE exchanges SET counted_start = 0, counted_failed = 0 WHERE vault = ? AND state = 'intent'", vault);
 }
 
-export const sealToken = (key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, exchangeId: string, token: string): string =>
-  seal(key, tokenPlace(place, exchangeId), token);
+/** In front of a token that has no form in UTF-8, a lone surrogate in it, and is sealed as JSON. */
+const asJson = "\0json:";
+
+export function sealToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, exchangeId: string, token: string): string {
+  const isPlain = token.isWellFormed() && !token.startsWith(asJson);
+  return seal(key, tokenPlace(place, exchangeId), isPlain ? token : asJson + JSON.stringify(token));
+}
 
 /** Raises `state` if the exchange has no token, or the key does not open it. */
 export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, row: ExchangeRow): string {
-  if (row.token !== null) return unseal(key, tokenPlace(place, row.id), row.token);
+  if (row.token !== null) {
+    const token = unseal(key, tokenPlace(place, row.id), row.token);
+    return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
+  }
   throw new VaultError("state", `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`, {
     vault: place.uuid,
     hint: `see where it stands: vault status ${place.uuid}`,

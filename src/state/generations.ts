@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Credentials, Standing } from "../exchange/records.ts";
+import type { Credentials, Placed, Standing } from "../exchange/records.ts";
 import type { Pair } from "../interface/answers.ts";
 import type { Device } from "../interface/fields.ts";
 import { fingerprint } from "./fingerprints.ts";
@@ -38,13 +38,14 @@ export function addGeneration(
   tx: VaultTransaction,
   key: SealingKey,
   vault: number,
-  pair: { standing: Standing; credentials: Credentials; device: Device | string | null },
+  pair: { standing: Standing; credentials: Credentials; device: Device | string | null; elsewhere: boolean; placed?: Placed | null },
 ): number {
   run(tx.db, "UPDATE vaults SET last_generation = last_generation + 1, forgotten = 0 WHERE id = ?", vault);
   const generation = one<{ n: number }>(tx.db, "SELECT last_generation AS n FROM vaults WHERE id = ?", vault)?.n ?? 0;
   run(
     tx.db,
-    "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, device, created_at) VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
+    "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, device, created_at, elsewhere, placed) " +
+      "VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?)",
     vault,
     generation,
     pair.standing,
@@ -52,6 +53,8 @@ export function addGeneration(
     fingerprint(tx.uuid, pair.credentials),
     typeof pair.device === "string" || pair.device === null ? pair.device : JSON.stringify(pair.device),
     tx.at,
+    Number(pair.elsewhere),
+    pair.placed ?? null,
   );
   return generation;
 }
@@ -101,19 +104,37 @@ export function liveGeneration(tx: VaultTransaction, vault: number, print: strin
   );
 }
 
-/** The service has accepted this pair: every other one is dead, and never to be sent again. */
-export function makeCurrent(tx: VaultTransaction, vault: number, current: number): void {
+/** A start with this pair has succeeded: every other one that is known is dead, and not to be sent again. */
+export function provedByStart(tx: VaultTransaction, vault: number, current: number): void {
   const others = all<CredentialsRow>(
     tx.db,
     "SELECT * FROM credentials WHERE vault = ? AND generation <> ? AND standing <> 'superseded'",
     vault,
     current,
   );
-  for (const row of others) {
-    run(tx.db, "UPDATE credentials SET standing = 'superseded' WHERE vault = ? AND generation = ?", vault, row.generation);
-    run(tx.db, "INSERT OR IGNORE INTO superseded (vault, fingerprint) VALUES (?, ?)", vault, row.fingerprint);
-  }
-  run(tx.db, "UPDATE credentials SET standing = 'current', proven = 1 WHERE vault = ? AND generation = ?", vault, current);
+  for (const row of others) supersede(tx, row);
+  makeCurrent(tx, vault, current);
+}
+
+/**
+ * The end call that handed this pair over has succeeded: the one it came from is dead. Nothing is said of others, which
+ * may have been imported since.
+ */
+export function provedByEnd(tx: VaultTransaction, vault: number, current: number, base: number): void {
+  const row = one<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND generation = ?", vault, base);
+  if (row !== undefined) supersede(tx, row);
+  makeCurrent(tx, vault, current);
+  forgetRefusal(tx, vault, current);
+}
+
+function supersede(tx: VaultTransaction, row: CredentialsRow): void {
+  setStanding(tx, row.vault, row.generation, "superseded");
+  run(tx.db, "INSERT OR IGNORE INTO superseded (vault, fingerprint) VALUES (?, ?)", row.vault, row.fingerprint);
+}
+
+function makeCurrent(tx: VaultTransaction, vault: number, current: number): void {
+  const sql = "UPDATE credentials SET standing = 'current', proven = 1, refused = 0, placed = NULL WHERE vault = ? AND generation = ?";
+  run(tx.db, sql, vault, current);
   revive(tx, vault, current);
   eraseOld(tx, vault);
 }
@@ -135,6 +156,13 @@ export function setStanding(tx: VaultTransaction, vault: number, generation: num
 
 export function isSuperseded(tx: Pick<VaultTransaction, "db">, vault: number, print: string): boolean {
   return one(tx.db, "SELECT 1 FROM superseded WHERE vault = ? AND fingerprint = ?", vault, print) !== undefined;
+}
+
+/** A pair that was refused may be the valid one since. */
+export function forgetRefusal(tx: VaultTransaction, vault: number, generation: number): void {
+  run(tx.db, "UPDATE credentials SET refused = 0 WHERE vault = ? AND generation = ?", vault, generation);
+  const print = "(SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)";
+  run(tx.db, `DELETE FROM refusals WHERE vault = ? AND fingerprint = ${print}`, vault, vault, generation);
 }
 
 function eraseOld(tx: VaultTransaction, vault: number): void {

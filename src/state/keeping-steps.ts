@@ -1,20 +1,13 @@
 import { VaultError } from "../errors.ts";
-import type { AdoptedExchange, Credentials, NewPair } from "../exchange/records.ts";
+import type { Attempts } from "../exchange/handover.ts";
+import { openStates } from "../exchange/states.ts";
+import type { AdoptedExchange, AdoptionOutcome, Credentials, NewPair, Placed } from "../exchange/records.ts";
+import type { Pair } from "../interface/answers.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import type { VaultDates } from "../interface/extended-answers.ts";
-import type { Device } from "../interface/fields.ts";
 import { exchangeIn, findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
-import {
-  addGeneration,
-  bringUpToDate,
-  differs,
-  isSuperseded,
-  liveGeneration,
-  openCredentials,
-  setStanding,
-  withPin,
-} from "./generations.ts";
+import { addGeneration, bringUpToDate, differs, isSuperseded, liveGeneration, openCredentials, withPin } from "./generations.ts";
 import { one, run } from "./query.ts";
 import { findVault } from "./read-vault.ts";
 import type { CredentialsRow } from "./rows.ts";
@@ -27,32 +20,37 @@ import { journal, vaultOf } from "./vault-transaction.ts";
 export function record(tx: VaultTransaction, key: SealingKey, pair: NewPair): number {
   const vault = knownVault(tx, pair.kind);
   run(tx.db, "UPDATE vaults SET kind = ?, label = coalesce(?, label) WHERE id = ?", pair.kind, pair.label ?? null, vault);
-  const { generation, added } = ensureGeneration(tx, key, vault, "imported", pair.credentials, pair.device);
+  const { generation, added } = ensureGeneration(tx, key, vault, pair);
   journal(tx, added ? "imported" : "imported-again", null, { generation, kind: pair.kind });
   return generation;
 }
 
-export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedExchange): string {
+export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedExchange): AdoptionOutcome {
   const vault = knownVault(tx, document.kind);
-  if (findExchange(tx, vault, document.exchangeId) !== undefined) return document.exchangeId;
-  const open = openExchangeOf(tx, vault);
-  if (open !== undefined) {
-    throw new VaultError("pending", `exchange ${open.id} of vault ${tx.uuid} is open: another one cannot be taken over`, {
-      vault: tx.uuid,
-      hint: `finish it first: vault ack ${tx.uuid}`,
-    });
+  const known = findExchange(tx, vault, document.exchangeId);
+  if (known !== undefined && openStates.includes(known.state)) return "open";
+  const placed = placeOf(tx, vault, document);
+  if (placed === "known") return placed;
+  if (known !== undefined) {
+    // Dropped here; who imports it says that it may have been acknowledged elsewhere.
+    const sql = "UPDATE credentials SET standing = 'imported' WHERE vault = ? AND generation = ? AND standing = 'void'";
+    run(tx.db, sql, vault, known.new_generation);
+    return "known";
   }
-  const base = ensureGeneration(tx, key, vault, "imported", document.old, document.device).generation;
-  // The machine that wrote the document had its start accepted: what was current here before is at best an older pair.
-  run(tx.db, "UPDATE credentials SET standing = 'imported' WHERE vault = ? AND standing = 'current' AND generation <> ?", vault, base);
-  setStanding(tx, vault, base, "current");
-  const offered = withPin(document.new, document.old.hashedPin);
-  const { generation } = ensureGeneration(tx, key, vault, "offered", offered, document.device);
-  setStanding(tx, vault, generation, "offered");
+  const { kind, device } = document;
+  const dead = (pair: Pair): boolean => isSuperseded(tx, vault, fingerprint(tx.uuid, pair));
+  const add = (credentials: Credentials, as: Placed | null): number | null =>
+    dead(credentials) ? null : ensureGeneration(tx, key, vault, { credentials, kind, device }, as).generation;
+  const base = add(document.old, placed === "older" ? placed : null);
+  const generation = add(withPin(document.new, document.old.hashedPin), placed);
+  journal(tx, "adopted", document.exchangeId, { operation: document.operation, base, generation, placed });
+  // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
+  if (base === null || generation === null || openExchangeOf(tx, vault) !== undefined) return "candidates";
   run(
     tx.db,
     "INSERT INTO exchanges (vault, id, operation, kind, state, external_ref, base_generation, new_generation, started_at, token, " +
-      "token_expiry, ends_unanswered, limited, hold_reason, counted_start, counted_failed) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)",
+      "token_expiry, ends_unanswered, limited, hold_reason, counted_start, counted_failed, adopted) " +
+      "VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 1)",
     vault,
     document.exchangeId,
     document.operation,
@@ -68,22 +66,73 @@ export function adopt(tx: VaultTransaction, key: SealingKey, document: AdoptedEx
     document.unread ? "delivery" : null,
   );
   run(tx.db, "UPDATE vaults SET unacked_starts = unacked_starts + 1 WHERE id = ?", vault);
-  journal(tx, "adopted", document.exchangeId, { operation: document.operation, base, generation });
-  return document.exchangeId;
+  return "open";
 }
 
-export function resetCounters(tx: VaultTransaction): void {
+/**
+ * Where the new pair of a document stands among the candidates; `known` where it is live here and more than an import.
+ * Throws `no-credentials` for a document that is older than what a start has proved here.
+ */
+function placeOf(tx: VaultTransaction, vault: number, document: AdoptedExchange): Placed | "known" | null {
+  const [oldPrint, newPrint] = [fingerprint(tx.uuid, document.old), fingerprint(tx.uuid, document.new)];
+  const live = liveGeneration(tx, vault, newPrint);
+  if (live !== undefined && (live.proven === 1 || live.standing !== "imported")) return "known";
+  const proven = "SELECT 1 FROM credentials WHERE vault = ? AND proven = 1 AND standing = 'current'";
+  const [isOldDead, isNewDead] = [oldPrint, newPrint].map((print) => isSuperseded(tx, vault, print));
+  const isFollowed = one(tx.db, proven, vault) !== undefined && (isNewDead || (isOldDead && live === undefined));
+  if (isFollowed || (isOldDead && isNewDead)) {
+    throw new VaultError("no-credentials", "this recovery document is older than the credentials that this state has used since", {
+      vault: tx.uuid,
+      hint: `nothing was changed; vault get ${tx.uuid} uses the stored credentials`,
+    });
+  }
+  const proof = one<{ proof_expiry: string | null }>(tx.db, "SELECT proof_expiry FROM vaults WHERE id = ?", vault)?.proof_expiry;
+  // The service's own times: tokens that it handed out earlier expire earlier.
+  if (proof && document.tokenExpiry !== null && Date.parse(document.tokenExpiry) < Date.parse(proof)) return "older";
+  return liveGeneration(tx, vault, oldPrint)?.standing === "current" ? "successor" : null;
+}
+
+export function takeOver(tx: VaultTransaction, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
   const vault = vaultOf(tx);
-  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0, last_error = NULL WHERE id = ?", vault.id);
+  const failed = Math.max(vault.failed_attempts, failedAttempts);
+  const certainly = Math.max(vault.failed_attempts - vault.possibly_failed, failedAttempts - possiblyFailed);
+  run(
+    tx.db,
+    "UPDATE vaults SET unacked_starts = max(unacked_starts, ?), failed_attempts = ?, possibly_failed = ? WHERE id = ?",
+    unackedStarts,
+    failed,
+    failed - certainly,
+    vault.id,
+  );
+  for (const combination of refused) {
+    run(tx.db, "INSERT OR IGNORE INTO refusals (vault, combination) VALUES (?, ?)", vault.id, combination);
+  }
+  journal(tx, "attempts-taken-over", null, { unackedStarts, failedAttempts, possiblyFailed, refused: refused.length });
+}
+
+export function markElsewhere(tx: VaultTransaction, generations: readonly number[]): void {
+  const vault = vaultOf(tx);
+  for (const generation of generations) {
+    run(tx.db, "UPDATE credentials SET elsewhere = 1 WHERE vault = ? AND generation = ?", vault.id, generation);
+  }
+  journal(tx, "handed-out", null, { generations });
+}
+
+export function resetCounters(tx: VaultTransaction, only: "all" | "unanswered"): void {
+  const vault = vaultOf(tx);
+  const { unacked_starts: unackedStarts, failed_attempts: failedAttempts, possibly_failed: possiblyFailed } = vault;
+  const kept = only === "all" ? [0, 0] : [unackedStarts, failedAttempts - possiblyFailed];
+  run(tx.db, "UPDATE vaults SET unacked_starts = ?, failed_attempts = ?, possibly_failed = 0 WHERE id = ?", ...kept, vault.id);
+  if (only === "all") run(tx.db, "UPDATE vaults SET last_error = NULL WHERE id = ?", vault.id);
   settleCounted(tx, vault.id);
-  journal(tx, "counters-reset", null, { unackedStarts: vault.unacked_starts, failedAttempts: vault.failed_attempts });
+  journal(tx, "counters-reset", null, { only, unackedStarts, failedAttempts, possiblyFailed });
 }
 
 export function deleted(tx: VaultTransaction, exchangeId: string): void {
   const row = exchangeIn(tx, exchangeId, ["intent"]);
   const { operation, external_ref: externalRef, base_generation: generation } = row;
   journal(tx, "deleted", exchangeId, { operation, externalRef, generation });
-  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0 WHERE id = ?", row.vault);
+  run(tx.db, "UPDATE vaults SET unacked_starts = 0, failed_attempts = 0, possibly_failed = 0 WHERE id = ?", row.vault);
   removeKept(tx, row.vault);
 }
 
@@ -140,31 +189,25 @@ function knownVault(tx: VaultTransaction, kind: Kind): number {
 }
 
 /**
- * The generation of a pair: the live one that it is recorded as, or a new one, with the hashedPin and the device that
- * the vault had last, where none are given. What goes beside a pair that the service knows is changed by a success
- * only: another hashedPin or device makes it a new, unproven generation. Raises `no-credentials` for a superseded pair,
- * and `pending` where an exchange is open and that would be one.
+ * The generation of a given pair: the live one that it is recorded as, or a new one (`imported`), with the hashedPin and
+ * the device that the vault had last, where none are given. What goes beside a pair that the service knows is changed by a
+ * success only: another hashedPin or device makes it a new, unproven generation. Throws `no-credentials` for a superseded
+ * pair.
  */
 function ensureGeneration(
   tx: VaultTransaction,
   key: SealingKey,
   vault: number,
-  standing: "imported" | "offered",
-  credentials: Credentials,
-  device: Device | undefined,
+  { credentials, device }: NewPair,
+  placed: Placed | null = null,
 ): { generation: number; added: boolean } {
   const print = fingerprint(tx.uuid, credentials);
   const live = liveGeneration(tx, vault, print);
   const beside = { hashedPin: credentials.hashedPin, device };
   if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !differs(tx, key, live, beside))) {
     bringUpToDate(tx, key, live, beside);
+    run(tx.db, "UPDATE credentials SET elsewhere = 1 WHERE vault = ? AND generation = ?", vault, live.generation);
     return { generation: live.generation, added: false };
-  }
-  if (live !== undefined && openExchangeOf(tx, vault) !== undefined) {
-    throw new VaultError("pending", `an exchange of vault ${tx.uuid} is open: the hashedPin and the device of its pairs stay as they are`, {
-      vault: tx.uuid,
-      hint: `finish it first: vault ack ${tx.uuid}`,
-    });
   }
   if (live === undefined && isSuperseded(tx, vault, print)) {
     throw new VaultError("no-credentials", `the credentials given for vault ${tx.uuid} were superseded: they are never sent`, {
@@ -179,9 +222,11 @@ function ensureGeneration(
   );
   const hashedPin = credentials.hashedPin ?? (last === undefined ? undefined : openCredentials(key, tx, last).hashedPin);
   const generation = addGeneration(tx, key, vault, {
-    standing,
+    standing: "imported",
     credentials: withPin(credentials, hashedPin),
     device: device ?? last?.device ?? null,
+    elsewhere: true,
+    placed,
   });
   return { generation, added: true };
 }

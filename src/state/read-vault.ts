@@ -50,6 +50,8 @@ export function vaultRecord(db: DatabaseSync, row: VaultRow): VaultRecord {
     generations: generations.map(generationRecord),
     unackedStarts: row.unacked_starts,
     failedAttempts: row.failed_attempts,
+    possiblyFailed: row.possibly_failed,
+    provenAt: row.proven_at,
     usesRemaining: row.uses_remaining,
     limited: row.limited === 1,
     expiryDate: row.expiry_date,
@@ -69,6 +71,9 @@ const generationRecord = (row: CredentialsRow): Generation => ({
   fingerprint: row.fingerprint,
   device: row.device === null ? null : (JSON.parse(row.device) as Device),
   createdAt: row.created_at,
+  elsewhere: row.elsewhere === 1,
+  refused: row.refused === 1,
+  placed: row.placed,
 });
 
 const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
@@ -88,4 +93,5 @@ const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
   saveOwed: row.save_owed === 1,
   endsUnanswered: row.ends_unanswered,
   acknowledgedAt: row.acknowledged_at,
+  adopted: row.adopted === 1,
 });

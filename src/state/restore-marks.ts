@@ -29,7 +29,8 @@ export interface RestoreCautions {
  * about the token leaves it in doubt. Every vault lock counts as taken anew: no holder of before can write.
  */
 export function markUnproven(db: DatabaseSync, at: string): void {
-  run(db, "UPDATE credentials SET proven = 0");
+  run(db, "UPDATE credentials SET proven = 0, elsewhere = 1");
+  run(db, "DELETE FROM meta WHERE name = 'file'");
   run(db, "UPDATE exchanges SET ends_unanswered = ends_unanswered + 1 WHERE state IN ('ending', 'in-doubt')");
   for (const row of all<ExchangeRow & Named>(
     db,
@@ -57,10 +58,12 @@ export function keepCounters(db: DatabaseSync): void {
       `SELECT service, uuid, kind, 1 FROM ${present}.vaults AS theirs WHERE NOT EXISTS (SELECT 1 FROM main.vaults AS ours WHERE ${same})`,
   );
   const theirs = (column: string): string => `(SELECT ${column} FROM ${present}.vaults AS theirs WHERE ${sameAs("vaults")})`;
+  const failed = `max(failed_attempts, coalesce(${theirs("failed_attempts")}, 0))`;
+  const certainly = `max(failed_attempts - possibly_failed, coalesce(${theirs("failed_attempts - possibly_failed")}, 0))`;
   run(
     db,
     `UPDATE vaults SET unacked_starts = max(unacked_starts, coalesce(${theirs("unacked_starts")}, 0)), ` +
-      `failed_attempts = max(failed_attempts, coalesce(${theirs("failed_attempts")}, 0))`,
+      `failed_attempts = ${failed}, possibly_failed = ${failed} - ${certainly}`,
   );
   const locked = theirs("CASE WHEN last_error ->> 'code' IN ('locked', 'gone') THEN last_error END");
   run(db, `UPDATE vaults SET last_error = coalesce(${locked}, last_error)`);
@@ -72,13 +75,14 @@ export function keepCounters(db: DatabaseSync): void {
  * backup has it as the current one, and where the vault has moved to another service since. An exchange whose new pair is superseded is over: acknowledged, if its old one is too.
  */
 export function keepSuperseded(db: DatabaseSync, at: string): void {
-  for (const [table, column] of [
-    ["superseded", "fingerprint"],
-    ["refusals", "combination"],
+  for (const [table, columns] of [
+    ["superseded", ["fingerprint"]],
+    ["refusals", ["combination", "fingerprint"]],
   ] as const) {
     run(
       db,
-      `INSERT OR IGNORE INTO ${table} (vault, ${column}) SELECT ours.id, learned.${column} FROM ${present}.${table} AS learned ` +
+      `INSERT OR IGNORE INTO ${table} (vault, ${columns.join(", ")}) ` +
+        `SELECT ours.id, ${columns.map((column) => `learned.${column}`).join(", ")} FROM ${present}.${table} AS learned ` +
         `JOIN ${present}.vaults AS theirs ON theirs.id = learned.vault JOIN main.vaults AS ours ON ours.uuid = theirs.uuid`,
     );
   }

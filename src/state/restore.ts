@@ -102,6 +102,7 @@ function leavePresent({ options, opening }: WholeState, { file, folder }: { file
     try {
       if (connection !== null && problemsOf(connection).length === 0) {
         connection.exec("BEGIN IMMEDIATE");
+        migrate(connection, opening.migrations);
         run(connection, "UPDATE locks SET epoch = epoch + 1");
         const at = new Date(now).toISOString();
         append(connection, { at, service: "", uuid: "", exchange: null, event: "restore-begun", detail: { file, replaced: folder } });

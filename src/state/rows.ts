@@ -1,5 +1,5 @@
 import type { Kind } from "../interface/endpoints.ts";
-import type { JournalledOperation, Standing } from "../exchange/records.ts";
+import type { JournalledOperation, Placed, Standing } from "../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../exchange/states.ts";
 
 /** Rows as the schema has them: truth values are 0 and 1, objects are JSON text. */
@@ -12,6 +12,9 @@ export interface VaultRow {
   last_generation: number;
   unacked_starts: number;
   failed_attempts: number;
+  possibly_failed: number;
+  proven_at: string | null;
+  proof_expiry: string | null;
   uses_remaining: number | null;
   limited: number;
   expiry_date: string | null;
@@ -31,6 +34,9 @@ export interface CredentialsRow {
   fingerprint: string;
   device: string | null;
   created_at: string;
+  elsewhere: number;
+  refused: number;
+  placed: Placed | null;
 }
 
 export interface ExchangeRow {
@@ -55,4 +61,5 @@ export interface ExchangeRow {
   acknowledged_at: string | null;
   counted_start: number;
   counted_failed: number;
+  adopted: number;
 }

@@ -104,4 +104,27 @@ export const migrations: readonly string[] = [
 
   CREATE TABLE limiter (application TEXT PRIMARY KEY, next REAL NOT NULL, reserved_at REAL NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The part of failed_attempts that is only possible: starts whose outcome is unknown.
+  ALTER TABLE vaults ADD COLUMN possibly_failed INTEGER NOT NULL DEFAULT 0 CHECK (possibly_failed >= 0);
+  UPDATE vaults SET possibly_failed = min(failed_attempts, (
+    SELECT coalesce(sum(counted_failed), 0) FROM exchanges WHERE vault = vaults.id AND state = 'intent'));
+  -- When a start last succeeded here, and the expiry of the token that it brought: the service's own time.
+  ALTER TABLE vaults ADD COLUMN proven_at TEXT;
+  ALTER TABLE vaults ADD COLUMN proof_expiry TEXT;
+  -- Also known outside of this state. Of earlier ones that cannot be told any more.
+  ALTER TABLE credentials ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;
+  UPDATE credentials SET elsewhere = 1;
+  -- A start with it was refused since it was last accepted.
+  ALTER TABLE credentials ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
+  -- Where an imported one stands among the candidates.
+  ALTER TABLE credentials ADD COLUMN placed TEXT CHECK (placed IN ('successor', 'older'));
+  -- Taken over from a recovery document.
+  ALTER TABLE exchanges ADD COLUMN adopted INTEGER NOT NULL DEFAULT 0;
+  UPDATE exchanges SET adopted = 1 WHERE external_ref = '';
+  -- Of the pair that was refused in this combination, where it is known.
+  ALTER TABLE refusals ADD COLUMN fingerprint TEXT;
+  -- Services at which a start went unanswered, until one answers a probe.
+  CREATE TABLE outages (service TEXT PRIMARY KEY, since TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -1,6 +1,16 @@
 import { VaultError } from "../errors.ts";
 import type { Clock, VaultSession } from "../exchange/ports.ts";
-import type { AdoptedExchange, Credentials, ErrorNote, Intent, NewPair, Started, VaultRecord } from "../exchange/records.ts";
+import type { Attempts } from "../exchange/handover.ts";
+import type {
+  AdoptedExchange,
+  AdoptionOutcome,
+  Credentials,
+  ErrorNote,
+  Intent,
+  NewPair,
+  Started,
+  VaultRecord,
+} from "../exchange/records.ts";
 import type { HoldReason } from "../exchange/states.ts";
 import type { Pair } from "../interface/answers.ts";
 import type { VaultDates } from "../interface/extended-answers.ts";
@@ -11,7 +21,7 @@ import { isSuperseded, keptGeneration, openCredentials } from "./generations.ts"
 import type { Keyring } from "./keyring.ts";
 import { neededKeyId } from "./keyring.ts";
 import * as keeping from "./keeping-steps.ts";
-import { one } from "./query.ts";
+import { all, one, run } from "./query.ts";
 import { findVault, vaultRecord } from "./read-vault.ts";
 import { rebindFrom } from "./rebind.ts";
 import type { VaultRow } from "./rows.ts";
@@ -69,6 +79,29 @@ export class SqliteVaultSession implements VaultSession {
     return await this.#read((row, tx) => row !== undefined && one(tx.db, sql, row.id, combination) !== undefined);
   }
 
+  async refusals(): Promise<string[]> {
+    const sql = "SELECT combination FROM refusals WHERE vault = ? ORDER BY combination";
+    return await this.#read((row, tx) =>
+      row === undefined ? [] : all<{ combination: string }>(tx.db, sql, row.id).map(({ combination }) => combination),
+    );
+  }
+
+  async isOut(): Promise<boolean> {
+    return await this.#read((_, tx) => one(tx.db, "SELECT 1 FROM outages WHERE service = ?", this.service) !== undefined);
+  }
+
+  async isBack(): Promise<void> {
+    await this.#write((tx) => run(tx.db, "DELETE FROM outages WHERE service = ?", this.service), "unsynced");
+  }
+
+  async takeOver(attempts: Attempts): Promise<void> {
+    await this.#write((tx) => keeping.takeOver(tx, attempts));
+  }
+
+  async markElsewhere(generations: readonly number[]): Promise<void> {
+    await this.#write((tx) => keeping.markElsewhere(tx, generations));
+  }
+
   async record(pair: NewPair): Promise<number> {
     return await this.#seal((tx, key) => keeping.record(tx, key, pair));
   }
@@ -117,7 +150,7 @@ export class SqliteVaultSession implements VaultSession {
     await this.#write((tx) => ends.doubt(tx, exchangeId, error));
   }
 
-  async adopt(document: AdoptedExchange): Promise<string> {
+  async adopt(document: AdoptedExchange): Promise<AdoptionOutcome> {
     return await this.#seal((tx, key) => keeping.adopt(tx, key, document));
   }
 
@@ -129,8 +162,8 @@ export class SqliteVaultSession implements VaultSession {
     await this.#write((tx) => keeping.noteDates(tx, dates), "unsynced");
   }
 
-  async resetCounters(): Promise<void> {
-    await this.#write((tx) => keeping.resetCounters(tx));
+  async resetCounters(only: "all" | "unanswered"): Promise<void> {
+    await this.#write((tx) => keeping.resetCounters(tx, only));
   }
 
   async forget(): Promise<void> {

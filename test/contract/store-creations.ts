@@ -94,7 +94,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
     const on = eachOn(make, imported);
 
     it("a delete is journalled and counted like a start, and ends with the credentials removed and the counters zero", async () => {
-      await on.session.intend(intent("d1", 1, { operation: "delete", countsAsFailed: true }));
+      await on.session.intend(intent("d1", 1, { operation: "delete" }));
       expect(await known(on.session)).toMatchObject({
         unackedStarts: 1,
         failedAttempts: 1,

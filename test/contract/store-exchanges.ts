@@ -7,16 +7,15 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
   describe(`${name}: the steps of an exchange`, () => {
     const on = eachOn(make, imported);
     const counters = async () => {
-      const { unackedStarts, failedAttempts } = await known(on.session);
-      return [unackedStarts, failedAttempts];
+      const { unackedStarts, failedAttempts, possiblyFailed } = await known(on.session);
+      return [unackedStarts, failedAttempts, possiblyFailed];
     };
     const state = async () => (await known(on.session)).last?.state;
 
-    it("① counts a start, and a failed access where the pair is not proven", async () => {
+    it("① counts a start, and one that possibly failed", async () => {
       await on.session.intend(intent("x1", 1));
-      expect(await counters()).toEqual([1, 0]);
-      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
-      expect(await counters()).toEqual([2, 1]);
+      await on.session.intend(intent("x2", 1));
+      expect(await counters()).toEqual([2, 2, 2]);
       const { last, open } = await known(on.session);
       expect(open).toBeNull();
       expect(last).toEqual({
@@ -36,6 +35,7 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
         saveOwed: false,
         endsUnanswered: 0,
         acknowledgedAt: null,
+        adopted: false,
       });
     });
 
@@ -43,44 +43,49 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
       await on.session.intend(intent("x1", 1));
       await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
       await expect(on.session.intend(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
-      expect(await counters()).toEqual([1, 0]);
+      expect(await counters()).toEqual([1, 1, 1]);
     });
 
     it("takes back exactly what ① counted", async () => {
       await on.session.intend(intent("x1", 1));
-      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.intend(intent("x2", 1));
       await on.session.takeBack("x2", problem);
-      expect(await counters()).toEqual([1, 0]);
+      expect(await counters()).toEqual([1, 1, 1]);
       expect(await state()).toBe("discarded");
       await on.session.takeBack("x1", problem);
-      expect(await counters()).toEqual([0, 0]);
+      expect(await counters()).toEqual([0, 0, 0]);
       await expect(on.session.takeBack("x1", problem)).rejects.toMatchObject({ code: "state" });
     });
 
     it("takes nothing back that a reset has zeroed already", async () => {
-      await on.session.intend(intent("x1", 1, { countsAsFailed: true }));
-      await on.session.resetCounters();
-      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.intend(intent("x1", 1));
+      await on.session.resetCounters("all");
+      await on.session.intend(intent("x2", 1));
       await on.session.takeBack("x1", problem);
-      expect(await counters()).toEqual([1, 1]);
+      expect(await counters()).toEqual([1, 1, 1]);
     });
 
-    it("leaves an unanswered start as it is, with the error", async () => {
+    it("leaves an unanswered start as it is, with the error; its service is out until a probe is answered", async () => {
       await on.session.intend(intent("x1", 1));
+      expect(await on.session.isOut()).toBe(false);
       await on.session.unanswered("x1", problem);
+      expect(await on.session.isOut()).toBe(true);
+      await on.session.isBack();
+      expect(await on.session.isOut()).toBe(false);
       expect(await state()).toBe("intent");
-      expect(await counters()).toEqual([1, 0]);
+      expect(await counters()).toEqual([1, 1, 1]);
       expect((await known(on.session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });
     });
 
     it("counts refused credentials once and remembers the combination", async () => {
       await on.session.intend(intent("x1", 1));
       await on.session.reject("x1", "combination-a", problem);
-      expect(await counters()).toEqual([1, 1]);
+      expect(await counters()).toEqual([1, 1, 0]);
       expect(await state()).toBe("rejected");
-      await on.session.intend(intent("x2", 1, { countsAsFailed: true }));
+      await on.session.intend(intent("x2", 1));
       await on.session.reject("x2", "combination-b", problem);
-      expect(await counters()).toEqual([2, 2]);
+      expect(await counters()).toEqual([2, 2, 0]);
+      expect((await known(on.session)).generations[0]?.refused).toBe(true);
       expect(await on.session.wasRefused("combination-a")).toBe(true);
       expect(await on.session.wasRefused("combination-b")).toBe(true);
       expect(await on.session.wasRefused("combination-c")).toBe(false);
@@ -90,7 +95,7 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
       await on.session.intend(intent("x1", 1));
       await on.session.reject("x1", null, problem);
       expect(await state()).toBe("rejected");
-      expect(await counters()).toEqual([1, 0]);
+      expect(await counters()).toEqual([1, 0, 0]);
     });
 
     it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {

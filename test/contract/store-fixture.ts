@@ -90,7 +90,6 @@ export const intent = (exchangeId: string, generation: number, more: Partial<Int
   kind: "credit-card/offline",
   externalRef: `ref-${exchangeId}`,
   generation,
-  countsAsFailed: false,
   ...more,
 });
 
@@ -105,6 +104,7 @@ export const started = (name: string, more: Partial<Started> = {}): Started => (
   dateCreated: null,
   lastModified: null,
   combination: `combination-of-${name}`,
+  elsewhere: false,
   ...more,
 });
 

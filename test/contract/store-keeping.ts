@@ -6,7 +6,6 @@ import {
   elsewhere,
   exchange,
   held,
-  imported,
   intent,
   known,
   lower,
@@ -15,6 +14,7 @@ import {
   service,
   standings,
   startExchange,
+  started,
   uuid,
   eachOn,
 } from "./store-fixture.ts";
@@ -41,7 +41,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.fixture.store.list()).toEqual([]);
       expect(await on.fixture.store.find(uuid)).toEqual([]);
       expect(await on.fixture.store.exchanges(service, uuid, 5)).toEqual([]);
-      await expect(on.session.resetCounters()).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.resetCounters("all")).rejects.toMatchObject({ code: "no-credentials" });
       await expect(on.session.forget()).rejects.toMatchObject({ code: "no-credentials" });
       await expect(on.session.setLabel("Ada")).rejects.toMatchObject({ code: "no-credentials" });
     });
@@ -102,7 +102,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.session.record({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
       expect((await on.fixture.store.find(uuid)).length).toBe(1);
-      await on.session.resetCounters();
+      await on.session.resetCounters("all");
       await on.session.forget();
       expect(await on.fixture.store.list()).toEqual([]);
     });
@@ -111,7 +111,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
       await on.session.intend(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
-      await on.session.resetCounters();
+      await on.session.resetCounters("all");
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, lastError: null });
       expect(await on.session.wasRefused("combination")).toBe(true);
     });
@@ -155,9 +155,9 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.session.record({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
     });
 
-    it("adopts an exchange of another machine as one whose end call may have arrived", async () => {
-      expect(await on.session.adopt(document)).toBe("far1");
-      expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
+    it("adopts an exchange of another machine as one whose end call may have arrived; its SUCCESS supersedes nothing", async () => {
+      expect(await on.session.adopt(document)).toBe("open");
+      expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
       expect(await known(on.session)).toMatchObject({ kind: "credit-card/online", unackedStarts: 1, failedAttempts: 0 });
       expect((await known(on.session)).open).toMatchObject({
         id: "far1",
@@ -166,51 +166,92 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         newGeneration: 2,
         endsUnanswered: 1,
         tokenExpiry: document.tokenExpiry,
+        adopted: true,
       });
-      expect((await known(on.session)).generations.map((g) => [g.proven, g.device])).toEqual([
-        [false, device],
-        [false, device],
+      expect((await known(on.session)).generations.map((g) => [g.proven, g.elsewhere, g.device])).toEqual([
+        [false, true, device],
+        [false, true, device],
       ]);
       expect(await on.session.credentials(2)).toEqual({ ...pair("new"), hashedPin: "cGlu" });
       expect(await on.session.token("far1")).toBe("token-of-new");
       const before = await known(on.session);
-      expect(await on.session.adopt(document)).toBe("far1");
+      expect(await on.session.adopt(document)).toBe("open");
       expect(await known(on.session)).toEqual(before);
       await on.session.acknowledge("far1");
-      expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
-      expect(await on.session.adopt(document)).toBe("far1");
-      expect(await known(on.session)).toMatchObject({ open: null, unackedStarts: 0 });
+      expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
+      expect((await known(on.session)).generations.map((g) => g.placed)).toEqual(["successor", "older"]);
+      expect(await on.session.adopt(document)).toBe("known");
+      expect(await known(on.session)).toMatchObject({ open: null, unackedStarts: 1 });
     });
 
-    it("an acknowledgement settles what starts of unknown outcome had counted", async () => {
+    it("adopts beside what is proven without touching it: a successor comes first, an older document last or not at all", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.intend(intent("x1", 1, { countsAsFailed: true }));
-      await on.session.adopt(document);
-      await on.session.acknowledge("far1");
-      await on.session.intend(intent("x2", 2));
-      await on.session.takeBack("x1", problem);
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 1 });
-    });
-
-    it("adopts over what is recorded already, and lets the rival of a proven pair live", async () => {
-      await on.session.record({ credentials: pair("mine"), kind: "credit-card/online" });
       await exchange(on.session, "x1", 1, "current");
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.adopt(document);
-      expect(await standings(on.session)).toEqual(["4 offered", "3 current", "2 imported", "1 superseded"]);
-      await on.session.expire("far1", problem);
-      expect(await standings(on.session)).toEqual(["4 void", "3 current", "2 imported", "1 superseded"]);
+      // The end call alone does not prove that nothing came between: a start does.
+      expect(await on.session.adopt({ ...document, tokenExpiry: "2026-11-21T10:04:59Z", old: pair("lost") })).toBe("open");
+      expect(await standings(on.session)).toEqual(["4 imported", "3 imported", "2 current", "1 superseded"]);
+      expect((await known(on.session)).generations.map((g) => g.placed)).toEqual(["older", "older", null, null]);
+      await on.session.doubt("far1", problem);
+      const next = { ...document, exchangeId: "far2", old: pair("current"), new: pair("later"), tokenExpiry: "2026-11-21T11:00:00Z" };
+      expect(await on.session.adopt(next)).toBe("candidates");
+      expect((await known(on.session)).generations[0]).toMatchObject({ generation: 6, standing: "imported", placed: "successor" });
+      expect((await known(on.session)).open).toMatchObject({ id: "far1", state: "in-doubt" });
+      await startExchange(on.session, "x2", 2, "newer");
+      await expect(on.session.adopt(next)).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.adopt({ ...next, exchangeId: "far3", old: pair("old"), new: pair("other") })).rejects.toMatchObject({
+        code: "no-credentials",
+      });
     });
 
-    it("adopts nothing beside an open exchange, and no pair that was superseded", async () => {
-      await on.session.release();
-      on.session = await imported(on.fixture, "old");
+    it("an import beside an open exchange is a candidate, and an acknowledgement leaves it one", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
       await startExchange(on.session, "x1", 1, "second");
-      await expect(on.session.adopt(document)).rejects.toMatchObject({ code: "pending" });
+      expect(await on.session.adopt({ ...document, old: pair("foreign") })).toBe("candidates");
       await on.session.ending("x1", true);
+      expect(await on.session.record({ credentials: pair("given"), kind: "credit-card/online" })).toBe(5);
       await on.session.acknowledge("x1");
-      await expect(on.session.adopt(document)).rejects.toMatchObject({ code: "no-credentials" });
-      expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
+      expect(await standings(on.session)).toEqual(["5 imported", "4 imported", "3 imported", "2 current", "1 superseded"]);
+    });
+
+    it("the refusal of a pair puts what it had begun in doubt", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.ending("x1", true);
+      await on.session.expire("x1", problem);
+      expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
+      await on.session.intend(intent("x2", 1));
+      await on.session.reject("x2", "combination", problem);
+      expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
+      expect((await known(on.session)).open).toMatchObject({ id: "x1", state: "in-doubt" });
+    });
+
+    it("counters that came with credentials are taken over, and never lowered", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.takeOver({ unackedStarts: 3, failedAttempts: 0, possiblyFailed: 0, refused: ["combination"] });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 1, possiblyFailed: 1 });
+      await on.session.takeOver({ unackedStarts: 0, failedAttempts: 2, possiblyFailed: 0, refused: [] });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 2, possiblyFailed: 0 });
+      expect(await on.session.refusals()).toEqual(["combination"]);
+    });
+
+    it("a reset can be of what is only possibly failed", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.reject("x1", "combination", problem);
+      await on.session.intend(intent("x2", 1));
+      await on.session.resetCounters("unanswered");
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 2, failedAttempts: 1, possiblyFailed: 0 });
+    });
+
+    it("what was handed out is known elsewhere, and a token that is no UTF-8 comes back as it was", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.start("x1", started("second", { token: "\ud800 alone" }));
+      expect(await on.session.token("x1")).toBe("\ud800 alone");
+      expect((await known(on.session)).generations.map((g) => g.elsewhere)).toEqual([false, true]);
+      await on.session.markElsewhere([2]);
+      expect((await known(on.session)).generations.map((g) => g.elsewhere)).toEqual([true, true]);
     });
   });
 }

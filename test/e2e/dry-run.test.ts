@@ -32,7 +32,7 @@ describe.concurrent("--dry-run", () => {
       dryRun: true,
       settlesFirst: null,
       request: { generation: 2 },
-      counts: { before: { unackedStarts: 0 }, afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 0 } },
+      counts: { before: { unackedStarts: 0 }, afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 } },
       guard: "allows it",
     });
     expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
@@ -41,7 +41,7 @@ describe.concurrent("--dry-run", () => {
     for (const secret of [vault.credentials.payload, service.application.apiKey]) expect(first.stdout + shown.stdout).not.toContain(secret);
   });
 
-  it("shows the hashedPin and the device of an online vault, and that an unproven pair may count as failed", async () => {
+  it("shows the hashedPin and the device of an online vault, and that an unanswered start may count as failed", async () => {
     const lab = await openLab(onlineCard);
     const machine = lab.machine();
     const shown = await machine.vault(...firstGetArgs(machine, lab.vault), "--dry-run", "--json");
@@ -66,7 +66,7 @@ describe.concurrent("--dry-run", () => {
     expectExit(await machine.vault(...firstGetArgs(machine, wrong)), 6);
     expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/refused generation 1/);
     expectExit(await machine.inProcess({}, "get", uuid, "--force"), 6);
-    expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/number 3 locks it/);
+    expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/2 of 3 failed attempts used/);
     expect((await dryRun(machine, {}, "get", uuid, "--force")).guard).toBe("allows it");
   });
 

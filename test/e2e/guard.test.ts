@@ -23,7 +23,7 @@ describe.concurrent("the guard", () => {
       expect(service.sandbox.requests()).toHaveLength(n);
     }
     const third = await machine.vault(...get(3));
-    expectError(third, 8, "guard", /failed access/);
+    expectError(third, 8, "guard", /failed attempts/);
     expect(errorOf(third).hint).toContain(`vault guard ${vault.uuid} --reset`);
     expect(errorOf(third).spent).toMatchObject({ failedAttempts: 2 });
     const right = [...firstGetArgs(machine, vault), "--json"];
@@ -50,7 +50,7 @@ describe.concurrent("the guard", () => {
     expect(service.sandbox.requests()).toHaveLength(2);
   });
 
-  it("never sends a superseded pair, not with --force either", async () => {
+  it("never sends a superseded pair, but as a generation that is chosen with --force", async () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;
     const machine = await lab.warmMachine();
@@ -59,7 +59,8 @@ describe.concurrent("the guard", () => {
     for (const args of [[], ["--force"], ["--force", "--dry-run"]]) {
       expectError(await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args), 4, "no-credentials", /superseded/);
     }
-    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"), 4, "no-credentials", /superseded/);
+    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--json"), 4, "no-credentials", /superseded/);
+    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"), 2, "usage", /--yes|asked/);
     expectError(await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"), 4, "no-credentials", /superseded/);
     // Fingerprints outlive the vault.
     expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);

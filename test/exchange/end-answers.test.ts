@@ -41,7 +41,12 @@ const get = (context: ExchangeContext): Promise<unknown> =>
     force: false,
     noAck: false,
     discardPending: false,
-    handover: { deliver: async () => Promise.resolve(), confirm: async () => Promise.resolve() },
+    handover: {
+      leaves: false,
+      counted: async () => Promise.resolve(),
+      deliver: async () => Promise.resolve(),
+      confirm: async () => Promise.resolve(),
+    },
   });
 
 describe("an answer to an end call that says neither SUCCESS nor ERROR", () => {

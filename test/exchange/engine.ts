@@ -37,6 +37,8 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
     discardPending: false,
     ...(operation === "update" ? { newVault: newCard } : {}),
     handover: {
+      leaves: false,
+      counted: async () => Promise.resolve(),
       deliver: async (delivery) => {
         if (dies === true) throw new Crash("killed before the delivery");
         if (fails === true) throw new Error("the reader has gone");

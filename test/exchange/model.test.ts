@@ -57,6 +57,8 @@ function request(world: World, operation: "get" | "update", changes: Partial<Exc
     discardPending: false,
     ...(operation === "update" ? { newVault: { creditCard } } : {}),
     handover: {
+      leaves: false,
+      counted: async () => Promise.resolve(),
       deliver: async (delivery) => {
         world.step();
         if (changes.fails === true) throw new Error("the reader has gone");
@@ -170,7 +172,7 @@ async function recover(world: World): Promise<void> {
     if (outcome !== "guard") continue;
     // The guard wants a person: an administrator unlocks the vault, and the program is told.
     world.sandbox.unlock(world.uuid);
-    await world.hold(async (context) => await context.session.resetCounters());
+    await world.hold(async (context) => await context.session.resetCounters("all"));
   }
   throw new Error("the vault could not be read again");
 }

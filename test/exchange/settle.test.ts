@@ -149,13 +149,67 @@ describe("left at ③", () => {
     await run(world, "get");
     world.time += 61_000;
     await ack(world);
-    for (let lost = 0; lost < 2; lost += 1) {
-      world.weather = ["request-lost"];
-      expect((await run(world, "get")).code).toBe("network");
-    }
+    world.weather = ["request-lost"];
+    expect((await run(world, "get")).code).toBe("network");
     const sent = world.sandbox.requests().length;
     expect((await run(world, "get")).code).toBe("guard");
     expect(world.sandbox.requests().length).toBe(sent);
-    expect((await run(world, "get", { generation: 1, force: true })).code).toBe("ok");
+    expect((await run(world, "get", { generation: 1 })).code).toBe("ok");
+  });
+
+  it.each(["server-error", "no-connection", "garbled"] as const)(
+    "a dead token that the service says nothing definite about (%s) is in doubt after one more try, and a get finds out",
+    async (weather) => {
+      const world = await knownVault();
+      world.weather = ["fine", ...Array.from({ length: 12 }, () => weather)];
+      expect((await run(world, "get")).code).toBe("pending");
+      world.time += 61_000;
+      const before = ends(world);
+      world.weather = [weather, "fine", "fine"];
+      expect((await run(world, "get")).code).toBe("ok");
+      expect(ends(world) - before).toBeLessThanOrEqual(2);
+      expect(await currentIsAccepted(world)).toBe(true);
+    },
+  );
+
+  it("a dead token of an exchange that has left this state is in doubt: somebody else may have acknowledged it", async () => {
+    const world = await knownVault();
+    const leaving = { leaves: true, counted: async () => Promise.resolve(), confirm: async () => Promise.resolve() };
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+    const deliver = async (): Promise<void> => Promise.resolve();
+    expect((await run(world, "get", { handover: { ...leaving, deliver } })).code).toBe("pending");
+    world.time += 61_000;
+    expect(await ack(world)).toBe("in-doubt");
+  });
+
+  it("an expired exchange is in doubt again when its old credentials are refused; its new ones come next", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+    await run(world, "get");
+    const open = (await known(world)).open?.id ?? "";
+    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
+    world.time += 61_000;
+    expect(await ack(world)).toBe("service");
+    expect((await known(world)).last?.state).toBe("expired");
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("in doubt with both refused, an import is the way on, and says who has used the vault since", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];
+    await run(world, "get");
+    world.time += 61_000;
+    await ack(world);
+    const foreign = world.colleague(await world.hold(async ({ session }) => await session.credentials(1)));
+    const { error } = await run(world, "get");
+    expect(error?.code).toBe("rejected");
+    expect(error?.message).toMatch(/^Another machine or program has probably used this vault since 20.*refused/);
+    expect(error?.facts.hint).toMatch(/^import the right credentials: vault import /);
+    expect((await run(world, "get")).error?.facts.hint).not.toMatch(/--force/);
+    await world.hold(async ({ session }) => await session.resetCounters("all"));
+    await world.hold(async ({ session }) => await session.record({ credentials: foreign, kind: "credit-card/offline" }));
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
   });
 });

@@ -13,22 +13,43 @@ describe("counting towards a lock", () => {
     expect(await known(world)).toMatchObject(counters);
   });
 
-  it("a start without answer is repeated at most twice for a proven pair, each time counted, and never for another", async () => {
+  it("a start without answer is repeated once for a proven pair, after an answered probe, each time counted", async () => {
     const world = await knownVault();
     await run(world, "get");
-    world.weather = ["response-lost", "response-lost", "fine"];
+    world.weather = ["response-lost", "fine", "fine"];
     expect((await run(world, "get")).code).toBe("ok");
-    expect(starts(world)).toBe(4);
+    expect(starts(world)).toBe(3);
     expect(await known(world)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
-    world.weather = Array.from({ length: 9 }, () => "response-lost" as const);
+    world.weather = ["response-lost", "fine", "response-lost"];
     expect((await run(world, "get")).code).toBe("network");
-    expect(await known(world)).toMatchObject({ unackedStarts: 3 });
-    world.weather = Array.from({ length: 9 }, () => "response-lost" as const);
-    // The last one before the lock is for a person: it is sent once, and not repeated.
-    expect((await run(world, "get")).code).toBe("network");
-    expect(await known(world)).toMatchObject({ unackedStarts: 4 });
-    expect((await run(world, "get")).code).toBe("guard");
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxUnackedStarts: 4 });
+    expect(await known(world)).toMatchObject({ unackedStarts: 2, failedAttempts: 2, possiblyFailed: 2 });
+    expect((await run(world, "get")).error?.facts.hint).toMatch(/guard \S+ --reset --unanswered/);
+    expect(starts(world)).toBe(5);
+  });
+
+  it("nothing is started before the service answers a probe, by the repeat or by a later command", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = Array.from({ length: 99 }, () => "server-error" as const);
+    const { error } = await run(world, "get");
+    expect(error).toMatchObject({ code: "network", retry: "after-status" });
+    expect(starts(world)).toBe(1);
+    expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
+    world.weather = Array.from({ length: 99 }, () => "server-error" as const);
+    expect((await run(world, "get")).error).toMatchObject({ code: "network", retry: "safe" });
+    expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
+    expect((await run(world, "get")).code).toBe("ok");
+  });
+
+  it("a proven pair that is stale is never what locks the vault, also where no answer arrives", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.colleague(await world.hold(async ({ session }) => await session.credentials(2)));
+    for (let tries = 0; tries < 4; tries += 1) {
+      world.weather = ["response-lost", "fine", "response-lost", "fine", "response-lost"];
+      expect((await run(world, "get")).code).toMatch(/network|guard/);
+    }
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
   });
 
   it("a SUCCESS zeroes the failed accesses, only an acknowledgement the starts", async () => {
@@ -65,14 +86,18 @@ describe("pairs that may not be sent", () => {
     expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
   });
 
-  it("a superseded pair is never sent, whatever is forced", async () => {
+  it("a superseded pair is sent only as a generation chosen with --force", async () => {
     const world = await knownVault();
+    await run(world, "get");
     await run(world, "get");
     const sent = world.sandbox.requests().length;
     expect((await run(world, "get", { given: world.first })).code).toBe("no-credentials");
     expect((await run(world, "get", { given: world.first, force: true })).code).toBe("no-credentials");
-    expect((await run(world, "get", { generation: 1, force: true })).code).toBe("no-credentials");
+    expect((await run(world, "get", { generation: 1 })).code).toBe("no-credentials");
     expect(world.sandbox.requests().length).toBe(sent);
+    expect((await run(world, "get", { generation: 1, force: true })).code).toBe("rejected");
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
   });
 });
 
@@ -82,6 +107,8 @@ describe("order", () => {
     let endsAtDelivery = -1;
     await run(world, "get", {
       handover: {
+        leaves: false,
+        counted: async () => Promise.resolve(),
         deliver: async () => {
           endsAtDelivery = ends(world);
           expect((await world.record())?.open).toMatchObject({ state: "started", newGeneration: 2 });

@@ -103,11 +103,17 @@ export class World {
       return await use({
         session: this.#mortal(session),
         service: this.#service(session),
+        probe: async () => {
+          this.step();
+          const answered = (this.weather.shift() ?? "fine") === "fine";
+          return Promise.resolve(answered ? { answered } : { answered, cause: "no answer" });
+        },
         clock: this.clock,
         ids: createIds(this.clock),
         policy: { failed: 3, unacked: 5 },
         rules: [],
         signal: this.#interrupt.signal,
+        killed: new AbortController().signal,
         deadline: this.#slept + 10_000,
         tell: () => undefined,
         redact: (text) => text,
@@ -117,6 +123,22 @@ export class World {
       this.#holders -= 1;
       await session.release();
     }
+  }
+
+  /** Somebody with other software reads the vault with these credentials, and acknowledges. Returns the new ones. */
+  colleague(credentials: Credentials): Credentials {
+    this.weather = [];
+    const call = { uuid: this.uuid, kind: "credit-card/offline", operation: "get" } as const;
+    const reply = this.#exchangeBytes(startRequest(target, { ...call, externalRef: "colleague", credentials }));
+    if (reply.type !== "answer") throw new Error("no answer");
+    const { vault, transactionToken } = reply.answer.body as { vault: { credentials: Credentials }; transactionToken: { token: string } };
+    this.acknowledgeElsewhere(transactionToken.token);
+    return vault.credentials;
+  }
+
+  /** Somebody else sends the end call. */
+  acknowledgeElsewhere(token: string): void {
+    this.#exchangeBytes(endRequest(target, { uuid: this.uuid, kind: "credit-card/offline", operation: "get", token }));
   }
 
   step(): void {

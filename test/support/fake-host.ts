@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, talkStream } from "../../src/terminal/streams.ts";
@@ -12,8 +14,8 @@ export interface FakeHostOptions {
   color?: boolean;
   /** What is on standard input. */
   input?: string;
-  /** By path, as `readFile` is given it. */
-  files?: Record<string, string>;
+  /** By path, as `readFile` is given it; or those of the machine. */
+  files?: Record<string, string> | "real";
   /** Milliseconds since the epoch. */
   now?: number;
   /** What each write to stdout fails with, for example { code: "EPIPE" }. */
@@ -85,6 +87,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     },
     endGroup: () => {},
     readFile: async (path) => {
+      if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
       const text = options.files?.[path];
       if (text === undefined) throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
       return Buffer.from(text);

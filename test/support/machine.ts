@@ -66,7 +66,7 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
   };
   const start = (run: RunOptions, ...args: string[]): RunningVault => startVault(args, { cwd: home, ...run, env: { ...env, ...run.env } });
   const inProcess = async (more: Readonly<Record<string, string>>, ...args: string[]): Promise<RunResult> => {
-    const host = fakeHost({ env: { ...env, ...more }, home, cwd: home, now: Date.now() });
+    const host = fakeHost({ env: { ...env, ...more }, home, cwd: home, now: Date.now(), files: "real" });
     const code = await main(args, host);
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };

@@ -125,7 +125,7 @@ export class Conformance {
     else if (label === "an administrator locks the vault") this.#service.lock();
     else if (label.startsWith("an administrator unlocks")) {
       this.#service.unlock();
-      await this.#store.session.resetCounters();
+      await this.#store.session.resetCounters("all");
     } else if (label === "import a wrong pair") await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
     else if (label === "import the pair of an exchange that was dropped") {
       const dropped = (generations: readonly Generation[]): number[] => generations.filter((g) => g.standing === "void").map((g) => g.pair);

@@ -107,6 +107,8 @@ export class RealEngine {
       discardPending: command.discard === true,
       newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
       handover: {
+        leaves: false,
+        counted: async () => Promise.resolve(),
         deliver: async (delivery) => {
           const outcome = await this.#ask("deliver");
           if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
@@ -130,11 +132,13 @@ export class RealEngine {
         start: async (call) => this.#late(await this.#ask(this.#startCall(call)), (outcome) => this.#service.start(call, outcome)),
         end: async (call) => this.#late(await this.#ask(this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
+      probe: async () => Promise.resolve({ answered: true }),
       clock,
       ids: createIds(clock),
       policy: { failed: 3, unacked: 5 },
       rules: [],
       signal: new AbortController().signal,
+      killed: new AbortController().signal,
       deadline: this.#time + 10_000,
       tell: () => undefined,
       redact: (text) => text,

@@ -43,7 +43,6 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
             kind,
             externalRef: "",
             generation: real.generation(store, number),
-            countsAsFailed,
           }),
       ),
     ),
@@ -85,6 +84,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
             dateCreated: null,
             lastModified: null,
             combination: real.pairs.combination(basePair),
+            elsewhere: false,
           }),
       ),
     ),
@@ -136,7 +136,7 @@ const recording = (pair: number): Call => ({
 const reset: Call = {
   name: "resetCounters",
   inModel: (steps, store) => steps.resetCounters(store),
-  inCode: async (session) => await session.resetCounters(),
+  inCode: async (session) => await session.resetCounters("all"),
 };
 
 /** What the model makes of it: another store, or the one before where the step is not taken. */

@@ -1,0 +1,208 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Pair } from "../../src/interface/answers.ts";
+import { startHostileService } from "../support/hostile-service.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+
+const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise<RunResult> =>
+  await machine.inProcess({}, "get", vault.uuid, "--json", ...more);
+
+/** Puts what one machine exports into the state of another one. */
+async function carry(from: Machine, to: Machine, { vault: { uuid, kind } }: Lab): Promise<void> {
+  const copy = to.file("copy.json", (await from.inProcess({}, "export", uuid)).stdout);
+  expectExit(await to.inProcess({}, "import", uuid, "--kind", kind, "--credentials", `@${copy}`), 0);
+}
+
+/** A machine, and the recovery document of an exchange that it acknowledged and has followed by another one. */
+async function withOldDocument(lab: Lab): Promise<{ first: Machine; document: string }> {
+  const first = await lab.warmMachine();
+  const document = first.file("document.json", "");
+  expectExit(await get(first, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
+  expectExit(await first.inProcess({}, "ack", lab.vault.uuid, "--saved"), 0);
+  expectExit(await get(first, lab), 0);
+  return { first, document };
+}
+
+describe.each([true, false])("recovery documents of any age; a repeated acknowledgement is answered SUCCESS: %s", (idempotentEnd) => {
+  const open = async (): Promise<Lab> => await openLab(offlineNote, { policy: { idempotentEnd } });
+
+  it.each(["--credentials", "--file"])("an old one does not supersede what is current and proven (import %s)", async (by) => {
+    const lab = await open();
+    const { uuid, kind } = lab.vault;
+    const { first, document } = await withOldDocument(lab);
+    const second = lab.machine();
+    await carry(first, second, lab);
+    for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
+    const line = { uuid, kind, credentials: JSON.parse(readFileSync(document, "utf8")) as unknown };
+    const source = by === "--file" ? ["--file", second.file("lines.ndjson", line)] : [uuid, "--credentials", `@${document}`];
+    expect([0, 12]).toContain((await second.inProcess({}, "import", ...source, "--json")).code);
+    for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", maxFailedAccesses: 0 });
+    expect(lab.service.sandbox.accepts(uuid, (await second.exported(uuid)) as Pair)).toBe(true);
+  });
+
+  it("nor what was imported before it on a fresh machine", async () => {
+    const lab = await open();
+    const { first, document } = await withOldDocument(lab);
+    const fresh = lab.machine();
+    await carry(first, fresh, lab);
+    expect([0, 12]).toContain((await fresh.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`, "--json")).code);
+    const read = await get(fresh, lab);
+    // Where the first one tried was the old one, a person chooses: one attempt is left before the last.
+    if (read.code !== 0) expect(errorOf(read).message).toMatch(/generations .*1 \(imported\)/);
+    if (read.code !== 0) expectExit(await get(fresh, lab, "--generation", "1"), 0);
+    expectExit(await get(fresh, lab), 0);
+    expectFarFromLock(lab, lab.vault.uuid);
+  });
+
+  it("one whose credentials are known here to be superseded is refused, and changes nothing", async () => {
+    const lab = await open();
+    const { first, document } = await withOldDocument(lab);
+    const before = await first.status(lab.vault.uuid);
+    const imported = await first.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`, "--json");
+    expectError(imported, 4, "no-credentials", /older/);
+    expect(await first.status(lab.vault.uuid)).toEqual(before);
+  });
+
+  it("one of a colleague's exchange, made and left since, is acknowledged and used; the chain goes on", async () => {
+    const lab = await open();
+    const first = await lab.warmMachine();
+    const colleague = lab.machine();
+    await carry(first, colleague, lab);
+    const document = colleague.file("document.json", "");
+    expectExit(await get(colleague, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
+    expectExit(await first.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`), 0);
+    expectExit(await get(first, lab), 0);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, maxFailedAccesses: 0 });
+  });
+});
+
+describe("credentials that somebody else has used since", () => {
+  it("are told as that, with the command that helps; imported ones come first, also with a failed attempt on record", async () => {
+    const lab = await openLab();
+    const first = await lab.warmMachine();
+    const colleague = lab.machine();
+    await carry(first, colleague, lab);
+    expectExit(await get(colleague, lab), 0);
+    const refused = await get(first, lab);
+    expectError(refused, 6, "rejected", /^Another machine or program has probably used this vault since 20.*refused/);
+    expect(errorOf(refused).hint).toMatch(/^import the right credentials: vault import /);
+    const again = await get(first, lab);
+    expectExit(again, 8);
+    expect(errorOf(again).hint).not.toMatch(/--force/);
+    await carry(colleague, first, lab);
+    expectExit(await get(first, lab), 0);
+    expectFarFromLock(lab, lab.vault.uuid);
+  });
+
+  it("a copied state is told once, and never locks the vault where answers get lost", async () => {
+    const lab = await openLab();
+    const first = await lab.warmMachine();
+    const copied = first.copy();
+    expectExit(await get(first, lab), 0);
+    lab.faults("start:drop-after");
+    const read = await get(copied, lab);
+    expectExit(read, 10);
+    expect(read.stderr).toMatch(/was copied or moved/);
+    for (let tries = 0; tries < 4; tries += 1) {
+      lab.faults("start:drop-after");
+      const next = await get(copied, lab);
+      expect([6, 8, 10]).toContain(next.code);
+      expect(next.stderr).not.toMatch(/copied or moved/);
+    }
+    expectFarFromLock(lab, lab.vault.uuid);
+  });
+
+  it("an export prints what the next start would send, and refused ones only by --generation", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    const wrong = machine.file("wrong.json", { encryptedData: "wrong", payload: "wrong" });
+    const good = (await machine.inProcess({}, "export", uuid)).stdout;
+    expectExit(await machine.inProcess({}, "import", uuid, "--credentials", `@${wrong}`), 0);
+    expect((await machine.inProcess({}, "export", uuid)).stdout).toMatch(/"wrong"/);
+    lab.faults("end:drop-before*all");
+    expectExit(await machine.inProcess({}, "get", uuid, "--json", "--generation", "3"), 6);
+    expect((await machine.inProcess({}, "export", uuid)).stdout).toBe(good);
+    expect((await machine.inProcess({}, "export", uuid, "--generation", "3")).stdout).toMatch(/"wrong"/);
+    expect((await machine.inProcess({}, "export", uuid, "--generation", "1")).stdout).toContain(lab.vault.credentials.payload);
+  });
+});
+
+describe("a service that is out", () => {
+  it("costs each vault one start at most, whatever is run meanwhile", async () => {
+    const service = await startHostileService();
+    const machine = machineFor(service);
+    const vaults = Array.from({ length: 5 }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-00000000000${n}`);
+    const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
+    for (const uuid of vaults)
+      expectExit(await machine.inProcess({}, "import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`), 0);
+    for (const status of [503, 502]) {
+      service.be((_, { send }) => send("Service Unavailable", status));
+      for (let round = 0; round < 3; round += 1) {
+        for (const uuid of vaults) expect((await machine.inProcess({}, "get", uuid, "--json", "--max-wait", "10ms")).code).toBe(10);
+      }
+    }
+    const starts = service.asked.filter(({ what }) => what === "get-start").map(({ path }) => path);
+    expect(new Set(starts).size).toBe(starts.length);
+    service.be((_, { good, send }) => send(good));
+    for (const uuid of vaults) expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+  });
+
+  it("a token that has died meanwhile does not stand in the way of a get for ever", async () => {
+    for (const answer of [{ status: 503 }, { status: 204 }, { status: 302 }, { status: 200, body: "<html>" }]) {
+      const service = await startHostileService();
+      const machine = machineFor(service);
+      const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
+      const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
+      service.be(({ what }, { good, send }) => {
+        if (what === "get-end") return send(answer.body ?? "", answer.status);
+        const token = good["transactionToken"] as Record<string, unknown>;
+        send({ ...good, transactionToken: { ...token, expiry: "2020-01-01T00:00:00Z" } });
+      });
+      const kind = ["--kind", "generic/offline", "--credentials", `@${pair}`];
+      expectExit(await machine.inProcess({}, "get", uuid, "--json", ...kind), 12);
+      expectExit(await machine.inProcess({}, "ack", uuid, "--json"), 12);
+      service.be((_, { good, send }) => send(good));
+      const read = await machine.inProcess({}, "get", uuid, "--json");
+      expectExit(read, 0);
+      expect(JSON.parse(read.stdout)).toMatchObject({ settled: [{ outcome: "acknowledged" }] });
+    }
+  });
+});
+
+describe("a read whose answer lacks the contents", () => {
+  const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
+  const without = (what: Record<string, unknown>) => async (kind: string, usesRemaining: number | undefined) => {
+    const service = await startHostileService();
+    const machine = machineFor(service);
+    service.be((_, { good, send }) => {
+      const vault = good["vault"] as Record<string, unknown> | undefined;
+      const { creditCard: _card, content: _content, ...rest } = vault ?? {};
+      send(
+        vault === undefined ? good : { ...good, vault: { ...rest, ...what, ...(usesRemaining === undefined ? {} : { usesRemaining }) } },
+      );
+    });
+    const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
+    const read = await machine.inProcess({}, "get", uuid, "--json", "--kind", kind, "--credentials", `@${pair}`);
+    return { read, ends: service.asked.filter(({ what: asked }) => asked === "get-end").length };
+  };
+
+  it.each([
+    ["generic/offline", {}],
+    ["credit-card/offline", {}],
+    ["credit-card/offline", { creditCard: null }],
+    ["credit-card/offline", { creditCard: { name: "Ada", expiryMonth: 4, expiryYear: 2031 } }],
+  ])("is held for a limited vault, and a warning for any other: %s %j", async (kind, what) => {
+    const limited = await without(what)(kind, 1);
+    expectError(limited.read, 11, "pending", /lacks the contents/);
+    expect(limited.ends).toBe(0);
+    const unlimited = await without(what)(kind, undefined);
+    expectExit(unlimited.read, 0);
+    expect(unlimited.read.stderr).toMatch(/warning|content|creditCard/);
+  });
+});
