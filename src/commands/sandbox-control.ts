@@ -31,7 +31,11 @@ async function print(deps: Deps, document: unknown, line: string): Promise<numbe
 export async function runReset(deps: Deps, input: RawInput): Promise<number> {
   checkField(deps.output.field, ["vaults"]);
   const vaults = await connect(deps, parseInput(plain, input)).reset();
-  return await print(deps, { vaults }, `Reset: ${vaults} vaults as at the start, without faults. Their credentials are in the ready file.`);
+  return await print(
+    deps,
+    { vaults },
+    `Reset: ${vaults} vaults as at the start, without faults. Their new credentials are in the ready file.`,
+  );
 }
 
 export async function runLock(deps: Deps, input: RawInput): Promise<number> {

@@ -17,9 +17,12 @@ export function defineSandbox(program: Command, act: Act): void {
       .description(summary[0]?.toUpperCase() + summary.slice(1) + ".")
       .option("--ready-file <file>", "the file that the running sandbox wrote (the one of this user)")
       .addHelpText("after", examples(...lines));
-  control("reset", "back to the seed, without faults", "vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json").action(
-    act(async () => (await import("./sandbox-control.ts")).runReset),
-  );
+  control(
+    "reset",
+    "back to the seed, with new credentials (in the ready file), without faults",
+    "vault sandbox reset",
+    "vault sandbox reset --ready-file ./sandbox.json",
+  ).action(act(async () => (await import("./sandbox-control.ts")).runReset));
   control(
     "audit",
     "print the audit items",

@@ -11,6 +11,8 @@ export interface ControlParts {
   sandbox: Sandbox;
   faults: Faults;
   controlToken: string;
+  /** Called when the vaults have new credentials. What it throws, the route answers. */
+  afterReset?: () => void;
 }
 
 const reply = (status: number, body: unknown): SandboxResponse => ({
@@ -45,9 +47,10 @@ type Action = (parts: ControlParts, uuid: string, body: string) => unknown;
 const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicInspection(sandbox.inspect(uuid)) });
 
 const actions: Record<string, Action> = {
-  "POST reset": ({ sandbox, faults }) => {
+  "POST reset": ({ sandbox, faults, afterReset }) => {
     faults.clear();
     sandbox.reset();
+    afterReset?.();
     return { vaults: sandbox.vaults().length };
   },
   "GET audit": ({ sandbox }) => ({ items: sandbox.audit() }),

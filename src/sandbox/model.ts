@@ -9,7 +9,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import { completePolicy } from "./policy.ts";
 import type { Random } from "./random.ts";
-import { newUuid, seededRandom, systemRandom } from "./random.ts";
+import { newPair, newUuid, seededRandom, systemRandom } from "./random.ts";
 import { RateWindow } from "./rate-window.ts";
 import type { LoggedRequest } from "./request-log.ts";
 import { RequestLog } from "./request-log.ts";
@@ -26,7 +26,7 @@ export interface SandboxOptions {
   /** The same uuids, credentials and tokens on every run; random ones without it. */
   randomSeed?: string;
   application?: Application;
-  /** The vaults of a new sandbox, and those that `reset` goes back to. */
+  /** The vaults of a new sandbox, and those that `reset` and `rewind` go back to. */
   seed?: readonly VaultInput[];
   /** What an earlier sandbox left: `seed` is ignored then. */
   state?: State;
@@ -89,12 +89,17 @@ export class Sandbox {
     return knownVault(vault);
   }
 
-  /** Back to the seed: other vaults, exchanges, counters and audit items are gone. The application stays. */
+  /**
+   * Back to the seed, with new credentials: other vaults, exchanges, counters and audit items are gone. The application stays.
+   * The old credentials stay dead: a client that has seen them replaced never sends them again.
+   */
   reset(): void {
-    this.#state.vaults = {};
-    this.#state.audit = [];
-    for (const input of this.#state.initial) createVault(this.#world(), input);
-    this.#save(this.#state);
+    this.#begin(this.#state.initial.map((input) => ({ ...input, credentials: newPair(this.#random) })));
+  }
+
+  /** As `reset`, with the credentials of the seed: for clients whose state goes back as well. */
+  rewind(): void {
+    this.#begin(this.#state.initial);
   }
 
   /** Every vault that is not deleted, with its current credentials. */
@@ -148,6 +153,13 @@ export class Sandbox {
       const { uuid, pair } = createVault(world, input, `seed, vault ${index + 1}`);
       this.#state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
     }
+  }
+
+  #begin(inputs: readonly VaultInput[]): void {
+    this.#state.vaults = {};
+    this.#state.audit = [];
+    for (const input of inputs) createVault(this.#world(), input);
+    this.#save(this.#state);
   }
 
   #world(): World {

@@ -53,17 +53,17 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocumen
 }
 
 /** Raises `invalid-input` for a bad seed or policy, `busy` or `state` for a data folder that cannot be used. */
-export function openSandbox(settings: SandboxSettings): OpenSandbox {
+export function openSandbox(settings: SandboxSettings, afterReset = (): void => {}): OpenSandbox {
   const folder = settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
   try {
-    return assemble(settings, folder);
+    return assemble(settings, folder, afterReset);
   } catch (error) {
     folder?.close();
     throw error;
   }
 }
 
-function assemble(settings: SandboxSettings, folder: DataFolder | undefined): OpenSandbox {
+function assemble(settings: SandboxSettings, folder: DataFolder | undefined, afterReset: () => void): OpenSandbox {
   const { policy, seed, application, randomSeed } = settings;
   const sandbox = new Sandbox({
     now: () => settings.now(),
@@ -78,7 +78,7 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined): Op
   faults.add(settings.faults ?? []);
   const controlToken = newToken(systemRandom);
   const prefix = (settings.prefix ?? defaults.apiPrefix).replace(/\/+$/, "");
-  const handle = createHandler({ sandbox, faults, prefix, latencyMs: settings.latencyMs ?? 0, controlToken });
+  const handle = createHandler({ sandbox, faults, prefix, latencyMs: settings.latencyMs ?? 0, controlToken, afterReset });
   return { sandbox, faults, handle, controlToken, close: () => folder?.close() };
 }
 
@@ -87,20 +87,26 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined): Op
  * raises, `usage` for a port that cannot be had, `state` for a ready file that cannot be written; nothing runs then.
  */
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
-  const open = openSandbox(settings);
+  // There is no reset before it listens.
+  let writeReady = (): void => {};
+  const open = openSandbox(settings, () => writeReady());
   try {
     const server = await listen(open.handle, open.sandbox.random, settings.port ?? 0);
-    const ready: ReadyDocument = {
+    const document = (): ReadyDocument => ({
       baseUrl: `http://127.0.0.1:${server.port}`,
       application: open.sandbox.application,
       vaults: open.sandbox.vaults(),
+    });
+    const ready = document();
+    writeReady = () => {
+      if (settings.readyFile !== undefined) writeReadyFile(settings.readyFile, { ...document(), controlToken: open.controlToken });
     };
     const close = async () => {
       await server.close();
       open.close();
     };
     try {
-      if (settings.readyFile !== undefined) writeReadyFile(settings.readyFile, { ...ready, controlToken: open.controlToken });
+      writeReady();
     } catch (error) {
       await close();
       throw error;

@@ -18,7 +18,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     const { service, vault } = lab;
     const left = { nothing: 0, recovery: 0, pair: 0 };
     const run = async (n: number) => {
-      service.sandbox.reset();
+      service.sandbox.rewind();
       const volume = tempDir("volume");
       const file = join(volume, "pair.json");
       const get = ["get", vault.uuid, "--kind", vault.kind, "--json", "--credentials-out", file];

@@ -25,7 +25,7 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
     const outcomes = new Set<string>();
     const steps = await atEveryStep(
       async (n) => {
-        service.sandbox.reset();
+        service.sandbox.rewind();
         const machine = lab.machine({ env: { VAULTSVC_RATE: "1000" } });
         machine.file("device.json", device);
         machine.file("pin", "cGlu");

@@ -14,7 +14,7 @@ describe("the first get of a vault on a new machine, killed with SIGKILL before,
     const { service, vault } = lab;
     const codes = new Set<number | null>();
     const steps = await atEveryStep(async (n) => {
-      service.sandbox.reset();
+      service.sandbox.rewind();
       const machine = lab.machine({ env: { VAULTSVC_RATE: "1000" } });
       const pin = machine.file("pin", vault.credentials.hashedPin);
       const args = [...firstGetArgs(machine, vault), "--hashed-pin", `@${pin}`, "--json"];

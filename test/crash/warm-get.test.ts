@@ -63,7 +63,7 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
       const machine = fresh();
       const { steps } = await runKilledAt(0, machine.copy(), ["get", uuid]);
       const n = steps.indexOf(name) + 1;
-      lab.service.sandbox.reset();
+      lab.service.sandbox.rewind();
       const codes: (number | null)[] = [];
       for (let round = 0; round < 7; round += 1) codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
       expectFarFromLock(lab, uuid);

@@ -204,7 +204,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     );
     expectExit(await machine.vault("backup", file), 0);
     for (const _ of [1, 2]) expectExit(await machine.inProcess({}, "get", uuid), 0);
-    lab.service.sandbox.reset();
+    lab.service.sandbox.rewind();
     expectExit(await machine.vault("backup", file, "--restore", "--service-restored", "--yes"), 0);
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);

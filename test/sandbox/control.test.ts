@@ -5,6 +5,7 @@ import { connectControl } from "../../src/sandbox/control-client.ts";
 import { parseFault } from "../../src/sandbox/fault-grammar.ts";
 import { refuseForeign } from "../../src/sandbox/loopback.ts";
 import type { ReadyFile } from "../../src/sandbox/ready.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { end, nth, request, running, start, target } from "./over-sockets.ts";
 import { anyText, containing, temporaryFolder } from "./support.ts";
@@ -81,7 +82,11 @@ describe("the control routes", () => {
     await client.addFaults([parseFault("any:status=503*all")]);
     expect(await client.reset()).toBe(5);
     expect(await client.audit()).toHaveLength(5);
-    expect((await start(sandbox, vault)).body.vault).toMatchObject({ usesRemaining: 3 });
+    const { vaults } = JSON.parse(fs.readFileSync(readyFile, "utf8")) as { vaults: KnownVault[] };
+    const renewed = vaults.find(({ uuid }) => uuid === vault.uuid) ?? vault;
+    expect((await start(sandbox, vault)).status).toBe(403);
+    expect((await start(sandbox, renewed)).body.vault).toMatchObject({ usesRemaining: 3 });
+    expect((await client.inspect(vault.uuid)).counts).toMatchObject({ starts: 1, failed: 1 });
   });
 
   test("failures are told clearly", async () => {

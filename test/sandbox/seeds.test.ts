@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { completePolicy, defaultPolicy, readPolicy } from "../../src/sandbox/policy.ts";
 import { demoSeed, readSeed } from "../../src/sandbox/seeds.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import { Bench, card, temporaryFolder } from "./support.ts";
 
 function file(contents: unknown): string {
@@ -27,14 +28,28 @@ describe("a seed", () => {
     bench.exchange({ uuid, kind: "generic/offline", credentials, label: "" });
   });
 
-  test("is what a reset goes back to, uuids and credentials included", () => {
+  test("is what a reset goes back to, with new credentials: no client is brought back to those that it has replaced", () => {
     const bench = new Bench({ seed: demoSeed });
     const before = bench.sandbox.vaults();
     for (const vault of before) bench.exchange(vault);
     bench.generic();
     bench.sandbox.reset();
-    expect(bench.sandbox.vaults()).toEqual(before);
+    const after = bench.sandbox.vaults();
+    const withoutPair = (vaults: readonly KnownVault[]) => vaults.map(({ credentials, ...vault }) => [vault, credentials.hashedPin]);
+    expect(withoutPair(after)).toEqual(withoutPair(before));
+    for (const [index, { uuid, credentials }] of after.entries()) {
+      expect(bench.sandbox.accepts(uuid, credentials)).toBe(true);
+      expect(bench.sandbox.accepts(uuid, before[index]?.credentials ?? credentials)).toBe(false);
+    }
     expect(bench.sandbox.audit().map(({ action }) => action)).toEqual(Array.from({ length: 5 }, () => "CREATE_VAULT"));
+  });
+
+  test("is what a rewind goes back to, credentials included", () => {
+    const bench = new Bench({ seed: demoSeed });
+    const before = bench.sandbox.vaults();
+    for (const vault of before) bench.exchange(vault);
+    bench.sandbox.rewind();
+    expect(bench.sandbox.vaults()).toEqual(before);
   });
 
   const note = { kind: "generic/offline", content: "x" };

@@ -78,7 +78,7 @@ export async function template(input: VaultInput, prepare: (lab: Lab, machine: M
   return {
     lab,
     fresh: () => {
-      lab.service.sandbox.reset();
+      lab.service.sandbox.rewind();
       lab.service.faults.clear();
       return prepared.copy();
     },
