@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { once } from "./config/once.ts";
 import { readSettings } from "./config/read-settings.ts";
 import type { ValueSources } from "./config/secret-value.ts";
@@ -72,6 +72,8 @@ export interface Deps {
   device(): Promise<Device | undefined>;
   /** An exchange context on a vault that this call locks; release it by its session. */
   hold(uuid: string, options?: HoldOptions): Promise<ExchangeContext>;
+  /** Does the work with a lock file held. Raises `busy` at the deadline, the reason of `interrupted`, `state`. */
+  withLock<T>(lockFile: string, what: string, work: () => Promise<T>): Promise<T>;
   /** Paths of this user. */
   stateDirectory(): string;
   configDirectory(): string;
@@ -129,7 +131,7 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     },
     version,
     serviceName: () => serviceName(settings),
-    stateDirectory: () => absolute(settings.state ?? stateDirectory(host), host.cwd),
+    stateDirectory: () => resolve(host.cwd, settings.state ?? stateDirectory(host)),
     configuration: { file: `${configDir}/config.json`, profile: chosen, problem },
     configDirectory: () => configDir,
     store: async () => (await state()).store,
@@ -138,16 +140,12 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     inspectState: async () => await (await deps.wholeState()).inspect(),
     probe: async () => await probeService(deps),
     service: once(async () => await createService(deps)),
-    device: once(async () => {
-      const spec = settings.deviceSpec;
-      return spec === undefined ? undefined : await (await import("./config/device.ts")).readDevice(spec, sources);
-    }),
+    device: once(async () => settings.deviceSpec && (await (await import("./config/device.ts")).readDevice(settings.deviceSpec, sources))),
+    withLock: async (lockFile, what, work) => await (await import("./state-access.ts")).withLock(deps, lockFile, what, work),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
   return deps;
 }
-
-const absolute = (path: string, cwd: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
 /** With another profile: as the settings are with that. */
 async function openLocal(deps: Deps, other?: NamedProfile, anySource = false): Promise<LocalState> {

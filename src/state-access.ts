@@ -127,7 +127,20 @@ async function withConfiguration<T>(place: StatePlace, work: () => Promise<T>): 
   return await withLockFile(`${directory}/config.lock`, "the configuration", place.host, waitingOf(place), work);
 }
 
-const waitingOf = ({ deadline, host }: StatePlace): Waiting => ({ deadline, signal: host.interrupted });
+/** Does the work with a lock file held. Raises `busy` at the deadline, the reason of `interrupted`, `state`. */
+export async function withLock<T>(place: StatePlace, lockFile: string, what: string, work: () => Promise<T>): Promise<T> {
+  return await withLockFile(lockFile, what, place.host, waitingOf(place), work);
+}
+
+/** The deadline begins to be counted where somebody waits. */
+function waitingOf(place: StatePlace): Waiting {
+  return {
+    get deadline() {
+      return place.deadline;
+    },
+    signal: place.host.interrupted,
+  };
+}
 
 function directoryOf({ settings: { state }, host }: StatePlace): string {
   if (state !== undefined && /^[a-z]+:\/\//i.test(state)) {

@@ -91,7 +91,7 @@ async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, o
       const exchange = await acknowledgeLeft(context, {
         unread: options.unread === true,
         saved: options.saved === true,
-        ...(saveCmd === undefined ? {} : { save: async (document) => await saveRecovery(deps, saveCmd, document) }),
+        ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(deps, saveCmd, document)) }),
       });
       if (exchange !== null) outcome.acknowledged.push(asAcknowledged(target, exchange));
     } finally {

@@ -81,11 +81,11 @@ export async function askKind(deps: Deps, operation: Operation): Promise<Kind> {
 
 /** Kind, pair and device, as far as the first start of a vault here needs them. */
 export async function askForStart(deps: Deps, record: VaultRecord | null, operation: Operation, given: GivenPair): Promise<GivenPair> {
-  if (!deps.mayAsk || given.recovery !== undefined) return given;
+  if (!deps.mayAsk || given.document?.type === "recovery") return given;
   const known = record !== null && record.generations.length > 0;
   const kind = given.choice.kind ?? (known ? record.kind : await askKind(deps, operation));
   const pair = known || given.choice.given !== undefined ? given : await askPair(deps, given.choice, kind);
-  if (pair.recovery !== undefined) return pair;
+  if (pair.document?.type === "recovery") return pair;
   const choice: PairChoice = { ...pair.choice, kind };
   const deviceKnown = choice.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
   return { ...pair, choice: isOnline(kind) && !deviceKnown ? { ...choice, device: await askDevice(deps) } : choice };
@@ -98,12 +98,13 @@ export async function askPair(deps: Deps, choice: PairChoice, kind: Kind): Promi
   const first = (await askSecret(deps.host, { message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
     const payload = (await askSecret(deps.host, { message: "Credentials, their other part (payload)", rule: isThere })).trim();
-    return { choice: { ...choice, given: await withPin(deps, { encryptedData: first, payload }, choice, kind) }, recovery: undefined };
+    const credentials = await withPin(deps, { encryptedData: first, payload }, choice, kind);
+    return { choice: { ...choice, given: credentials }, document: { type: "pair", credentials } };
   }
   const text = first.startsWith("{") ? first : await readValue(first, "Credentials", deps.sources);
   const read = readCredentials(deps, text, "Credentials");
-  if (read.type === "recovery") return { choice, recovery: read.document };
-  return { choice: { ...choice, given: await withPin(deps, read.credentials, choice, kind) }, recovery: undefined };
+  if (read.type === "recovery") return { choice, document: read };
+  return { choice: { ...choice, given: await withPin(deps, read.credentials, choice, kind) }, document: read };
 }
 
 async function withPin(deps: Deps, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {

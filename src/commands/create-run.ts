@@ -2,6 +2,7 @@ import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { CreateOutcome, CreateRequest } from "../exchange/create.ts";
 import { createVault, findIt } from "../exchange/create.ts";
+import { credentialsJson } from "../exchange/recovery.ts";
 import { createIds } from "../exchange/ulid.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import { isCreditCard, isOnline, kindList } from "../interface/endpoints.ts";
@@ -13,7 +14,8 @@ import { askSettings } from "./ask.ts";
 import { completeContents, readContents } from "./card-options.ts";
 import type { CreateOptions } from "./create-options.ts";
 import { checkCreateOptions, parseCreate, readHashedPin, readMetadata } from "./create-options.ts";
-import { checkCredentialsFile, replaceFile } from "./credentials-file.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
+import { withCredentialsOut } from "./credentials-out.ts";
 import { checkField, serialise, serialiseDone, writeDone } from "./document.ts";
 import { singleContext } from "./single-context.ts";
 
@@ -22,16 +24,18 @@ export async function runCreate(deps: Deps, input: RawInput): Promise<number> {
   const options = parseCreate(input);
   checkField(deps.output.field, ["vault", "kind", "created"]);
   const metadata = readMetadata(options.metadata);
-  if (options.credentialsOut !== undefined) await checkCredentialsFile(deps, options.credentialsOut);
-  const kind = await chooseKind(deps, options);
-  checkCreateOptions(options, kind, deps.host.now());
-  await askSettings(deps);
-  const vault = await readVault(deps, options, kind);
-  const device = isOnline(kind) ? await neededDevice(deps) : undefined;
-  await deps.service();
-  await tellOfLeft(deps);
-  const outcome = await create(deps, options, { kind, vault, device, metadata, label: options.label });
-  return await hand(deps, options, kind, outcome);
+  return await withCredentialsOut(deps, options, async (out) => {
+    out?.checkEmpty();
+    const kind = await chooseKind(deps, options);
+    checkCreateOptions(options, kind, deps.host.now());
+    await askSettings(deps);
+    const vault = await readVault(deps, options, kind);
+    const device = isOnline(kind) ? await neededDevice(deps) : undefined;
+    await deps.service();
+    await tellOfLeft(deps);
+    const outcome = await create(deps, options, { kind, vault, device, metadata, label: options.label });
+    return await hand(deps, options, kind, outcome, out);
+  });
 }
 
 async function chooseKind(deps: Deps, options: CreateOptions): Promise<Kind> {
@@ -108,7 +112,13 @@ async function tellOfLeft(deps: Deps): Promise<void> {
 }
 
 /** Hands the outcome over, and never lets go of credentials that are nowhere else. */
-async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: CreateOutcome): Promise<number> {
+async function hand(
+  deps: Deps,
+  options: CreateOptions,
+  kind: Kind,
+  outcome: CreateOutcome,
+  out: CredentialsOut | undefined,
+): Promise<number> {
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
     await deps.host.stdout.write(`${jsonText({ answer: outcome.answer.body })}\n`);
@@ -116,7 +126,7 @@ async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: Cre
   }
   const { success, credentials } = outcome;
   const vault = { ...success.vault, uuid: success.uuid };
-  const saved = await save(options.credentialsOut, credentials);
+  const saved = await save(out, credentialsJson({ uuid: success.uuid, kind, credentials }));
   if (outcome.type === "unstored") {
     if (saved !== true) await deps.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
     const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and are nowhere else";
@@ -156,9 +166,8 @@ async function hand(deps: Deps, options: CreateOptions, kind: Kind, outcome: Cre
 }
 
 /** Whether it was written; undefined where it was not asked for. */
-async function save(file: string | undefined, credentials: unknown): Promise<boolean | undefined> {
-  if (file === undefined) return undefined;
-  return await replaceFile(file, `${JSON.stringify(credentials)}\n`).then(
+async function save(out: CredentialsOut | undefined, document: unknown): Promise<boolean | undefined> {
+  return await out?.write(document).then(
     () => true,
     () => false,
   );

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { constants, existsSync, realpathSync } from "node:fs";
 import { access, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -23,12 +24,12 @@ export function checkNotOurs(deps: Deps, flag: string, path: string): void {
 /** Checks, before anything is sent, that --credentials-out can be written. Raises `invalid-input`. */
 export async function checkCredentialsFile(deps: Deps, path: string): Promise<void> {
   checkNotOurs(deps, "--credentials-out", path);
-  const folder = dirname(resolve(path));
+  const folder = dirname(resolve(deps.host.cwd, path));
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
       hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
     });
-  const why = await inTheWay(path);
+  const why = await inTheWay(resolve(deps.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);
   await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
     throw refuse(
@@ -47,6 +48,12 @@ export async function inTheWay(path: string): Promise<"not a file" | "a symbolic
   return found.isSymbolicLink() ? "a symbolic link" : "not a file";
 }
 
+/** Whether `replaceFile` gives such a name to what it writes before it takes the place of `file`. */
+export function isTemporary(name: string, file: string): boolean {
+  const [start, end] = [`.${basename(file)}.`, ".vault-new"];
+  return name.startsWith(start) && name.endsWith(end) && /^[0-9a-f]{16}$/.test(name.slice(start.length, -end.length));
+}
+
 /**
  * Replaces a file as a whole, mode 0600, durable when it resolves: written beside it, synced, renamed, the folder
  * synced. At every instant the path holds the former content or the new one. Rejects with Node's error, or with what is
@@ -56,17 +63,20 @@ export async function replaceFile(path: string, content: string | Uint8Array | I
   const folder = dirname(resolve(path));
   const why = await inTheWay(path);
   if (why !== null) throw Object.assign(new Error(`it is ${why}`), { code: why });
-  const beside = join(folder, `.${basename(path)}.vault-new`);
-  // What a killed run left: it was never renamed, so nobody relies on it.
-  await rm(beside, { force: true });
-  const file = await open(beside, "wx", 0o600);
+  const beside = join(folder, `.${basename(path)}.${randomBytes(8).toString("hex")}.vault-new`);
   try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(beside, "wx", 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
   }
-  await rename(beside, path);
   const directory = await open(folder, "r");
   try {
     await directory.sync();

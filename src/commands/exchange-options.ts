@@ -2,9 +2,10 @@ import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import type { PairChoice } from "../exchange/choose-pair.ts";
-import type { GivenCredentials, RecoveryDocument } from "../exchange/recovery.ts";
+import type { GivenCredentials } from "../exchange/recovery.ts";
+import { pairsOf } from "../exchange/recovery-of.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
-import { readSecret } from "../config/secret-value.ts";
+import { readExactly, readSecret } from "../config/secret-value.ts";
 import { validate } from "../interface/validate.ts";
 import { base64, externalRef, flag, kind, text, wholeNumber } from "./options.ts";
 
@@ -32,25 +33,30 @@ export type ExchangeOptions = z.infer<typeof schema>;
 
 export interface GivenPair {
   choice: PairChoice;
-  recovery: RecoveryDocument | undefined;
+  /** What `choice.given` comes from, or a recovery document in its place. */
+  document: GivenCredentials | undefined;
+  /** The document, byte for byte as --credentials had it. */
+  exact?: string | undefined;
 }
 
 /** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
 export async function readPairChoice(deps: Deps, options: ExchangeOptions): Promise<GivenPair> {
   checkPairOptions(options);
-  const { credentials, recovery } = await readGiven(deps, options);
+  const { document, exact } = await readGiven(deps, options);
+  const credentials = document?.type === "pair" ? document.credentials : undefined;
   const hashedPin = await readHashedPin(deps, options);
   const given = credentials === undefined ? undefined : { ...credentials, ...(hashedPin === undefined ? {} : { hashedPin }) };
   return {
     choice: {
-      kind: options.kind,
+      kind: options.kind ?? (document?.type === "pair" ? document.kind : undefined),
       given,
       hashedPin: hashedPin ?? given?.hashedPin,
       device: await deps.device(),
       generation: options.generation,
       force: options.force === true,
     },
-    recovery,
+    document,
+    exact,
   };
 }
 
@@ -70,19 +76,21 @@ export function checkPairOptions({ credentials, encryptedData, payload, generati
   }
 }
 
-async function readGiven(deps: Deps, { credentials, encryptedData, payload }: ExchangeOptions) {
+async function readGiven(
+  deps: Deps,
+  { credentials, encryptedData, payload }: ExchangeOptions,
+): Promise<Pick<GivenPair, "document" | "exact">> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
       encryptedData: await secret(deps, encryptedData, "--encrypted-data"),
       payload: await secret(deps, payload, "--payload"),
     };
-    return { credentials: pair, recovery: undefined };
+    return { document: { type: "pair", credentials: pair } };
   }
-  if (credentials === undefined) return { credentials: undefined, recovery: undefined };
-  const read = readCredentials(deps, await secret(deps, credentials, "--credentials"), "--credentials");
-  return read.type === "recovery"
-    ? { credentials: undefined, recovery: read.document }
-    : { credentials: read.credentials, recovery: undefined };
+  if (credentials === undefined) return { document: undefined };
+  const exact = await readSecret(credentials, "--credentials", deps.sources, readExactly);
+  deps.redactor.add(exact.trim());
+  return { document: readCredentials(deps, exact, "--credentials"), exact };
 }
 
 async function readHashedPin(deps: Deps, options: ExchangeOptions): Promise<string | undefined> {
@@ -102,15 +110,14 @@ async function secret(deps: Deps, spec: string, flagName: string): Promise<strin
 /** As `parseCredentials`, and the redaction is told of all that is secret in them. */
 export function readCredentials(deps: Deps, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
-  if (parsed.type === "recovery") learnDocument(deps, parsed.document);
-  else learn(deps, parsed.credentials);
+  learnAll(deps, parsed);
   return parsed;
 }
 
-/** Tells the redaction about a recovery document. */
-export function learnDocument(deps: Deps, document: RecoveryDocument): void {
-  for (const pair of [document.old, document.new]) learn(deps, pair);
-  deps.redactor.add(document.token);
+/** Tells the redaction about all secrets of a document. */
+export function learnAll(deps: Deps, given: GivenCredentials): void {
+  for (const pair of pairsOf(given)) learn(deps, pair);
+  if (given.type === "recovery") deps.redactor.add(given.document.token);
 }
 
 /** Tells the redaction about a pair. */

@@ -5,6 +5,7 @@ import { choosePairs } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/prepare.ts";
+import { recoveryJson } from "../exchange/recovery.ts";
 import { pairOnly, recoveryDocument } from "../exchange/recovery-of.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import type { RawInput } from "./act.ts";
@@ -98,7 +99,7 @@ async function credentialsOf(deps: Deps, context: ExchangeContext, record: Vault
     );
   }
   await session.markElsewhere(given);
-  return isOfOpen ? await recoveryDocument(context, record, open) : pairOnly(await session.credentials(chosen));
+  return isOfOpen ? recoveryJson(await recoveryDocument(context, record, open)) : pairOnly(await session.credentials(chosen));
 }
 
 function refusedOnly({ uuid, generations }: VaultRecord): VaultError {

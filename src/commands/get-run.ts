@@ -4,7 +4,7 @@ import type { RawInput } from "./act.ts";
 import { checkField } from "./document.ts";
 import { exchangeOptions } from "./exchange-options.ts";
 import { parseInput, uuid } from "./options.ts";
-import { closeExchange, fieldRoots, planExchange, runPlanned } from "./plan-exchange.ts";
+import { closeExchange, fieldRoots, runPlanned, withPlan } from "./plan-exchange.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions });
 export type GetOptions = z.infer<typeof schema>;
@@ -15,8 +15,9 @@ export const parseGet = (input: RawInput): GetOptions => parseInput(schema, inpu
 export async function runGet(deps: Deps, input: RawInput): Promise<number> {
   const options = parseGet(input);
   checkField(deps.output.field, fieldRoots(options.dryRun === true));
-  const planned = await planExchange(deps, options, "get");
-  const result = await runPlanned(deps, planned, options.dryRun === true);
-  if (result !== undefined) closeExchange(deps, planned.uuid, result);
+  await withPlan(deps, options, "get", async (planned) => {
+    const result = await runPlanned(deps, planned, options.dryRun === true);
+    if (result !== undefined) closeExchange(deps, planned.uuid, result);
+  });
   return 0;
 }

@@ -1,47 +1,92 @@
 import { environmentWithoutSecrets } from "../config/child-environment.ts";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import type { Delivery, Handover } from "../exchange/handover.ts";
+import type { Attempts, Delivery, Handover } from "../exchange/handover.ts";
 import { HandoverFailure } from "../exchange/handover.ts";
-import type { RecoveryDocument } from "../exchange/recovery.ts";
-import { replaceFile } from "./credentials-file.ts";
+import type { GivenCredentials, RecoveryDocument } from "../exchange/recovery.ts";
+import { credentialsJson, recoveryJson } from "../exchange/recovery.ts";
+import type { Kind } from "../interface/endpoints.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
+import { ReplacedFile } from "./credentials-out.ts";
 import { serialise } from "./document.ts";
-import { learnDocument } from "./exchange-options.ts";
+import type { GivenPair } from "./exchange-options.ts";
+import { learnAll } from "./exchange-options.ts";
 
 export interface HandoverOptions {
-  credentialsOut: string | undefined;
+  out: CredentialsOut | undefined;
   saveCmd: string | undefined;
   /** --no-ack: a masked last read is printed all the same, because nothing is acknowledged. */
   noAck: boolean;
+  uuid: string;
+  kind: Kind;
+  /** What the run was given by --credentials, and that byte for byte. */
+  given: Pick<GivenPair, "document" | "exact">;
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
 export function createHandover(deps: Deps, options: HandoverOptions): Handover {
+  const { out, saveCmd, uuid, kind, given } = options;
+  const leaves = out !== undefined || saveCmd !== undefined;
+  let spent: Attempts | undefined;
+  let isDelivered = false;
+  let saved = given.exact;
   return {
-    leaves: options.credentialsOut !== undefined || options.saveCmd !== undefined,
-    counted: async () => Promise.resolve(),
+    leaves,
+    async counted(attempts) {
+      spent = attempts;
+      if (out?.isState !== true || isDelivered || given.document === undefined) return;
+      await count(out, uuid, withAttempts(given.document, { uuid, kind }, attempts));
+    },
     async deliver(delivery) {
-      const owed = options.credentialsOut !== undefined || options.saveCmd !== undefined;
-      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: owed }));
+      isDelivered = true;
+      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : { ...recovery, ...(unread === undefined ? {} : { unread }) };
-      if (options.credentialsOut !== undefined) await writeRecovery(options.credentialsOut, document);
-      if (options.saveCmd !== undefined) await saveRecovery(deps, options.saveCmd, document);
+      // The start was accepted: no failed attempts any more.
+      if (out !== undefined)
+        await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
+      if (saveCmd !== undefined) saved = await saveRecovery(deps, saveCmd, document, saved);
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
-      if (options.credentialsOut === undefined) return;
       try {
-        await replaceFile(options.credentialsOut, `${JSON.stringify(credentials)}\n`);
+        await out?.write(credentialsJson({ uuid, kind, credentials }));
       } catch (error) {
-        const { message } = error as Error;
+        if (error instanceof ReplacedFile) throw error;
         throw new Error(
-          `${options.credentialsOut} could not be replaced by the new pair alone (${message}): it holds the recovery document`,
+          `${out?.path} could not be replaced by the new credentials alone (${(error as Error).message}): it holds the recovery document`,
           { cause: error },
         );
       }
     },
   };
+}
+
+/** What was given, with the counts in it. */
+function withAttempts(given: GivenCredentials, vault: { uuid: string; kind: Kind }, attempts: Attempts): unknown {
+  if (given.type === "recovery") return recoveryJson(given.document, attempts);
+  return credentialsJson({ ...vault, credentials: given.credentials }, attempts);
+}
+
+/** The counts are durable, or nothing may be sent. */
+async function count(out: CredentialsOut, vault: string, document: unknown): Promise<void> {
+  try {
+    await out.write(document);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      throw new VaultError("busy", `${message}: nothing was sent`, {
+        vault,
+        hint: "run it again: it begins with what the file holds now",
+        cause: error,
+      });
+    }
+    throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}): nothing was sent`, {
+      vault,
+      hint: "free some space there, or make it writable, then run it again",
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -100,34 +145,43 @@ async function asTable(deps: Deps, delivery: Delivery, reveal: boolean): Promise
   return await vaultTable(delivery, { facts: deps.host.stdout, now: deps.host.now(), reveal });
 }
 
-async function writeRecovery(path: string, document: RecoveryDocument): Promise<void> {
+async function writeRecovery(out: CredentialsOut, document: unknown, uuid: string): Promise<void> {
+  const facts = { delivered: true, saveOwed: true };
   try {
-    await replaceFile(path, `${JSON.stringify(document)}\n`);
+    await out.write(document);
   } catch (error) {
-    throw new HandoverFailure("credentials-out", `--credentials-out ${path} could not be written: ${(error as Error).message}`, {
-      delivered: true,
-      saveOwed: true,
-    });
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      const hint = `start again from what it holds now: vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending`;
+      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, { ...facts, hint });
+    }
+    throw new HandoverFailure("credentials-out", `--credentials-out ${out.path} could not be written: ${message}`, facts);
   }
 }
 
-/** Hands the recovery document to --save-cmd; what the command prints becomes talk. */
-export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument): Promise<void> {
-  learnDocument(deps, document);
+/**
+ * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
+ * command prints becomes talk.
+ */
+export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument, given?: string): Promise<string> {
+  learnAll(deps, { type: "recovery", document, attempts: undefined });
+  const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
-    const { runSaveCommand } = await import("./save-command.ts");
+    const [{ runSaveCommand }, { createHash }] = await Promise.all([import("./save-command.ts"), import("node:crypto")]);
     await runSaveCommand(
       {
         command,
         timeoutMs: deps.settings.timeoutMs,
         env: environmentWithoutSecrets(deps.host.env, (text) => deps.redactor.redact(text)),
         exchangeId: document.exchangeId,
+        givenSha256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
         signal: deps.host.interrupted,
         endGroup: (pid) => deps.host.endGroup(pid),
         say: (text) => void deps.host.stderr.writeColored(text),
       },
-      `${JSON.stringify(document)}\n`,
+      text,
     );
+    return text;
   } catch (error) {
     throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
   }

@@ -9,7 +9,7 @@ import { chooseKind } from "../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { currentRecord } from "../exchange/context.ts";
 import { heldError, settledAs } from "../exchange/settle.ts";
-import { pairOnly } from "../exchange/recovery-of.ts";
+import { pairOnly, vaultOf } from "../exchange/recovery-of.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
 import type { Kind } from "../interface/endpoints.ts";
@@ -21,7 +21,7 @@ import { askBaseUrl, askKind, askPair, askVault } from "./ask.ts";
 import { checkField, serialiseDone } from "./document.ts";
 import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
-import { learnDocument } from "./exchange-options.ts";
+import { learnAll } from "./exchange-options.ts";
 
 const schema = z.object({
   uuid: z.optional(uuid),
@@ -92,7 +92,8 @@ async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
 }
 
 async function readGiven(deps: Deps, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
-  return { kind, given: parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials") };
+  const given = parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials");
+  return { kind: kind ?? kindOf(given), given };
 }
 
 async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
@@ -100,9 +101,9 @@ async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOption
   if (!deps.mayAsk) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
   const known = (await lookUp(deps, uuid))?.kind;
   const chosen = kind ?? known ?? (await askKind(deps, "get"));
-  const { choice, recovery } = await askPair(deps, { force: true }, chosen);
-  if (recovery !== undefined) return { kind: chosen, given: { type: "recovery", document: recovery } };
-  return { kind: chosen, given: choice.given && { type: "pair", credentials: choice.given } };
+  const { choice, document } = await askPair(deps, { force: true }, chosen);
+  if (document?.type === "pair") return { kind: chosen, given: { ...document, credentials: choice.given ?? document.credentials } };
+  return { kind: chosen, given: document };
 }
 
 async function readFile(deps: Deps, path: string, options: ImportOptions): Promise<Entry[]> {
@@ -152,20 +153,23 @@ function readEntry(value: unknown, where: string, options: ImportOptions): Entry
     throw new VaultError("invalid-input", `${where}: ${first?.path ?? ""} ${first?.rule ?? ""}`, { hint: "nothing was imported" });
   }
   const given = parseCredentials(JSON.stringify(checked.value.credentials), `${where}: credentials`);
-  const { uuid, kind, device, label } = checked.value;
+  const { uuid, kind = kindOf(given), device, label } = checked.value;
   return { uuid, kind, given, device, label, rebind: options.rebind === true };
 }
+
+const kindOf = (given: GivenCredentials): Kind | undefined => (given.type === "pair" ? given.kind : undefined);
 
 /** What is missing or does not fit, before anything is written. */
 async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
   const known = await lookUp(deps, entry.uuid, entry.rebind);
   if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
-  if (entry.given?.type === "recovery") checkRecovery(entry.uuid, entry.given.document);
+  const named = vaultOf(entry.given);
+  if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
 }
 
 async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
-  if (entry.given?.type === "recovery") learnDocument(deps, entry.given.document);
+  if (entry.given?.type === "recovery") learnAll(deps, entry.given);
   const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;

@@ -5,12 +5,13 @@ import { guardStart } from "../exchange/guard.ts";
 import { checkStart } from "../exchange/prepare.ts";
 import type { ExchangeRequest, ExchangeResult } from "../exchange/run.ts";
 import { runExchange } from "../exchange/run.ts";
-import type { VaultRecord } from "../exchange/records.ts";
+import { pairsOf, vaultOf } from "../exchange/recovery-of.ts";
+import type { Credentials, VaultRecord } from "../exchange/records.ts";
 import { toSettle } from "../exchange/settle.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "./confirm.ts";
-import { checkCredentialsFile } from "./credentials-file.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
 import type { ExchangeOptions } from "./exchange-options.ts";
 import { checkPairOptions, readPairChoice } from "./exchange-options.ts";
 import { createHandover } from "./handover.ts";
@@ -23,16 +24,32 @@ export interface PlannedExchange {
   /** What the state knows. */
   record: VaultRecord | null;
   request: ExchangeRequest;
+  out: CredentialsOut | undefined;
+  /** Of the document that was given. */
+  pairs: readonly Credentials[];
 }
 
-/** Nothing is written or sent. Raises `usage`, `invalid-input`, `no-credentials`, `interrupted` at a question. */
-export async function planExchange(
+type Options = ExchangeOptions & { uuid?: string | undefined };
+
+/**
+ * Plans an exchange, and does the work with the plan while the file of --credentials-out is locked. Until `runPlanned` nothing
+ * is written or sent.
+ *
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question.
+ */
+export async function withPlan<T>(
   deps: Deps,
-  options: ExchangeOptions & { uuid?: string | undefined },
+  options: Options,
   operation: Operation,
-): Promise<PlannedExchange> {
+  work: (planned: PlannedExchange) => Promise<T>,
+): Promise<T> {
   checkPairOptions(options);
-  if (options.credentialsOut !== undefined) await checkCredentialsFile(deps, options.credentialsOut);
+  if (options.credentialsOut === undefined) return await work(await planExchange(deps, options, operation, undefined));
+  const { withCredentialsOut } = await import("./credentials-out.ts");
+  return await withCredentialsOut(deps, options, async (out) => await work(await planExchange(deps, options, operation, out)));
+}
+
+async function planExchange(deps: Deps, options: Options, operation: Operation, out: CredentialsOut | undefined): Promise<PlannedExchange> {
   await askSettings(deps);
   const uuid = await askVault(deps, options.uuid, operation);
   const given = await readPairChoice(deps, options);
@@ -40,25 +57,34 @@ export async function planExchange(
   await deps.service();
   const record = await lookUp(deps, uuid);
   // What is certain to be refused is refused before a person is asked for more.
-  if (record !== null && given.recovery === undefined && options.dryRun !== true) checkLeft(deps, record, options, operation);
-  const { choice, recovery } = await askForStart(deps, record, operation, given);
-  if (recovery !== undefined) checkRecovery(uuid, recovery);
+  const isRecovery = given.document?.type === "recovery";
+  if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(deps, record, options, operation);
+  const { choice, document, exact } = await askForStart(deps, record, operation, given);
+  const recovery = document?.type === "recovery" ? document.document : undefined;
+  const named = vaultOf(document);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  out?.check(uuid, exact);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
     const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
     await confirmOrFail(deps, options.yes === true, question);
   }
   const noAck = !options.ack;
+  const handover = createHandover(deps, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
+  if (handover.leaves && record === null && out?.isState !== true && options.dryRun !== true) {
+    deps.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
+  }
   const request: ExchangeRequest = {
     ...choice,
     operation,
     recovery,
+    attempts: document?.attempts,
     externalRef: options.externalRef,
     noAck,
     discardPending: options.discardPending === true,
-    handover: createHandover(deps, { credentialsOut: options.credentialsOut, saveCmd: options.saveCmd, noAck }),
+    handover,
   };
-  return { uuid, kind, record, request };
+  return { uuid, kind, record, request, out, pairs: pairsOf(document) };
 }
 
 function checkLeft(deps: Deps, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
@@ -70,11 +96,12 @@ function checkLeft(deps: Deps, record: VaultRecord, options: ExchangeOptions, op
 /** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Raises what `runExchange` raises. */
 export async function runPlanned(
   deps: Deps,
-  { uuid, request }: Pick<PlannedExchange, "uuid" | "request">,
+  { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
   const context: ExchangeContext = await deps.hold(uuid);
   try {
+    await out?.checkKnown(context, pairs);
     if (!dryRun) return await runExchange(context, request);
     await (await import("./dry-run.ts")).dryRun(deps, context, request);
     return undefined;

@@ -9,6 +9,8 @@ export interface SaveCommand {
   /** Without this program's secrets. */
   env: Record<string, string>;
   exchangeId: string;
+  /** Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none. */
+  givenSha256: string;
   /** Aborted when the user stops the program: the command is ended then. */
   signal: AbortSignal;
   /** Kills a process and all that it started. */
@@ -31,7 +33,7 @@ const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
 export async function runSaveCommand(save: SaveCommand, document: string): Promise<void> {
   const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", save.command], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    env: { ...save.env, VAULTSVC_EXCHANGE_ID: save.exchangeId },
+    env: { ...save.env, VAULTSVC_EXCHANGE_ID: save.exchangeId, VAULTSVC_GIVEN_SHA256: save.givenSha256 },
     detached: true,
   });
   let unread = false;

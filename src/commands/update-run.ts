@@ -14,7 +14,7 @@ import { exchangeOptions } from "./exchange-options.ts";
 import { flag, parseInput, uuid } from "./options.ts";
 import { confirmLive, liveMark } from "./live.ts";
 import type { PlannedExchange } from "./plan-exchange.ts";
-import { closeExchange, fieldRoots, planExchange, runPlanned } from "./plan-exchange.ts";
+import { closeExchange, fieldRoots, runPlanned, withPlan } from "./plan-exchange.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions, ...contentsOptions, yes: flag });
 export type UpdateOptions = z.infer<typeof schema>;
@@ -26,15 +26,16 @@ export async function runUpdate(deps: Deps, input: RawInput): Promise<number> {
   const options = parseUpdate(input);
   checkField(deps.output.field, fieldRoots(options.dryRun === true));
   const given = await readContents(deps, options);
-  const planned = await planExchange(deps, options, "update");
-  checkContentsOptions(options, planned.kind);
-  const contents = await allContents(deps, planned.kind, given);
-  const dryRun = options.dryRun === true;
-  if (!dryRun && options.yes !== true) await confirmUpdate(deps, planned, contents);
-  const result = await runPlanned(deps, { uuid: planned.uuid, request: { ...planned.request, newVault: contents } }, dryRun);
-  if (result === undefined) return 0;
-  await printReceipt(deps, planned.uuid, result, contents);
-  closeExchange(deps, planned.uuid, result);
+  await withPlan(deps, options, "update", async (planned) => {
+    checkContentsOptions(options, planned.kind);
+    const contents = await allContents(deps, planned.kind, given);
+    const dryRun = options.dryRun === true;
+    if (!dryRun && options.yes !== true) await confirmUpdate(deps, planned, contents);
+    const result = await runPlanned(deps, { ...planned, request: { ...planned.request, newVault: contents } }, dryRun);
+    if (result === undefined) return;
+    await printReceipt(deps, planned.uuid, result, contents);
+    closeExchange(deps, planned.uuid, result);
+  });
   return 0;
 }
 

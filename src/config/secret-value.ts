@@ -15,11 +15,17 @@ export interface ValueSources {
  * of a file or of stdin is not part of the value. Raises `invalid-input` naming the flag, never showing a value.
  */
 export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
-  if (spec === "-") return nonEmpty(stripNewline(await sources.readStdin(flag)), flag, "standard input");
+  const text = await readExactly(spec, flag, sources);
+  return spec === "-" || spec.startsWith("@") ? stripNewline(text) : text;
+}
+
+/** As readValue, with the newline: byte for byte what was given. */
+export async function readExactly(spec: string, flag: string, sources: ValueSources): Promise<string> {
+  if (spec === "-") return nonEmpty(await sources.readStdin(flag), flag, "standard input");
   if (spec.startsWith("@")) {
     const path = spec.slice(1);
     try {
-      return nonEmpty(stripNewline(await sources.readFile(path)), flag, path);
+      return nonEmpty(await sources.readFile(path), flag, path);
     } catch (error) {
       if (error instanceof VaultError) throw error;
       const { code } = error as NodeJS.ErrnoException;
@@ -41,21 +47,21 @@ export async function readValue(spec: string, flag: string, sources: ValueSource
   return spec;
 }
 
-/** As readValue, for a secret: a literal draws a warning, because other users can see it in the process list. */
-export async function readSecret(spec: string, flag: string, sources: ValueSources): Promise<string> {
+/** Reads a secret: a literal draws a warning, because other users can see it in the process list. */
+export async function readSecret(spec: string, flag: string, sources: ValueSources, read = readValue): Promise<string> {
   const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
   if (isLiteral) {
     sources.warn(
       `${flag} has its secret on the command line, where other users of this machine can see it: use ${flag} @FILE, - or env:NAME`,
     );
   }
-  return await readValue(spec, flag, sources);
+  return await read(spec, flag, sources);
 }
 
 const stripNewline = (text: string): string => text.replace(/\r?\n$/, "");
 
 function nonEmpty(text: string, flag: string, where: string): string {
-  if (text !== "") return text;
+  if (stripNewline(text) !== "") return text;
   throw new VaultError("invalid-input", `${flag}: ${where} is empty`, {
     hint: `give the value in it, or another form: @FILE, -, env:NAME`,
   });

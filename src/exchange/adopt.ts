@@ -24,9 +24,9 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
 }
 
 /** The part of `adoptRecovery` that can come before the vault is held. */
-export function checkRecovery(uuid: string, document: RecoveryDocument): void {
+export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uuid">): void {
   if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
-  throw new VaultError("invalid-input", `--credentials: this recovery document belongs to vault ${document.uuid}`, {
+  throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${document.uuid}`, {
     vault: uuid,
     hint: `use it with that vault: vault get ${document.uuid} --credentials @FILE`,
   });

@@ -1,7 +1,9 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { RecoveryDocument } from "./recovery.ts";
+import type { Attempts, RecoveryDocument } from "./recovery.ts";
 import type { Credentials } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
+
+export type { Attempts } from "./recovery.ts";
 
 /** What is handed to the user between ② and ③: the contents, and the recovery document. */
 export interface Delivery {
@@ -22,16 +24,6 @@ export interface Delivery {
   /** This is, as far as can be told, the last read of a limited vault: an output that masks the contents is no delivery. */
   lastRead: boolean;
   recovery: RecoveryDocument;
-}
-
-/** What counts toward lockout and travels with credentials that have no state of their own: `attempts` of a recovery document. */
-export interface Attempts {
-  unackedStarts: number;
-  failedAttempts: number;
-  /** The part of them that is only possible. */
-  possiblyFailed: number;
-  /** Combinations that the service has refused (`combinationOf`). */
-  refused: readonly string[];
 }
 
 /** The consumer of an exchange: stdout, --credentials-out, --save-cmd. */

@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import { isOnline } from "../interface/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { Credentials, OpenExchange, VaultRecord } from "./records.ts";
-import type { RecoveryDocument } from "./recovery.ts";
+import type { GivenCredentials, RecoveryDocument } from "./recovery.ts";
 
 /** The recovery document of an exchange that has its new pair, read from the state. */
 export async function recoveryDocument(
@@ -18,7 +18,6 @@ export async function recoveryDocument(
     kind: exchange.kind,
     exchangeId: exchange.id,
     operation: exchange.operation,
-    state: "pending",
     old: await session.credentials(exchange.baseGeneration),
     new: await session.credentials(exchange.newGeneration),
     token: await session.token(exchange.id),
@@ -26,6 +25,17 @@ export async function recoveryDocument(
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
     ...(exchange.operation === "get" && exchange.limited && !exchange.delivered ? { unread: true as const } : {}),
   };
+}
+
+/** All credentials that a document holds. */
+export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
+  if (given === undefined) return [];
+  return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
+}
+
+/** The vault that a document names; a bare pair names none. */
+export function vaultOf(given: GivenCredentials | undefined): string | undefined {
+  return given?.type === "recovery" ? given.document.uuid : given?.uuid;
 }
 
 /** A pair with its hashedPin, and nothing else: what --credentials-out holds after the acknowledgement. */

@@ -1,57 +1,170 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
+import { date } from "../interface/answers.ts";
+import type { Kind, Operation } from "../interface/endpoints.ts";
 import { kinds, operations } from "../interface/endpoints.ts";
+import type { Device } from "../interface/fields.ts";
 import { device, opaque, uuid } from "../interface/fields.ts";
 import { parseJson } from "../interface/json.ts";
 import { onlineCredentials } from "../interface/requests.ts";
 import { validate } from "../interface/validate.ts";
 
-const pending = z.object({
+const countRule = "must be a whole number of at least 0";
+const count = z.number({ error: countRule }).check(z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: countRule }));
+
+const combinationRule = "must be 64 hexadecimal digits";
+const combination = z.string({ error: combinationRule }).check(z.regex(/^[0-9a-f]{64}$/, { error: combinationRule }));
+
+const attempts = z.object(
+  {
+    unackedStarts: count,
+    failedAttempts: count,
+    /** The part of them that is only possible. */
+    possiblyFailed: z._default(count, 0),
+    /** Combinations that the service has refused (`combinationOf`). */
+    refused: z.readonly(z.array(combination, { error: "must be a list" })),
+  },
+  { error: 'must be an object, like {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
+);
+
+/** What counts toward lockout and travels with credentials that have no state of their own. */
+export type Attempts = z.infer<typeof attempts>;
+
+const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
+
+const pending = {
   uuid,
-  kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }),
-  exchangeId: opaque,
-  state: z.literal("pending", { error: 'must be "pending"' }),
-  /** A document without it is one of a read. */
-  operation: z.optional(z.enum(operations)),
+  kind,
   old: onlineCredentials,
   new: onlineCredentials,
   token: opaque,
-  tokenExpiry: z.nullable(z.string()),
   device: z.optional(device),
   /** A read of a limited vault whose contents nobody is known to have seen: to be acknowledged by a decision only. */
   unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
+};
+
+/** One that cannot be read is an unknown one: it must not keep anybody from the credentials. */
+const tokenExpiry = z.optional(z.unknown());
+
+const isPending = z.literal("pending", { error: 'must be "pending"' });
+
+const pending1 = z.object({
+  ...pending,
+  exchangeId: opaque,
+  state: isPending,
+  /** A document without it is one of a read. */
+  operation: z.optional(z.enum(operations)),
+  tokenExpiry,
 });
+
+const pending2 = z.object({
+  ...pending,
+  exchange: z.object(
+    { id: opaque, operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }), tokenExpiry },
+    { error: 'must be an object, like {"id":"…","operation":"get","tokenExpiry":"…"}' },
+  ),
+  status: isPending,
+  attempts: z.optional(attempts),
+});
+
+const credentials2 = z.object({ uuid, kind, credentials: onlineCredentials, attempts: z.optional(attempts) });
+
+/** The newest form of documents that this program writes and reads. It reads all earlier ones, for ever. */
+const newestFormat = 2;
 
 /**
  * The recovery document that --credentials-out and --save-cmd receive before the end call: with it, another machine can
- * finish the exchange (DESIGN, Ephemeral use).
+ * finish the exchange (DESIGN, Ephemeral use). The same for all forms that it was ever written in.
  */
-export type RecoveryDocument = z.infer<typeof pending>;
+export interface RecoveryDocument {
+  uuid: string;
+  kind: Kind;
+  exchangeId: string;
+  operation: Operation;
+  old: z.infer<typeof onlineCredentials>;
+  new: z.infer<typeof onlineCredentials>;
+  token: string;
+  tokenExpiry: string | null;
+  device?: Device | undefined;
+  unread?: true | undefined;
+}
 
-export type GivenCredentials =
-  { type: "pair"; credentials: z.infer<typeof onlineCredentials> } | { type: "recovery"; document: RecoveryDocument };
+export type GivenCredentials = { attempts?: Attempts | undefined } & (
+  | {
+      type: "pair";
+      credentials: z.infer<typeof onlineCredentials>;
+      /** What a document says of them; a bare pair does not. */
+      uuid?: string;
+      kind?: Kind;
+    }
+  | { type: "recovery"; document: RecoveryDocument }
+);
 
 /**
- * Reads what --credentials takes: a pair, or a recovery document. Raises `invalid-input` naming the field, never
- * showing a value.
+ * Reads what --credentials takes: credentials, bare or in a document, or a recovery document.
+ *
+ * @throws `invalid-input`, which names the field and never shows a value.
  */
 export function parseCredentials(text: string, flag: string): GivenCredentials {
   let value: unknown;
   try {
     value = parseJson(text);
   } catch {
-    throw new VaultError("invalid-input", `${flag}: not valid JSON`, { hint: `a right value: {"encryptedData":"…","payload":"…"}` });
+    throw new VaultError("invalid-input", `${flag}: not valid JSON`, { hint: `a valid value: {"encryptedData":"…","payload":"…"}` });
   }
-  const isRecovery = typeof value === "object" && value !== null && "state" in value;
-  const checked = isRecovery ? validate(pending, value) : validate(onlineCredentials, value);
-  if (!checked.ok) {
-    const [first] = checked.violations;
-    const field = first?.path === "" || first === undefined ? "" : `.${first.path}`;
-    throw new VaultError("invalid-input", `${flag}${field}: ${first?.rule ?? "does not fit"}`, {
-      hint: `a right value: {"encryptedData":"…","payload":"…"}, or a recovery document as --credentials-out writes it`,
-    });
+  const keys: Record<string, unknown> = typeof value === "object" && value !== null ? { ...value } : {};
+  if (keys["format"] !== undefined) {
+    checkFormat(keys["format"], flag);
+    if ("credentials" in keys) {
+      const { credentials, ...rest } = checked(credentials2, value, flag);
+      return { type: "pair", credentials, ...rest };
+    }
+    const { exchange, status: _, attempts: counted, ...rest } = checked(pending2, value, flag);
+    const { id: exchangeId, operation } = exchange;
+    return { type: "recovery", document: { ...rest, exchangeId, operation, tokenExpiry: date(exchange.tokenExpiry) }, attempts: counted };
   }
-  return isRecovery
-    ? { type: "recovery", document: checked.value as RecoveryDocument }
-    : { type: "pair", credentials: checked.value as z.infer<typeof onlineCredentials> };
+  if (!("state" in keys)) return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
+  const { state: _, operation = "get", ...rest } = checked(pending1, value, flag);
+  return { type: "recovery", document: { ...rest, operation, tokenExpiry: date(rest.tokenExpiry) } };
+}
+
+function checkFormat(format: unknown, flag: string): void {
+  if (format === newestFormat) return;
+  const isNewer = typeof format === "number" && format > newestFormat;
+  throw new VaultError(
+    "invalid-input",
+    `${flag}.format: ${isNewer ? `this program reads documents up to format ${newestFormat}` : "must be 2"}`,
+    {
+      hint: isNewer ? `use a version of this program that reads format ${format}: nothing was sent` : `a valid value: {"format":2,…}`,
+    },
+  );
+}
+
+function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T {
+  const result = validate(schema, value);
+  if (result.ok) return result.value;
+  const [first] = result.violations;
+  const field = first?.path === "" || first === undefined ? "" : `.${first.path}`;
+  throw new VaultError("invalid-input", `${flag}${field}: ${first?.rule ?? "does not fit"}`, {
+    hint: `a valid value: {"encryptedData":"…","payload":"…"}, or a document as --credentials-out writes it`,
+  });
+}
+
+/** A recovery document as it leaves this program. */
+export function recoveryJson({ uuid, kind, exchangeId, operation, tokenExpiry, ...rest }: RecoveryDocument, counted?: Attempts) {
+  const exchange = { id: exchangeId, operation, tokenExpiry };
+  return { format: newestFormat, uuid, kind, exchange, status: "pending", ...rest, ...withAttempts(counted) };
+}
+
+/** Credentials as --credentials-out has them. */
+export function credentialsJson(
+  { uuid, kind, credentials }: { uuid: string; kind: Kind; credentials: z.infer<typeof onlineCredentials> },
+  counted?: Attempts,
+) {
+  return { format: newestFormat, uuid, kind, credentials, ...withAttempts(counted) };
+}
+
+function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
+  const isNone = counted === undefined || (counted.unackedStarts === 0 && counted.failedAttempts === 0 && counted.refused.length === 0);
+  return isNone ? {} : { attempts: counted };
 }

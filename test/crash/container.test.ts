@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
-import { readJson } from "../support/machine.ts";
+import { pairIn, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 describe("a container without a lasting disk, --credentials-out on a volume, killed with SIGKILL before, between and after its steps", () => {
@@ -16,7 +15,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
 
   it("another container goes on from the file that it left", async () => {
     const { service, vault } = lab;
-    const left = { nothing: 0, recovery: 0, pair: 0 };
+    const left = { nothing: 0, recovery: 0, credentials: 0 };
     const run = async (n: number) => {
       service.sandbox.rewind();
       const volume = tempDir("volume");
@@ -26,15 +25,15 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       const killed = await runKilledAt(n, lab.machine(), [...get, "--credentials", "-"], { input });
       const check = async (): Promise<void> => {
         const content = existsSync(file) ? (readJson(file) as Record<string, unknown>) : null;
-        left[content === null ? "nothing" : "old" in content ? "recovery" : "pair"] += 1;
+        left[content === null ? "nothing" : "old" in content ? "recovery" : "credentials"] += 1;
         if (content !== null) expect(statSync(file).mode & 0o777).toBe(0o600);
         // Any number of containers may die one after the other; each starts from what the last one left.
         const credentials = content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
-        expect(Object.keys(readJson(file) as Pair)).toEqual(["encryptedData", "payload"]);
-        expect(service.sandbox.accepts(vault.uuid, readJson(file) as Pair)).toBe(true);
-        expect(readdirSync(volume)).toEqual(["pair.json"]);
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "kind", "credentials"]);
+        expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
+        expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);
         expect(service.sandbox.inspect(vault.uuid).counts.failed).toBe(0);
       };

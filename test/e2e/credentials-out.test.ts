@@ -5,23 +5,31 @@ import { expectError, expectExit, expectInStep, firstGetArgs, offlineCard, offli
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, readJson } from "../support/machine.ts";
 
+const anyText = expect.any(String) as string;
+
 describe.concurrent("--credentials-out", () => {
   it("holds the recovery document before the acknowledgement and the pair alone after it, mode 0600 throughout", async () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const file = join(machine.home, "pair.json");
-    writeFileSync(file, "what was there before", { mode: 0o644 });
+    writeFileSync(file, "", { mode: 0o644 });
     lab.faults("get-end:drop-before*all");
     expectError(await machine.vault("get", uuid, "--json", "--credentials-out", file, "--max-wait", "100ms"), 11, "pending");
     const recovery = readJson(file) as Recovery;
-    expect(recovery).toMatchObject({ uuid, kind: "credit-card/offline", state: "pending" });
+    expect(recovery).toMatchObject({ format: 2, uuid, kind: "credit-card/offline", status: "pending" });
+    expect(recovery.exchange).toEqual({ id: (await machine.status(uuid)).pending?.id, operation: "get", tokenExpiry: anyText });
     expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
     expect(recovery).toMatchObject(lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     lab.service.faults.clear();
     expectExit(await machine.vault("get", uuid, "--json", "--credentials-out", file), 0);
-    expect(readJson(file)).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+    expect(readJson(file)).toEqual({
+      format: 2,
+      uuid,
+      kind: "credit-card/offline",
+      credentials: lab.service.sandbox.inspect(uuid).currentPair,
+    });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await expectInStep(lab, machine, uuid);
   });

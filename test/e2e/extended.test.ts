@@ -8,7 +8,7 @@ import { kinds, isCreditCard, isOnline } from "../../src/interface/endpoints.ts"
 import type { Lab } from "../support/lab.ts";
 import { card, device, expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf, readJson } from "../support/machine.ts";
+import { documentOf, errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 interface Created {
@@ -120,7 +120,7 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     const { vault } = await create(machine, "generic/offline", "--credentials-out", "pair.json");
     const file = join(machine.home, "pair.json");
-    expect(readJson(file)).toEqual(vault.credentials);
+    expect(readJson(file)).toEqual({ format: 2, uuid: vault.uuid, kind: "generic/offline", credentials: vault.credentials });
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
@@ -206,7 +206,7 @@ describe.concurrent("vault create", () => {
     expectError(result, 14, "state", /was created, and its credentials could not be stored/);
     expect(errorOf(result)).toMatchObject({ retry: "never", hint: expect.stringContaining("vault import") as string });
     const [uuid = ""] = others(lab);
-    const pair = more.length === 0 ? createdOf(result).vault.credentials : (readJson(join(machine.home, "pair.json")) as Pair);
+    const pair = more.length === 0 ? createdOf(result).vault.credentials : pairIn(join(machine.home, "pair.json"));
     expect(lab.service.sandbox.accepts(uuid, pair)).toBe(true);
     expect(result.stdout === "").toBe(more.length > 0);
   });

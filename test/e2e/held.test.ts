@@ -69,7 +69,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectError(await machine.vault("forget", uuid, "--yes", "--json"), 11, "pending", /lose/);
     const exported = await machine.exported(uuid);
-    expect(exported).toMatchObject({ state: "pending", uuid, kind });
+    expect(exported).toMatchObject({ format: 2, status: "pending", uuid, kind });
     const other = lab.machine();
     const document = `@${other.file("recovery.json", exported)}`;
     const done = await other.vault("get", uuid, "--credentials", document, "--json");

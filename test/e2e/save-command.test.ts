@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
 import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
-import { readJson } from "../support/machine.ts";
+import { pairIn, readJson } from "../support/machine.ts";
 
-const saved = (machine: Machine, name = "saved.json") => readJson(join(machine.home, name)) as Recovery & { exchangeId: string };
+const saved = (machine: Machine, name = "saved.json") => readJson(join(machine.home, name)) as Recovery;
 
 describe.concurrent("--save-cmd", () => {
   it("gets the recovery document before the end call, an id that increases, and talks on stderr", async () => {
@@ -22,7 +21,13 @@ describe.concurrent("--save-cmd", () => {
       expect(result.stderr).toBe("saved it\n");
       const document = saved(machine, `${name}.json`);
       ids.push(readFileSync(join(machine.home, `${name}.id`), "utf8").trim());
-      expect(document).toMatchObject({ uuid, kind: "generic/offline", state: "pending", exchangeId: ids.at(-1) });
+      expect(document).toMatchObject({
+        format: 2,
+        uuid,
+        kind: "generic/offline",
+        status: "pending",
+        exchange: { id: ids.at(-1), operation: "get" },
+      });
       expect(document.new).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
     }
     expect([...ids].sort()).toEqual(ids);
@@ -123,9 +128,9 @@ describe.concurrent("--save-cmd", () => {
     const machine = await lab.warmMachine();
     const both = ["--credentials-out", "pair.json", "--save-cmd", "cat >/dev/null; cp pair.json seen.json"];
     expectExit(await machine.vault("get", lab.vault.uuid, ...both), 0);
-    expect(saved(machine, "seen.json")).toMatchObject({ state: "pending" });
-    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["encryptedData", "payload"]);
-    expect(lab.service.sandbox.accepts(lab.vault.uuid, readJson(join(machine.home, "pair.json")) as Pair)).toBe(true);
+    expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
+    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["format", "uuid", "kind", "credentials"]);
+    expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(join(machine.home, "pair.json")))).toBe(true);
     expectError(
       await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", "missing/pair.json", "--save-cmd", "cat >ran"),
       3,

@@ -78,8 +78,8 @@ test("a recipe goes on where its first run was killed", { timeout: 60_000 }, asy
   const container = recipes.find(({ heading }) => heading.includes("container"))?.script ?? "";
   const killed = container.replace("--field", "--save-cmd 'kill -9 $PPID' --field");
   expect((await run(killed, scene)).code).not.toBe(0);
-  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).toHaveProperty("state", "pending");
+  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).toHaveProperty("status", "pending");
   expect(await run(container, scene)).toMatchObject({ code: 0 });
   expect(readFileSync(join(scene.cwd, "contents"), "utf8")).toContain("palm tree");
-  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).not.toHaveProperty("state");
+  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).not.toHaveProperty("status");
 });

@@ -91,7 +91,7 @@ export function expectError(result: RunResult, exitCode: number, code: string, m
 export async function expectInStep({ service }: Watched, machine: Machine, uuid: string): Promise<void> {
   const pair = await machine.exported(uuid);
   expect(pair).not.toBeNull();
-  expect(pair).not.toHaveProperty("state");
+  expect(pair).not.toHaveProperty("status");
   expect(service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
   expect(service.sandbox.accepts(uuid, pair as Pair)).toBe(true);
 }

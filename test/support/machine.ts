@@ -30,7 +30,8 @@ export interface Machine {
 }
 
 export interface Recovery {
-  state: "pending";
+  status: "pending";
+  exchange: { id: string; operation: string; tokenExpiry: string | null };
   old: Pair;
   new: Pair;
   token: string;
@@ -131,5 +132,8 @@ export interface GetDocument {
 }
 
 export const documentOf = (result: RunResult): GetDocument => JSON.parse(result.stdout) as GetDocument;
+
+/** What a file of --credentials-out holds after the acknowledgement. */
+export const pairIn = (path: string): Pair => (readJson(path) as { credentials: Pair }).credentials;
 
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));

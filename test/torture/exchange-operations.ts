@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
+import { pairsOf } from "../../src/exchange/recovery-of.ts";
+import { parseCredentials } from "../../src/exchange/recovery.ts";
 import { knownStates } from "../../src/state/known-states.ts";
 import { card, device, expectExit, expectFarFromLock, note, offlineCard, offlineNote, onlineCard } from "../support/lab.ts";
-import { documentOf, errorOf, readJson } from "../support/machine.ts";
+import { documentOf, errorOf, pairIn } from "../support/machine.ts";
 import type { Operation } from "./operation.ts";
 import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm, wholeDocument } from "./operation.ts";
 import type { RewindLab } from "./rewind-lab.ts";
@@ -103,17 +104,17 @@ export const exchanges: Operation[] = [
       // The container is gone, and with it all that was not on its volume.
       for (const folder of [lab.machine.stateDir, lab.machine.configDir]) rmSync(folder, { recursive: true, force: true });
       const file = recoveryFile(lab);
-      const left = existsSync(file) ? (readJson(file) as Pair & { old?: Pair; new?: Pair }) : lab.vault.credentials;
-      const pairs = "old" in left && left.new !== undefined ? [left.old, left.new] : [left];
+      const left = existsSync(file) ? readFileSync(file, "utf8") : JSON.stringify(lab.vault.credentials);
+      const pairs = pairsOf(parseCredentials(left, file));
       expect(pairs.filter((pair) => lab.service.sandbox.accepts(lab.vault.uuid, pair)).length).toBe(1);
       if (ended) expect(pairs.length).toBe(1);
-      lab.machine.env["LEFT"] = JSON.stringify(left);
+      lab.machine.env["LEFT"] = left;
       const next = await here(lab, ...get(lab, "--kind", lab.vault.kind, "--credentials", "env:LEFT", "--credentials-out", file));
       delete lab.machine.env["LEFT"];
       expectExit(next, 0);
       expect(documentOf(next).vault.content).toBe(note);
-      expect(lab.service.sandbox.accepts(lab.vault.uuid, readJson(file) as Pair)).toBe(true);
-      expect(readdirSync(join(lab.machine.home, "volume"))).toEqual(["pair.json"]);
+      expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(file))).toBe(true);
+      expect(readdirSync(join(lab.machine.home, "volume"))).toEqual([".pair.json.vault-lock", "pair.json"]);
       expectFarFromLock(lab, lab.vault.uuid);
       expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
     },

@@ -169,7 +169,7 @@ describe("over a connection, to the whole program", () => {
         const offered = (JSON.parse(stdout) as { vault: { uuid: string; credentials: Pair } }).vault;
         expect(offered.uuid.toLowerCase()).toBe(one);
         const { encryptedData, payload } = offered.credentials;
-        expect(await machine.exported(one)).toMatchObject({ state: "pending", old: oldPair, new: { encryptedData, payload } });
+        expect(await machine.exported(one)).toMatchObject({ status: "pending", old: oldPair, new: { encryptedData, payload } });
       }),
       settings(20261126, count),
     );

@@ -103,7 +103,7 @@ describe("whatever the service answers", () => {
       expectOutcome(result);
       expect(one.good === true ? [0] : [5, 6, 7, 9, 10, 13]).toContain(result.code);
       if (one.good !== true) expect(exported).toEqual(oldPair);
-      else expect(exported).toMatchObject({ state: "pending", old: oldPair, new: operation === "get" ? offered(result) : {} });
+      else expect(exported).toMatchObject({ status: "pending", old: oldPair, new: operation === "get" ? offered(result) : {} });
     });
   });
 
@@ -115,7 +115,7 @@ describe("whatever the service answers", () => {
       expect(offered(result)).toMatchObject({ encryptedData: expect.stringContaining("of-the-hostile-service") as string });
       if (result.code === 0) expect(exported).toEqual(offered(result));
       else
-        expect([oldPair, { state: "pending", old: oldPair, new: offered(result) }]).toContainEqual(
+        expect([oldPair, { status: "pending", old: oldPair, new: offered(result) }]).toContainEqual(
           expect.objectContaining(partOf(exported)),
         );
     });

@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery.ts";
+
+/** Documents as they were written once. None of them is ever changed or removed: they lie on the disks of others. */
+const folder = join(import.meta.dirname, "..", "fixtures", "documents");
+const text = (name: string): string => readFileSync(join(folder, name), "utf8");
+
+const uuid = "123e4567-e89b-42d3-a456-426614174000";
+const old = { encryptedData: "ZW5j", payload: "cGF5" };
+const pin = { hashedPin: "c2VjcmV0LXBpbg==" };
+const document = {
+  uuid,
+  kind: "generic/offline" as const,
+  exchangeId: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA",
+  operation: "get" as const,
+  old,
+  new: { encryptedData: "bmV3", payload: "cGF6" },
+  token: "dG9rZW4=",
+  tokenExpiry: "2026-11-21T12:05:00.000Z",
+};
+const refused = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"];
+
+const forms: Record<string, unknown> = {
+  "pair.json": { type: "pair", credentials: old },
+  "pair-with-pin.json": { type: "pair", credentials: { ...old, ...pin } },
+  "recovery-without-operation.json": { type: "recovery", document: { ...document, tokenExpiry: null } },
+  "recovery-of-an-update.json": { type: "recovery", document: { ...document, kind: "credit-card/offline", operation: "update" } },
+  "recovery-of-an-online-vault.json": {
+    type: "recovery",
+    document: {
+      ...document,
+      kind: "credit-card/online",
+      old: { ...old, ...pin },
+      new: { ...document.new, ...pin },
+      device: { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] },
+    },
+  },
+  "recovery-unread.json": { type: "recovery", document: { ...document, unread: true } },
+  "format-2-recovery.json": {
+    type: "recovery",
+    document: { ...document, unread: true },
+    attempts: { unackedStarts: 2, failedAttempts: 0, possiblyFailed: 0, refused: [] },
+  },
+  "format-2-credentials.json": { type: "pair", uuid, kind: "credit-card/online", credentials: { ...old, ...pin } },
+  "format-2-credentials-with-attempts.json": {
+    type: "pair",
+    uuid,
+    kind: "generic/offline",
+    credentials: old,
+    attempts: { unackedStarts: 1, failedAttempts: 1, possiblyFailed: 1, refused },
+  },
+};
+
+describe("a document that --credentials takes", () => {
+  it.each(readdirSync(folder))("is read in the form of %s", (name) => {
+    expect(parseCredentials(text(name), "--credentials")).toEqual(forms[name]);
+  });
+
+  it.each(["format-2-recovery.json", "format-2-credentials.json", "format-2-credentials-with-attempts.json"])(
+    "is written as %s has it",
+    (name) => {
+      const given = parseCredentials(text(name), "--credentials");
+      const written =
+        given.type === "recovery"
+          ? recoveryJson(given.document, given.attempts)
+          : credentialsJson(
+              { uuid: given.uuid ?? "", kind: given.kind ?? "generic/offline", credentials: given.credentials },
+              given.attempts,
+            );
+      expect(written).toEqual(JSON.parse(text(name)));
+    },
+  );
+
+  it("leaves attempts out where there are none", () => {
+    const none = { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: [] };
+    expect(recoveryJson(document, none)).not.toHaveProperty("attempts");
+    expect(credentialsJson({ uuid, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
+  });
+
+  it.each(["soon", "2026-13-40T00:00:00Z", 7, undefined])("with the token expiry %j has an unknown one", (tokenExpiry) => {
+    const first = JSON.parse(text("recovery-of-an-update.json")) as object;
+    expect(parseCredentials(JSON.stringify({ ...first, tokenExpiry }), "--credentials")).toMatchObject({ document: { tokenExpiry: null } });
+    const second = JSON.parse(text("format-2-recovery.json")) as { exchange: object };
+    const changed = { ...second, exchange: { ...second.exchange, tokenExpiry } };
+    expect(parseCredentials(JSON.stringify(changed), "--credentials")).toMatchObject({ document: { tokenExpiry: null } });
+  });
+
+  it("of local time without an offset is one of UTC", () => {
+    const first = JSON.parse(text("recovery-of-an-update.json")) as object;
+    const given = parseCredentials(JSON.stringify({ ...first, tokenExpiry: "2026-11-21T12:05" }), "--credentials");
+    expect(given).toMatchObject({ document: { tokenExpiry: "2026-11-21T12:05:00.000Z" } });
+  });
+
+  it.each<[string, object, RegExp]>([
+    ["format-2-credentials.json", { format: 3 }, /^--credentials\.format: this program reads documents up to format 2$/],
+    ["format-2-recovery.json", { format: 3 }, /^--credentials\.format: this program reads documents up to format 2$/],
+    ["format-2-credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
+    ["format-2-credentials.json", { uuid: "secret-1" }, /^--credentials\.uuid: must be 36 characters/],
+    ["format-2-credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],
+    [
+      "format-2-credentials.json",
+      { credentials: { ...old, payload: "" } },
+      /^--credentials\.credentials\.payload: must be a string that is not/,
+    ],
+    ["format-2-credentials.json", { attempts: "secret-1" }, /^--credentials\.attempts: must be an object/],
+    [
+      "format-2-credentials.json",
+      { attempts: { unackedStarts: -1, failedAttempts: 0, possiblyFailed: 0, refused: [] } },
+      /^--credentials\.attempts\.unackedStarts: must be a whole number of at least 0$/,
+    ],
+    [
+      "format-2-credentials.json",
+      { attempts: { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: ["secret-1"] } },
+      /^--credentials\.attempts\.refused\.0: must be 64 hexadecimal digits$/,
+    ],
+    ["format-2-recovery.json", { status: "secret-1" }, /^--credentials\.status: must be "pending"$/],
+    ["format-2-recovery.json", { exchange: "secret-1" }, /^--credentials\.exchange: must be an object/],
+    [
+      "format-2-recovery.json",
+      { exchange: { id: "x", operation: "secret-1" } },
+      /^--credentials\.exchange\.operation: must be get or update$/,
+    ],
+    ["format-2-recovery.json", { token: undefined }, /^--credentials\.token: is missing/],
+    ["recovery-unread.json", { state: "secret-1" }, /^--credentials\.state: must be "pending"$/],
+    ["recovery-unread.json", { unread: "secret-1" }, /^--credentials\.unread: must be true/],
+    ["pair.json", { payload: undefined }, /^--credentials\.payload: is missing/],
+  ])("%s with %j is refused, which names the field and shows no value", (name, change, message) => {
+    const parse = (): unknown => parseCredentials(JSON.stringify({ ...(JSON.parse(text(name)) as object), ...change }), "--credentials");
+    expect(parse).toThrow(expect.objectContaining({ code: "invalid-input", message: expect.stringMatching(message) as string }));
+    expect(parse).not.toThrow(/secret-1/);
+  });
+});
