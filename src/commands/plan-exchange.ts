@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/adopt.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { guardStart } from "../exchange/guard.ts";
@@ -102,12 +103,24 @@ export async function runPlanned(
   const context: ExchangeContext = await deps.hold(uuid);
   try {
     await out?.checkKnown(context, pairs);
-    if (!dryRun) return await runExchange(context, request);
+    if (!dryRun)
+      return await runExchange(context, request).catch((error: unknown) => {
+        throw out?.isState === true && request.attempts !== undefined ? guardedByFile(error, out.path) : error;
+      });
     await (await import("./dry-run.ts")).dryRun(deps, context, request);
     return undefined;
   } finally {
     await context.session.release();
   }
+}
+
+/** The counters of this state are gone with it: no reset of them helps the next run. */
+function guardedByFile(error: unknown, path: string): unknown {
+  if (!(error instanceof VaultError) || error.code !== "guard" || error.facts.spent === undefined) return error;
+  return new VaultError("guard", error.message, {
+    ...error.facts,
+    hint: `${path} has the counts: if the audit log shows no failed attempt, or an administrator has unlocked the vault, run it once with --force`,
+  });
 }
 
 /** What `--field` may begin with: of the document, or of the one that --dry-run prints. */

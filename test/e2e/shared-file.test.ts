@@ -1,0 +1,311 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { killHook } from "../support/crash.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Recovery } from "../support/machine.ts";
+import { errorOf, pairIn, readJson } from "../support/machine.ts";
+import type { RunningVault, RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+/** A vault, and a volume whose file holds its credentials: all that outlives a container. */
+interface Volume {
+  lab: Lab;
+  file: string;
+  /** A container with an empty home, which reads the credentials from the file and leaves the next ones there. */
+  start(env?: Record<string, string>, ...more: string[]): RunningVault;
+  run(...more: string[]): Promise<RunResult>;
+}
+
+async function openVolume(): Promise<Volume> {
+  const lab = await openLab([offlineNote, offlineNote]);
+  const { uuid, kind, credentials } = lab.vault;
+  const file = join(tempDir("volume"), "shared.json");
+  writeFileSync(file, `${JSON.stringify(credentials)}\n`);
+  const args = ["get", uuid, "--kind", kind, "--credentials", `@${file}`, "--credentials-out", file, "--json"];
+  const start = (env: Record<string, string> = {}, ...more: string[]): RunningVault => lab.machine().start({ env }, ...args, ...more);
+  return { lab, file, start, run: async (...more) => await start({}, ...more).exit };
+}
+
+const requests = ({ lab }: Volume): number => lab.service.sandbox.requests().length;
+const arrived = async (volume: Volume, count: number): Promise<void> =>
+  await expect.poll(() => requests(volume), { timeout: 20_000, interval: 10 }).toBe(count);
+
+/** The file, and nothing but it, holds what the service accepts, and a container goes on from it. */
+async function expectLive(volume: Volume): Promise<void> {
+  const { lab, file } = volume;
+  expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(file))).toBe(true);
+  const next = await volume.run();
+  expectExit(next, 0);
+  expect(JSON.parse(next.stdout)).toMatchObject({ vault: { content: note } });
+  expect(readdirSync(join(file, ".."))).toEqual([".shared.json.vault-lock", "shared.json"]);
+  expectFarFromLock(lab, lab.vault.uuid);
+}
+
+describe.concurrent("two containers at once on one file: the second one begins with what the first one leaves", () => {
+  it.each([
+    ["the start answer of the first is slow", "get-start:delay=2500ms", 1],
+    ["the end call of the first is slow", "get-end:delay=2500ms", 2],
+  ])("%s", async (_, fault, seen) => {
+    const volume = await openVolume();
+    volume.lab.faults(fault);
+    const first = volume.start();
+    await arrived(volume, seen);
+    const second = volume.run();
+    expectExit(await first.exit, 0);
+    expectExit(await second, 0);
+    expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({ starts: 2, acknowledged: 2, failed: 0 });
+    await expectLive(volume);
+  });
+
+  it.each([1, 2])("the first one is stopped before it writes the file for time %i: the second waits, or says busy", async (time) => {
+    const volume = await openVolume();
+    const whole = join(tempDir("steps"), "log");
+    const hook = { NODE_OPTIONS: `--require=${killHook}`, KILL_LOG: whole };
+    const other = await openVolume();
+    expectExit(await other.start({ ...hook, KILL_AT: "0" }).exit, 0);
+    const steps = readFileSync(whole, "utf8").split("\n");
+    const renames = steps.flatMap((name, index) => (name === "rename" ? [index + 1] : []));
+    // The counts before the start, the recovery document, the new credentials: the last two are those that are looked at.
+    const at = renames.at(time - 3);
+    expect(at).toBeDefined();
+    const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
+    await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
+    const before = requests(volume);
+    expectError(await volume.run("--max-wait", "200ms"), 15, "busy", /another run is using .*shared\.json.*nothing was sent/);
+    expect(requests(volume)).toBe(before);
+    const second = volume.run();
+    first.kill("SIGCONT");
+    expectExit(await first.exit, 0);
+    expectExit(await second, 0);
+    await expectLive(volume);
+  });
+});
+
+/** As /proc has it: T is stopped. */
+const stateOf = (pid: number): string => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
+
+describe.concurrent("a file that something else replaces while a run is under way is left as it is", () => {
+  const others = '{"encryptedData":"of another program","payload":"which holds no lock"}\n';
+
+  it("before the start: 15, nothing sent", async () => {
+    const volume = await openVolume();
+    const pin = join(volume.file, "..", "pin");
+    execFileSync("mkfifo", [pin]);
+    const run = volume.start({}, "--hashed-pin", `@${pin}`);
+    // Open for reading when the credentials have been read.
+    const pipe = await open(pin, "w");
+    writeFileSync(volume.file, others);
+    await pipe.writeFile("cGlu");
+    await pipe.close();
+    expectError(await run.exit, 15, "busy", /shared\.json was replaced by another run or program.*nothing was sent/);
+    expect(requests(volume)).toBe(0);
+    expect(readFileSync(volume.file, "utf8")).toBe(others);
+  });
+
+  it("before the acknowledgement: held, 11, and it says how to go on", async () => {
+    const volume = await openVolume();
+    volume.lab.faults("get-start:delay=1s");
+    const run = volume.start();
+    await arrived(volume, 1);
+    writeFileSync(volume.file, others);
+    const result = await run.exit;
+    expectError(result, 11, "pending", /shared\.json was replaced by another run or program/);
+    expect(errorOf(result).hint).toContain(`--credentials @${volume.file} --credentials-out ${volume.file}`);
+    expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({ starts: 1, ends: 0 });
+    expect(readFileSync(volume.file, "utf8")).toBe(others);
+  });
+
+  it("after the acknowledgement: a warning", async () => {
+    const volume = await openVolume();
+    volume.lab.faults("get-end:delay=1s");
+    const run = volume.start();
+    await arrived(volume, 2);
+    writeFileSync(volume.file, others);
+    const result = await run.exit;
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/the exchange is acknowledged, but .*shared\.json was replaced by another run or program/);
+    expect(readFileSync(volume.file, "utf8")).toBe(others);
+  });
+});
+
+describe.concurrent("a file that must not be replaced is refused before anything is sent, and stays", () => {
+  const pair = { encryptedData: "ZW5j", payload: "cGF5" };
+  const document = (uuid: string) => ({
+    format: 2,
+    uuid,
+    kind: "generic/offline",
+    exchange: { id: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA", operation: "get", tokenExpiry: null },
+    status: "pending",
+    old: pair,
+    new: { encryptedData: "bmV3", payload: "cGF6" },
+    token: "dG9r",
+  });
+  const other = "123e4567-e89b-42d3-a456-426614174000";
+  const own = /holds credentials that this state does not know, perhaps the only copy: nothing was sent/;
+
+  it.each<[string, (uuid: string) => unknown, RegExp]>([
+    ["another vault's credentials", () => ({ format: 2, uuid: other, kind: "generic/offline", credentials: pair }), new RegExp(other)],
+    ["another vault's recovery document", () => document(other), new RegExp(other)],
+    [
+      "credentials of this vault that the state does not know",
+      (uuid) => ({ format: 2, uuid, kind: "generic/offline", credentials: pair }),
+      own,
+    ],
+    ["a recovery document of this vault that the state does not know", (uuid) => document(uuid), own],
+    ["credentials of nobody knows which vault", () => pair, own],
+    ["a document of a later format", (uuid) => ({ ...document(uuid), format: 3 }), /reads documents up to format 2/],
+    ["something else", () => ({ my: "settings" }), /is missing.*it is not replaced, and nothing was sent/],
+    ["no JSON", () => "my notes", /not valid JSON: it is not replaced, and nothing was sent/],
+  ])("%s", async (_, content, message) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const file = machine.file("out.json", content(uuid));
+    const before = readFileSync(file, "utf8");
+    for (const more of [[], ["--dry-run"]]) {
+      const refused = await machine.inProcess({}, "get", uuid, "--json", "--credentials-out", file, ...more);
+      expectError(refused, 3, "invalid-input", message);
+      if (message === own) expect(errorOf(refused).hint).toContain(`vault get ${uuid} --credentials @${file}`);
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(2);
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it("what the state knows is replaced, by whichever exchange it is of", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const file = join(machine.home, "out.json");
+    const get = async (...more: string[]): Promise<RunResult> => await machine.inProcess({}, "get", uuid, "--json", ...more);
+    expectExit(await get("--credentials-out", file), 0);
+    const superseded = readFileSync(file, "utf8");
+    expectExit(await get("--credentials-out", file), 0);
+    expectExit(await get("--no-ack", "--credentials-out", file), 0);
+    expect(readJson(file)).toMatchObject({ status: "pending" });
+    expectExit(await get("--discard-pending", "--credentials-out", file), 0);
+    writeFileSync(file, superseded);
+    expectExit(await get("--credentials-out", file), 0);
+    expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
+  });
+
+  it("of create: whatever is in it", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const file = machine.file("out.json", lab.vault.credentials);
+    const args = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", file, "--json"];
+    expectError(await machine.inProcess({}, ...args), 3, "invalid-input", /is not empty, and is not replaced: nothing was sent/);
+    expect(lab.service.sandbox.vaults()).toHaveLength(1);
+    expect(readJson(file)).toEqual(lab.vault.credentials);
+  });
+});
+
+describe.concurrent("the counts toward lockout are in the file", () => {
+  it("a container that dies in each start does not lock its vault: the guard refuses, with what is to be done", async () => {
+    const volume = await openVolume();
+    const { lab, file } = volume;
+    const { uuid } = lab.vault;
+    lab.faults("get-start:hang*all");
+    const codes: (number | string | null)[] = [];
+    for (let run = 1; run <= 5; run += 1) {
+      const sent = requests(volume);
+      const container = volume.start();
+      const ended = container.exit.then(() => true);
+      while (requests(volume) === sent && !(await Promise.race([ended, tick()])));
+      container.kill("SIGKILL");
+      const result = await container.exit;
+      codes.push(result.signal ?? result.code);
+      if (result.signal !== null) {
+        expect(readJson(file)).toMatchObject({
+          format: 2,
+          uuid,
+          attempts: { unackedStarts: run, failedAttempts: run, possiblyFailed: run },
+        });
+      } else {
+        expectError(result, 8, "guard");
+        expect(errorOf(result).hint).toMatch(/--force/);
+        expect(errorOf(result).hint).not.toMatch(/guard .*--reset/);
+      }
+    }
+    expect(codes).toEqual(["SIGKILL", "SIGKILL", 8, 8, 8]);
+    lab.service.faults.clear();
+    expectExit(await volume.run("--force"), 0);
+    expect(readJson(file)).not.toHaveProperty("attempts");
+    await expectLive(volume);
+  });
+
+  it("one that dies between the start and the acknowledgement neither", async () => {
+    const volume = await openVolume();
+    const codes: (number | null)[] = [];
+    for (let run = 1; run <= 6; run += 1) {
+      // What the one before has left is answered: its token has expired.
+      volume.lab.service.faults.clear();
+      volume.lab.faults(`get-end:drop-before@${run === 1 ? 0 : 1}*all`);
+      codes.push((await volume.run("--max-wait", "50ms")).code);
+      volume.lab.clock.ahead += 600_000;
+    }
+    expect(codes).toContain(8);
+    expectFarFromLock(volume.lab, volume.lab.vault.uuid);
+    expect(readJson(volume.file)).toMatchObject({ status: "pending", attempts: { refused: expect.any(Array) as string[] } });
+  });
+
+  it("elsewhere it is told that the guard knows one run only", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind, credentials } = lab.vault;
+    const machine = lab.machine();
+    const pair = machine.file("pair.json", credentials);
+    const first = await machine.inProcess({}, "get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--save-cmd", "cat >/dev/null");
+    expectExit(first, 0);
+    expect(first.stderr).toMatch(/is new to this state: the lockout guard knows this run only/);
+    const second = await machine.inProcess({}, "get", uuid, "--save-cmd", "cat >/dev/null");
+    expectExit(second, 0);
+    expect(second.stderr).not.toMatch(/lockout guard/);
+  });
+});
+
+const tick = async (): Promise<boolean> =>
+  await new Promise((resolve) => {
+    setImmediate(() => resolve(false));
+  });
+
+describe.concurrent("documents", () => {
+  it("format 2 after the acknowledgement names vault and kind: a fresh machine needs no more, and no other vault takes it", async () => {
+    const volume = await openVolume();
+    const { lab, file } = volume;
+    expectExit(await volume.run(), 0);
+    const other = lab.service.vaults[1]?.uuid ?? "";
+    const before = requests(volume);
+    const wrong = await lab.machine().inProcess({}, "get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
+    expectError(wrong, 3, "invalid-input", new RegExp(lab.vault.uuid));
+    expectError(
+      await lab.machine().inProcess({}, "import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
+      3,
+      "invalid-input",
+      new RegExp(lab.vault.uuid),
+    );
+    expect(requests(volume)).toBe(before);
+    const machine = lab.machine();
+    expectExit(await machine.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${file}`), 0);
+    expectExit(await machine.inProcess({}, "get", lab.vault.uuid), 0);
+  });
+
+  it("with a token expiry that cannot be read is settled within --max-wait", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--save-cmd", "cat > document.json"), 0);
+    const { exchange, old, new: offered, token } = readJson(join(machine.home, "document.json")) as Recovery;
+    const first = { uuid, kind: lab.vault.kind, exchangeId: exchange.id, state: "pending", old, new: offered, token, tokenExpiry: "soon" };
+    const document = machine.file("changed.json", first);
+    lab.faults("get-end:drop-before*all");
+    const before = lab.service.sandbox.requests().length;
+    const result = await lab
+      .machine()
+      .vaultWith({ timeoutMs: 10_000 }, "import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
+    expectError(result, 11, "pending");
+    expect(lab.service.sandbox.requests().length - before).toBeLessThan(5);
+  });
+});
