@@ -65,9 +65,9 @@ describe("the README and the program say the same", () => {
     const named = readme.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [];
     expect(named.filter((flag) => ![...flags, ...ofNpm, "--help"].includes(flag))).toEqual([]);
     const variables = Object.values<SettingDefinition>(settingDefinitions).map(({ env }) => env);
-    const namedVariables = readme.match(/VAULTSVC_[A-Z_]+/g) ?? [];
-    const ofSaveCommand = "VAULTSVC_EXCHANGE_ID";
-    expect(namedVariables.filter((variable) => ![...variables, ofSaveCommand].includes(variable))).toEqual([]);
+    const namedVariables = readme.match(/VAULTSVC_[A-Z_0-9]+/g) ?? [];
+    const ofSaveCommand = ["VAULTSVC_EXCHANGE_ID", "VAULTSVC_GIVEN_SHA256"];
+    expect(namedVariables.filter((variable) => ![...variables, ...ofSaveCommand].includes(variable))).toEqual([]);
   });
 
   test("the example of a configuration", async () => {

@@ -84,10 +84,13 @@ the service accepts. Look first: vault status shows the state of each vault. The
   since: vault import takes the right ones, whatever is open
 
 A machine without a lasting disk: --credentials-out FILE and --save-cmd COMMAND receive, before the acknowledgement, a recovery
-document with both pairs and the token. vault import and --credentials take it, and acknowledge its exchange. Nothing that this state
-has proven is replaced by a document or an import: they are candidates, tried first, and the former ones stay until one of them works.
+document with both pairs and the token. vault import and --credentials take it, and acknowledge its exchange. Where FILE is what
+--credentials reads as well, it is the state: one run at a time has it (an empty lock file, .FILE.vault-lock, stays beside it), it is
+replaced only while it holds what the run found there, and the counts toward lockout are in it. The command of --save-cmd gets
+VAULTSVC_GIVEN_SHA256, the hash of what --credentials has read: a database replaces its row only where the row has that hash.
 
-vault export --generation N prints every kept generation; vault status --history lists them.
+Nothing that this state has proven is replaced by a document or an import: they are candidates, tried first, and the former ones stay
+until one of them works. vault export --generation N prints every kept generation; vault status --history lists them.
 
 A lost state comes back with vault backup FILE --restore; vault doctor says what else is not in order.
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -32,6 +33,34 @@ describe.concurrent("--save-cmd", () => {
     }
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(3);
+  });
+
+  it.each([
+    ["a file, its newline included", (file: string) => ({ args: ["--credentials", `@${file}`] }), "\n"],
+    ["a file without a newline", (file: string) => ({ args: ["--credentials", `@${file}`] }), ""],
+    ["standard input", (_: string, text: string) => ({ args: ["--credentials", "-"], input: text }), " \r\n"],
+    ["the environment", (_: string, text: string) => ({ args: ["--credentials", "env:PAIR"], env: { PAIR: text } }), "\n"],
+  ])("is told the hash of the document that it is to replace, which came from %s", async (_, how, end) => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind, credentials } = lab.vault;
+    const machine = lab.machine();
+    const text = JSON.stringify(credentials) + end;
+    const { args, ...more } = how(machine.file("pair.json", text), text);
+    const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
+    expectExit(await machine.vaultWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command), 0);
+    expect(readFileSync(join(machine.home, "hash"), "utf8")).toBe(createHash("sha256").update(text).digest("hex"));
+  });
+
+  it("is told no hash where nothing was read, by ack neither", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const env = { VAULTSVC_GIVEN_SHA256: "of somebody else" };
+    const command = (name: string): string => `cat > ${name}.json; echo "<$VAULTSVC_GIVEN_SHA256>" > ${name}`;
+    expectError(await machine.vaultWith({ env }, "get", uuid, "--json", "--save-cmd", `${command("one")}; false`), 11, "pending");
+    expectExit(await machine.vaultWith({ env }, "ack", uuid, "--save-cmd", command("two")), 0);
+    for (const name of ["one", "two"]) expect(readFileSync(join(machine.home, name), "utf8")).toBe("<>\n");
+    expect(saved(machine, "two.json")).toEqual(saved(machine, "one.json"));
   });
 
   it("has none of the secrets in its environment, nor in any command line", async () => {

@@ -1,10 +1,12 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { parseFault } from "../../src/sandbox/fault-grammar.ts";
 import { codeBlocks, section } from "../support/markdown.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "../support/story.ts";
+import { tempDir } from "../support/temp-dir.ts";
 import { missing, openScene } from "../support/story.ts";
 
 const readme = readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8");
@@ -20,6 +22,9 @@ function recipe(heading: string) {
 const recipes = [...new Set(codeBlocks(section(readme, "Recipes")).map(({ heading }) => heading))].map(recipe);
 /** Elsewhere in the README, in the same place. */
 const others = ["Settings", "The key of the state", "Backup and restore", "Explain a lockout"].map(recipe);
+
+/** What a new machine may lack. */
+const hasSqlite = spawnSync("sqlite3", ["--version"]).status === 0;
 
 const scenes: Scene[] = [];
 afterAll(async () => {
@@ -38,10 +43,11 @@ async function prepare(): Promise<Scene> {
   return scene;
 }
 
-function run(script: string, { cwd, env }: Scene): Promise<{ code: number; text: string }> {
-  writeFileSync(join(cwd, "recipe.sh"), `exec 2>&1\nset -e\n${script}`);
+function run(script: string, { cwd, env }: Scene, more: Record<string, string> = {}): Promise<{ code: number; text: string }> {
+  const file = join(tempDir("recipe"), "recipe.sh");
+  writeFileSync(file, `exec 2>&1\nset -e\n${script}`);
   return new Promise((resolve) => {
-    execFile("/bin/sh", ["recipe.sh"], { cwd, env: cleanEnv({ env }), timeout: 60_000 }, (error, text) => {
+    execFile("/bin/sh", [file], { cwd, env: cleanEnv({ env: { ...env, ...more } }), timeout: 60_000 }, (error, text) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
     });
   });
@@ -50,17 +56,21 @@ function run(script: string, { cwd, env }: Scene): Promise<{ code: number; text:
 describe.concurrent("each recipe of the README works as it stands", () => {
   test("there are six of them", () => expect(recipes).toHaveLength(6));
 
-  test.each(recipes)("$heading", { timeout: 60_000 }, async ({ heading, script, claims }) => {
-    const scene = await prepare();
-    const bringsItsPair = /container|database/.test(heading);
-    if (!bringsItsPair) {
-      expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene)).toMatchObject({ code: 0 });
-    }
-    const { code, text } = await run(script, scene);
-    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
-    // Whatever it did: the service is not left with an exchange that nobody knows of.
-    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
-  });
+  test.each(recipes.filter(({ script }) => hasSqlite || !script.includes("sqlite3")))(
+    "$heading",
+    { timeout: 60_000 },
+    async ({ heading, script, claims }) => {
+      const scene = await prepare();
+      const bringsItsPair = /container|database/.test(heading);
+      if (!bringsItsPair) {
+        expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene)).toMatchObject({ code: 0 });
+      }
+      const { code, text } = await run(script, scene);
+      expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
+      // Whatever it did: the service is not left with an exchange that nobody knows of.
+      expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
+    },
+  );
 });
 
 test.concurrent.each(others)("what stands under $heading works too", { timeout: 60_000 }, async ({ script, claims }) => {
@@ -82,4 +92,31 @@ test("a recipe goes on where its first run was killed", { timeout: 60_000 }, asy
   expect(await run(container, scene)).toMatchObject({ code: 0 });
   expect(readFileSync(join(scene.cwd, "contents"), "utf8")).toContain("palm tree");
   expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).not.toHaveProperty("status");
+});
+
+describe.skipIf(!hasSqlite)("the recipe of an application with its own database", () => {
+  const blocks = codeBlocks(section(readme, "An application whose own database holds the credentials")).map(({ code }) => code);
+  const [first = "", next = ""] = blocks;
+  /** Five seconds ahead. */
+  const ahead = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`, CLOCK_SHIFT: "5000" };
+  const requests = ({ sandbox }: Scene): number => sandbox.sandbox.requests().length;
+
+  test("goes on with a machine whose clock is behind that of the one before it", { timeout: 60_000 }, async () => {
+    const scene = await prepare();
+    expect(await run(first, scene, ahead)).toMatchObject({ code: 0 });
+    for (const clock of [{}, ahead, {}]) expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
+  });
+
+  test("of two runs from one row the slower one saves nothing, whatever its clock says", { timeout: 60_000 }, async () => {
+    const scene = await prepare();
+    expect(await run(first, scene)).toMatchObject({ code: 0 });
+    const before = requests(scene);
+    scene.sandbox.faults.add([parseFault("get-start:delay=3s")]);
+    const slow = run(next, scene, ahead);
+    await expect.poll(() => requests(scene), { timeout: 20_000, interval: 10 }).toBeGreaterThan(before + 1);
+    expect(await run(next, scene)).toMatchObject({ code: 0 });
+    expect(await slow).toMatchObject({ code: 11, text: expect.stringMatching(/another run has replaced the row/) as string });
+    expect(await run(next, scene)).toMatchObject({ code: 0 });
+    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
+  });
 });
