@@ -1,4 +1,4 @@
-import { fstatSync, readFile, statSync } from "node:fs";
+import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
@@ -67,7 +67,7 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
     },
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
-  const stdout = dataStream({ facts: facts(1), signal, openWriter: descriptorWriter(1) });
+  const stdout = dataStream({ facts: facts(1), signal, openWriter: descriptorWriter(1), isClosed: () => wasClosed(1) });
   const stderr = talkStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
 
   return {
@@ -150,8 +150,27 @@ function recordedHome(process: NodeJS.Process): string {
 
 /** Settled without loading node:tty, which takes a sixth of a bare start, for all that is redirected. */
 function mayBeTerminal(fd: number): boolean {
+  return fstatSync(fd).isCharacterDevice() && !isNullDevice(fd);
+}
+
+function isNullDevice(fd: number): boolean {
   const stat = fstatSync(fd);
-  return stat.isCharacterDevice() && stat.rdev !== statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
+  return stat.isCharacterDevice() && stat.rdev === statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
+}
+
+/**
+ * Whether the program was started without this output descriptor. The runtime then opens the null device in its place, for
+ * reading and writing; a shell's `>/dev/null` cannot be read. Some programs that start others (Node, Python) open it as the
+ * runtime does: theirs counts as closed, too.
+ */
+function wasClosed(fd: number): boolean {
+  if (!isNullDevice(fd)) return false;
+  try {
+    readSync(fd, Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function watchSignals(process: NodeJS.Process, signals: readonly NodeJS.Signals[]): Interrupts {

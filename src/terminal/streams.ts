@@ -20,6 +20,8 @@ export interface DataStream extends TerminalFacts {
    * rejects it with its reason.
    */
   write(data: string | Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Nobody can get what is written: the program was started without a standard output. */
+  readonly isClosed: boolean;
 }
 
 /** stderr: talk. Best effort: it resolves when the text is written or cannot be, and never rejects. */
@@ -61,12 +63,15 @@ export interface OutputOptions {
 /** `flush` resolves when every write so far has ended, one way or the other. */
 export type Flushable<T> = T & { flush(): Promise<void> };
 
-export function dataStream(options: OutputOptions): Flushable<DataStream> {
+export function dataStream(options: OutputOptions & { isClosed?: () => boolean }): Flushable<DataStream> {
   const queue = writeQueue(options.openWriter);
   const methods = {
     write: (data: string | Uint8Array, signal = options.signal()) =>
       queue.write(typeof data === "string" ? Buffer.from(data) : data, signal),
     flush: () => queue.flush(),
+    get isClosed() {
+      return options.isClosed?.() ?? false;
+    },
   };
   return withFacts(options.facts, methods);
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
 import { once } from "node:events";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -10,9 +11,9 @@ import { cleanEnv, vaultBin } from "../support/run-vault.ts";
 import { quote } from "../support/pty.ts";
 
 /** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */
-async function shell(machine: Machine, line: string): Promise<RunResult> {
-  const program = `vault() { ${quote(process.execPath)} ${quote(vaultBin)} "$@"; }\n`;
-  const child = spawn("/bin/sh", ["-c", program + line], { env: cleanEnv({ env: machine.env }), cwd: machine.home });
+async function shell(machine: Machine, line: string, program: readonly string[] = [process.execPath, vaultBin]): Promise<RunResult> {
+  const define = `vault() { ${program.map(quote).join(" ")} "$@"; }\n`;
+  const child = spawn("/bin/sh", ["-c", define + line], { env: cleanEnv({ env: machine.env }), cwd: machine.home });
   const text = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
   const [code] = (await once(child, "close")) as [number | null];
@@ -51,6 +52,25 @@ describe.concurrent("contents that cannot be written", () => {
     expect(result.stdout.trim()).toBe("11");
     expectExit(await machine.vault("ack", uuid), 0);
     await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("a closed stdout", () => {
+  const pretence = join(import.meta.dirname, "..", "bin", "fixtures", "old-node.cjs");
+  it.each([
+    { what: "of this runtime", program: [process.execPath, vaultBin] },
+    { what: "through an older one's launcher", program: ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin] },
+  ])("$what is told before anything is sent", async ({ program }) => {
+    const lab = await openLab({ ...offlineNote, maxUsage: 2 });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
+    expectError(closed, 2, "usage", /standard output is closed/);
+    expect(errorOf(closed).hint).toContain(">");
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1, counts: { starts: 1, acknowledged: 1 } });
+    const thrownAway = await shell(machine, `vault get ${uuid} --json >/dev/null`, program);
+    expectExit(thrownAway, 0);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ counts: { starts: 2, acknowledged: 2 } });
   });
 });
 
