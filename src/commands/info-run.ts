@@ -57,7 +57,7 @@ async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoS
   const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
   if (reply.type === "no-answer") {
     if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: nothing was changed", { retry: "safe" });
-    throw new VaultError("network", `no whole answer came back: ${reply.cause}`, {
+    throw new VaultError(reply.tooLarge ? "service" : "network", `no whole answer came back: ${reply.cause}`, {
       vault: target,
       retry: "safe",
       hint: "it counts nothing: run it again",

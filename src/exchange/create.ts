@@ -95,7 +95,8 @@ async function unreadable({ store }: CreateContext, creation: Creation, answer: 
 }
 
 async function unanswered(context: CreateContext, creation: Creation, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
-  await context.store.notCreated(creation, "create-unanswered", { code: "network", message: context.redact(reply.cause) });
+  const code = reply.tooLarge ? "service" : "network";
+  await context.store.notCreated(creation, "create-unanswered", { code, message: context.redact(reply.cause) });
   const about = {
     retry: "after-status" as const,
     hint: findIt(creation),
@@ -104,7 +105,7 @@ async function unanswered(context: CreateContext, creation: Creation, reply: Rep
   const what = "a vault may exist whose credentials nobody has";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the create was under way: ${what}`, about)
-    : new VaultError("network", `the create was sent and no whole answer came back: ${what} (${reply.cause})`, about);
+    : new VaultError(code, `the create was sent and no whole answer came back: ${what} (${reply.cause})`, about);
 }
 
 /** The one thing by which a vault can be found whose credentials nobody has. */

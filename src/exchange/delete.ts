@@ -103,7 +103,8 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
 
 async function unanswered(context: ExchangeContext, exchangeId: string, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
   const { uuid } = context.session;
-  await context.session.unanswered(exchangeId, note(context, "network", reply.cause));
+  const code = reply.tooLarge ? "service" : "network";
+  await context.session.unanswered(exchangeId, note(context, code, reply.cause));
   const facts = {
     vault: uuid,
     retry: "after-status" as const,
@@ -113,7 +114,7 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
   const what = "the vault may be deleted, and its credentials are kept";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the delete was under way: ${what}`, facts)
-    : new VaultError("network", `the delete was sent and no whole answer came back: ${what} (${reply.cause})`, facts);
+    : new VaultError(code, `the delete was sent and no whole answer came back: ${what} (${reply.cause})`, facts);
 }
 
 /** What an earlier delete, unanswered, has done. Its credentials stay until a person says so: an answer can be misread. */

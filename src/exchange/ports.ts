@@ -72,8 +72,11 @@ export type SingleCall =
 export type Reply =
   /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
   | { type: "not-sent"; cause: string; hint?: string }
-  /** At least a byte was written and no whole JSON answer came back: it may have been processed. 5xx is one of these. */
-  | { type: "no-answer"; cause: string; httpStatus?: number; answer?: Answer }
+  /**
+   * At least a byte was written and no whole JSON answer came back: it may have been processed. 5xx is one of these.
+   * `tooLarge`: there was an answer, more than is read; another call would meet the same.
+   */
+  | { type: "no-answer"; cause: string; httpStatus?: number; answer?: Answer; tooLarge?: true }
   | { type: "answer"; answer: Answer };
 
 /** The client of the service. It never retries and never follows a redirect: each start counts. */

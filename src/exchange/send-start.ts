@@ -144,9 +144,15 @@ async function noAnswer(
   unanswered: number,
 ): Promise<Attempt> {
   const { session, policy } = context;
-  await session.unanswered(exchangeId, note(context, "network", reply.cause));
+  await session.unanswered(exchangeId, note(context, reply.tooLarge ? "service" : "network", reply.cause));
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
+  if (reply.tooLarge) {
+    throw new VaultError("service", `the start was sent and its answer is too large: ${reply.cause}`, {
+      vault: session.uuid,
+      hint: `the stored credentials are still the current ones; it counts as a start, and each repetition counts again: vault status ${session.uuid}`,
+    });
+  }
   const waitMs = backoff(attempt);
   const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };

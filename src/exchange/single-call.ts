@@ -34,7 +34,7 @@ export async function sendSingle(context: SingleContext, call: SingleCall, unans
     const isLimited = reply.type === "answer" && classify(reply.answer, rules) === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer") unanswered += 1;
-    if (unanswered > unansweredAgain || (signal.aborted && reply.type === "no-answer")) return reply;
+    if (unanswered > unansweredAgain || (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))) return reply;
     const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
     const waitMs = retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
     if (clock.elapsed() + waitMs >= deadline) return reply;

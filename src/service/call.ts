@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Reply } from "../exchange/ports.ts";
 import type { Cause, Route } from "./causes.ts";
-import { connectCause, exchangeCause, named, proxyRefusal } from "./causes.ts";
+import { connectCause, exchangeCause, named, proxyRefusal, tooLargeCause } from "./causes.ts";
 import { replyOf } from "./reply.ts";
 
 export interface CallEnds {
@@ -68,11 +68,16 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (!this.mayBeSent) this.#settle({ type: "not-sent", ...connectCause(error, this.#route) });
+    if (!this.mayBeSent) {
+      this.#settle({ type: "not-sent", ...connectCause(error, this.#route) });
+      return;
+    }
+    const tooLarge = tooLargeCause(error, this.#route, Number(this.#head?.headers["content-length"]));
+    if (tooLarge !== undefined) this.#settle({ ...this.#noAnswer(tooLarge), tooLarge: true });
     else this.#settle(this.#noAnswer(exchangeCause(error, this.#route, this.#head !== undefined)));
   }
 
-  #noAnswer(cause: string): Reply {
+  #noAnswer(cause: string): Reply & { type: "no-answer" } {
     return { type: "no-answer", cause, ...(this.#head === undefined ? {} : { httpStatus: this.#head.httpStatus }) };
   }
 

@@ -6,8 +6,8 @@ export interface Cause {
   hint?: string;
 }
 
-/** The largest answer that is read. The interface shows no limit; contents are strings of some kB. */
-export const answerLimit = { bytes: 8 * 1024 * 1024, text: "8 MiB" } as const;
+/** The largest answer that is read. The interface names no limit; one in memory takes about ten times its size. */
+export const answerLimit = { bytes: 64 * 1024 * 1024, text: "64 MiB" } as const;
 
 /** A proxy on the way to the service. */
 export interface Proxy {
@@ -110,7 +110,6 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
 export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, answering: boolean): string {
   const { host } = named(origin);
   const code = codeOf(error);
-  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return `answer larger than ${answerLimit.text}`;
   if (code === "UND_ERR_HEADERS_OVERFLOW") return `answer of ${host} with headers too large`;
   if (code === "UND_ERR_DESTROYED") return "given up while waiting for the answer";
   if (answering) return `answer of ${host} cut short`;
@@ -118,6 +117,13 @@ export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, a
   if (code === "ECONNRESET" || code === "EPIPE") return `connection reset by ${host} before it answered`;
   if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it answered`;
   return `no answer from ${host}: ${code === "" ? error.message : code}`;
+}
+
+/** The answer was cut off because of its size. `announced`: its size in bytes, where its head says it. */
+export function tooLargeCause(error: Error, { origin }: Pick<Route, "origin">, announced: number): string | undefined {
+  if (codeOf(error) !== "UND_ERR_RES_EXCEEDED_MAX_SIZE") return undefined;
+  const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
+  return `answer of ${named(origin).host} larger than ${answerLimit.text}${size}, cut off`;
 }
 
 /** Why there is no connection to the proxy, or why it closed it. */

@@ -5,7 +5,7 @@ import type { HostileService } from "../support/hostile-service.ts";
 import { card, importOld, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { machineFor } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 const another = "99999999-8888-4777-8666-555555555555";
@@ -52,6 +52,44 @@ describe.concurrent("an answer about another vault", () => {
     service.be((_, { good, send }) => send(withVault(good, { uuid })));
     await machine.inProcess({}, "create", "--kind", "generic/offline", "--content", "env:CARD", "--json");
     expect(await machine.exported(uuid)).toEqual(before);
+  });
+});
+
+describe("a large answer", () => {
+  const tooLarge = Buffer.alloc(65 * 2 ** 20, "x");
+
+  it("of 20 MiB is read whole", async () => {
+    const { service, machine } = await world();
+    const content = "é".repeat(10 * 2 ** 20);
+    service.be((asked, { good, send }) => send(asked.what === "get-start" ? withVault(good, { content }) : good));
+    const result = await machine.inProcess({}, "get", uuid, "--field", "vault.content");
+    expectExit(result, 0);
+    expect(result.stdout === content).toBe(true);
+  });
+
+  it("above 64 MiB is told as such, and counts as one start: nothing is repeated", async () => {
+    const { service, machine } = await world();
+    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    const pair = await machine.exported(uuid);
+    service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
+    const before = service.asked.length;
+    const result = await machine.inProcess({ VAULTSVC_MAX_WAIT: "1m" }, "get", uuid, "--json");
+    expectError(result, 13, "service", /larger than 64 MiB \(65\.0 MiB\), cut off/);
+    expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1 } });
+    expect(errorOf(result).hint).toMatch(/each repetition counts .* vault status /);
+    expect(service.asked.length - before).toBe(1);
+    expect(await machine.exported(uuid)).toEqual(pair);
+  });
+
+  it.each([
+    ["an info", ["info", uuid]],
+    ["a create", ["create", "--kind", "generic/offline", "--content", "env:CARD"]],
+    ["a delete", ["delete", uuid, "--yes"]],
+  ])("above 64 MiB to %s: the same", async (_, args) => {
+    const { service, machine } = await world();
+    service.be((_, { send }) => send(tooLarge));
+    expectError(await machine.inProcess({ VAULTSVC_MAX_WAIT: "1m" }, ...args, "--json"), 13, "service", /larger than 64 MiB/);
+    expect(service.asked).toHaveLength(1);
   });
 });
 

@@ -126,25 +126,26 @@ describe("no answer after the request was written", () => {
 });
 
 describe("size", () => {
-  const limit = 8 * 1024 * 1024;
+  const limit = 64 * 1024 * 1024;
   const sized = (size: number): string => `{"a":"${"x".repeat(size - 8)}"}`;
 
-  test("8 MiB are read", async () => {
+  test("64 MiB are read", async () => {
     const server = await httpServer((_, response) => response.end(sized(limit)));
     expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "answer" });
   });
 
   test.each([
-    ["announced", sized(limit + 1), limit + 1],
-    ["chunked", sized(limit + 1), undefined],
-  ])("one byte more is not: %s", async (_, body, length) => {
+    ["announced", sized(limit + 2 ** 20), limit + 2 ** 20, " (65.0 MiB)"],
+    ["chunked", sized(limit + 1), undefined, ""],
+  ])("more is not: %s", async (_, body, length, told) => {
     const server = await httpServer((_, response) => {
       response.writeHead(200, length === undefined ? {} : { "content-length": String(length) }).end(body);
     });
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: "answer larger than 8 MiB",
+      cause: `answer of ${server.host} larger than 64 MiB${told}, cut off`,
       httpStatus: 200,
+      tooLarge: true,
     });
   });
 

@@ -118,7 +118,7 @@ export const faults: readonly Fault[] = [
   { name: "redirect after processing", strike: replaced(302, () => "", { location: "/elsewhere" }) },
   { name: "page of a gateway, 403", strike: instead(403, page, html) },
   { name: "body of 5 MiB", strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(5 * 2 ** 20) })) },
-  { name: "body of 9 MiB", strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(9 * 2 ** 20) })) },
+  { name: "body of 65 MiB", strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(65 * 2 ** 20) })) },
   { name: "wrong content type", strike: replaced(0, (body) => body, { "content-type": "text/plain" }) },
   { name: "service's clock 3 hours ahead", strike: (call) => call.send(call.process(3 * hour)) },
   { name: "service's clock 3 hours behind", strike: (call) => call.send(call.process(-3 * hour)) },
