@@ -41,9 +41,25 @@ export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
   await print(deps, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
-  if (options.uuid === undefined && vaults.some((vault) => vault.pending !== null)) deps.narrator.close("next: vault ack --all");
+  if (options.uuid === undefined) sayNext(deps, vaults);
   if (finding !== undefined) throw finding;
   return 0;
+}
+
+/** How many vaults are named that need something else than the rest. */
+const namedAtMost = 5;
+
+/** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
+function sayNext({ narrator }: Deps, vaults: readonly VaultStatus[]): void {
+  const steps = vaults.flatMap(({ uuid, pending, locked }) => (pending === null || locked ? [] : [{ uuid, next: pending.next }]));
+  const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
+  const more = others.length - namedAtMost;
+  const ways = [
+    ...(others.length < steps.length ? ["vault ack --all"] : []),
+    ...others.slice(0, namedAtMost),
+    ...(more > 0 ? [`and ${more} more: vault status UUID names the command`] : []),
+  ];
+  ways.forEach((way, index) => narrator.close(`${index === 0 ? "next: " : "      "}${way}`));
 }
 
 async function chosen(deps: Deps, options: StatusOptions): Promise<VaultRecord[]> {
@@ -64,10 +80,13 @@ function has(vault: VaultStatus, finding: (typeof findings)[number]): boolean {
 async function print(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
   const text = serialise({ vaults }, deps.output, deps.host.stdout.isTTY);
   if (text !== undefined) return await deps.host.stdout.write(text);
+  await deps.host.stdout.write(await table(deps, vaults, options));
+}
+
+async function table(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<string> {
   const { statusList, statusTable } = await import("../terminal/status-view.ts");
   const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
   const [only] = vaults;
-  await deps.host.stdout.write(
-    options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view),
-  );
+  if (only === undefined && options.pending === true) return "Nothing is pending.\n";
+  return options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view);
 }

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { expectExit, firstGet, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+
+/** What `status` says on a terminal. */
+async function onTerminal(machine: Machine, ...args: string[]): Promise<{ out: string; err: string }> {
+  const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true, now: Date.now() });
+  expect(await main(["status", ...args], host)).toBe(0);
+  await host.flush();
+  return { out: host.out, err: host.err };
+}
+
+describe.concurrent("status on a terminal", () => {
+  it("ends with the command that helps each pending vault: ack for what is held, get for what is in doubt", async () => {
+    const lab = await openLab([offlineNote, offlineCard, { ...offlineNote, maxUsage: 1 }]);
+    const machine = lab.machine();
+    const [held, doubtful, unread] = lab.service.vaults;
+    if (held === undefined || doubtful === undefined || unread === undefined) throw new Error("the lab has three vaults");
+    lab.faults("get-end:drop-after");
+    expectExit(await firstGet(machine, doubtful), 12);
+    const inDoubt = `vault get ${doubtful.uuid}`;
+    expect((await onTerminal(machine)).err).toBe(`next: ${inDoubt}\n`);
+
+    expectExit(await firstGet(machine, held, "--no-ack"), 0);
+    expect((await onTerminal(machine)).err).toBe(`next: vault ack --all\n      ${inDoubt}\n`);
+
+    // The last read, masked: held and not delivered.
+    expectExit(
+      await machine.inProcess(
+        { PAIR: JSON.stringify(unread.credentials) },
+        "get",
+        unread.uuid,
+        "--kind",
+        unread.kind,
+        "--credentials",
+        "env:PAIR",
+      ),
+      11,
+    );
+    const again = `vault get ${unread.uuid} --discard-pending (or vault ack ${unread.uuid} --unread)`;
+    const { err } = await onTerminal(machine, "--pending");
+    expect(err.split(/\n +|\n/).toSorted()).toEqual(["", again, inDoubt, "next: vault ack --all"].toSorted());
+
+    expectExit(await machine.inProcess({}, "ack", held.uuid), 0);
+    expect((await onTerminal(machine)).err).not.toContain("ack --all");
+  });
+
+  it("--pending says that nothing is pending, and not that there are no vaults", async () => {
+    const lab = await openLab();
+    const machine = lab.machine();
+    expect((await onTerminal(machine)).out).toMatch(/^No vaults/);
+    await machine.inProcess(
+      { PAIR: JSON.stringify(lab.vault.credentials) },
+      "import",
+      lab.vault.uuid,
+      "--kind",
+      lab.vault.kind,
+      "--credentials",
+      "env:PAIR",
+    );
+    expect(await onTerminal(machine, "--pending")).toEqual({ out: "Nothing is pending.\n", err: "" });
+    expect(JSON.parse((await onTerminal(machine, "--pending", "--json")).out)).toEqual({ vaults: [] });
+  });
+});
