@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { readSecret } from "../config/secret-value.ts";
-import { VaultError } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeLeft } from "../exchange/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../exchange/adopt.ts";
 import { candidates } from "../exchange/candidates.ts";
@@ -10,15 +10,14 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import { currentRecord } from "../exchange/context.ts";
 import { heldError, settledAs } from "../exchange/settle.ts";
 import { pairOnly, vaultOf } from "../exchange/recovery-of.ts";
-import type { GivenCredentials } from "../exchange/recovery.ts";
 import { parseCredentials } from "../exchange/recovery.ts";
 import type { Kind } from "../interface/endpoints.ts";
-import { device, type Device } from "../interface/fields.ts";
-import { parseJson } from "../interface/json.ts";
-import { validate } from "../interface/validate.ts";
+import { printableLine } from "../terminal/redactor.ts";
 import type { RawInput } from "./act.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "./ask.ts";
 import { checkField, serialiseDone } from "./document.ts";
+import type { Entry, Place } from "./import-file.ts";
+import { kindOf, placeName, readImportFile } from "./import-file.ts";
 import { lookUp } from "./look-up.ts";
 import { flag, kind, parseInput, text, uuid } from "./options.ts";
 import { learnAll } from "./exchange-options.ts";
@@ -35,24 +34,6 @@ export type ImportOptions = z.infer<typeof schema>;
 
 export const parseImport = (input: RawInput): ImportOptions => parseInput(schema, input, ["uuid"]);
 
-const line = z.object({
-  uuid,
-  kind: z.optional(kind),
-  credentials: z.looseObject({}, { error: 'must be an object, like {"encryptedData":"…","payload":"…"}' }),
-  device: z.optional(device),
-  label: z.optional(text),
-});
-
-/** One vault to import, checked as far as it can be without the state. */
-interface Entry {
-  uuid: string;
-  kind: Kind | undefined;
-  given: GivenCredentials | undefined;
-  device: Device | undefined;
-  label: string | undefined;
-  rebind: boolean;
-}
-
 interface Imported {
   uuid: string;
   kind: Kind;
@@ -60,28 +41,76 @@ interface Imported {
   label: string | null;
 }
 
-/** Records pairs as unproven generations. With --file, every line is checked before the first is recorded. */
+interface Outcome {
+  imported: Imported[];
+  failed: { place: Place; uuid: string; error: VaultError }[];
+}
+
+/** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
 export async function runImport(deps: Deps, input: RawInput): Promise<number> {
   const options = parseImport(input);
-  checkField(deps.output.field, ["imported"]);
-  const entries = options.file === undefined ? [await readOne(deps, options)] : await readFile(deps, options.file, options);
-  for (const entry of entries) await checkEntry(deps, entry);
-  const imported: Imported[] = [];
-  try {
-    for (const entry of entries) imported.push(await importOne(deps, entry));
-  } catch (error) {
-    // What went before is recorded, and is said.
-    if (imported.length > 0) await print(deps, imported);
-    throw error;
-  }
-  await print(deps, imported);
+  checkField(deps.output.field, ["imported", "failed"]);
+  if (options.file !== undefined) return await importFile(deps, options.file, options);
+  const entry = await readOne(deps, options);
+  await checkEntry(deps, entry);
+  await print(deps, { imported: [await importOne(deps, entry)], failed: [] });
   return 0;
 }
 
-async function print(deps: Deps, imported: Imported[]): Promise<void> {
-  const document = serialiseDone({ imported }, deps);
-  const lines = imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})\n`);
-  await deps.host.stdout.write(document ?? lines.join(""));
+/** Every entry is checked before the first is recorded. */
+async function importFile(deps: Deps, file: string, options: ImportOptions): Promise<number> {
+  const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
+  if (extra !== undefined)
+    throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
+  const entries = await readImportFile(deps, file, options.rebind === true);
+  for (const { place, entry } of entries) await checkPlaced(deps, place, entry);
+  const outcome: Outcome = { imported: [], failed: [] };
+  for (const { place, entry } of entries) {
+    try {
+      outcome.imported.push(await importOne(deps, entry));
+    } catch (error) {
+      outcome.failed.push({ place, uuid: entry.uuid, error: asVaultError(error) });
+      if (concernsAll(outcome)) break;
+    }
+  }
+  const failure = failureOf(outcome, entries.length);
+  await print(deps, outcome).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== undefined) throw failure;
+  return 0;
+}
+
+/** What would fail for the entries that follow, too. */
+const concernsAll = ({ failed }: Outcome): boolean =>
+  ["usage", "state", "interrupted", "internal"].includes(failed.at(-1)?.error.code ?? "");
+
+function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
+  const [first, ...others] = outcome.failed;
+  if (first === undefined) return undefined;
+  const last = outcome.failed.at(-1) ?? first;
+  if (concernsAll(outcome)) return placed(last.place, last.error);
+  const { place, uuid, error } = first;
+  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
+  const { hint } = error.facts;
+  return new VaultError(
+    "partial",
+    `${outcome.failed.length} of ${entries} vaults could not be imported${told}`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
+const placed = (place: Place, error: VaultError): VaultError =>
+  new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
+
+async function print(deps: Deps, { imported, failed }: Outcome): Promise<void> {
+  const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: deps.redactor.redactValue(error.toJSON()) }));
+  const document = serialiseDone({ imported, failed: errors }, deps);
+  const lines = [
+    ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
+    ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${deps.redactor.redact(error.message)}`),
+  ];
+  await deps.host.stdout.write(document ?? lines.map((text) => `${printableLine(text)}\n`).join(""));
 }
 
 async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
@@ -106,65 +135,22 @@ async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOption
   return { kind: chosen, given: document };
 }
 
-async function readFile(deps: Deps, path: string, options: ImportOptions): Promise<Entry[]> {
-  const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
-  if (extra !== undefined)
-    throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
-  const content = path === "-" ? await deps.sources.readStdin("--file") : await readNamed(deps, path);
-  if (content.trimStart().startsWith("[")) {
-    const list = readJson(content, "--file") as unknown[];
-    return list.map((value, index) => readEntry(value, `--file item ${index + 1}`, options));
-  }
-  return content.split("\n").flatMap((row, index) => {
-    const where = `--file line ${index + 1}`;
-    return row.trim() === "" ? [] : [readEntry(readJson(row, where), where, options)];
-  });
-}
-
-async function readNamed(deps: Deps, path: string): Promise<string> {
-  try {
-    return await deps.sources.readFile(path);
-  } catch (cause) {
-    throw new VaultError(
-      "invalid-input",
-      `--file: cannot read the file ${path} (${(cause as NodeJS.ErrnoException).code ?? "unreadable"})`,
-      {
-        hint: "vault import --file vaults.ndjson, or --file - for standard input",
-        cause,
-      },
-    );
-  }
-}
-
-function readJson(text: string, where: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    throw new VaultError("invalid-input", `${where}: not valid JSON`, {
-      hint: 'a right line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
-    });
-  }
-}
-
-function readEntry(value: unknown, where: string, options: ImportOptions): Entry {
-  const checked = validate(line, value);
-  if (!checked.ok) {
-    const [first] = checked.violations;
-    throw new VaultError("invalid-input", `${where}: ${first?.path ?? ""} ${first?.rule ?? ""}`, { hint: "nothing was imported" });
-  }
-  const given = parseCredentials(JSON.stringify(checked.value.credentials), `${where}: credentials`);
-  const { uuid, kind = kindOf(given), device, label } = checked.value;
-  return { uuid, kind, given, device, label, rebind: options.rebind === true };
-}
-
-const kindOf = (given: GivenCredentials): Kind | undefined => (given.type === "pair" ? given.kind : undefined);
-
 /** What is missing or does not fit, before anything is written. */
 async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
   const known = await lookUp(deps, entry.uuid, entry.rebind);
   if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   const named = vaultOf(entry.given);
   if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
+}
+
+/** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
+async function checkPlaced(deps: Deps, place: Place, entry: Entry): Promise<void> {
+  try {
+    await checkEntry(deps, entry);
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    if (error.code !== "no-credentials") throw placed(place, error);
+  }
 }
 
 async function importOne(deps: Deps, entry: Entry): Promise<Imported> {

@@ -105,6 +105,61 @@ describe.concurrent("import", () => {
     expect(await machine.exported(uuid)).toBeNull();
   });
 
+  it.each(["lines", "a list"])(
+    "--file as %s: what cannot be imported is told with its place and vault, the rest is imported",
+    async (form) => {
+      const lab = await openLab([offlineNote, offlineCard, offlineNote]);
+      const machine = lab.machine();
+      const [first, second, third] = lab.service.vaults;
+      if (first === undefined || second === undefined || third === undefined) throw new Error("the lab has three vaults");
+      expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
+      const current = await machine.exported(second.uuid);
+      // The pair of the second line was superseded by the read.
+      const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({ uuid, kind, credentials }));
+      const text = form === "a list" ? JSON.stringify(entries) : entries.map((entry) => `${JSON.stringify(entry)}\n\n`).join("");
+      const place = form === "a list" ? { item: 2 } : { line: 3 };
+      const file = machine.file("vaults", text);
+      const json = await machine.vault("import", "--file", file, "--json");
+      expectError(
+        json,
+        16,
+        "partial",
+        new RegExp(`1 of 3 .* ${form === "a list" ? "item 2" : "line 3"}, vault ${second.uuid}: .*superseded`),
+      );
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        imported: [{ uuid: first.uuid }, { uuid: third.uuid }],
+        failed: [{ ...place, uuid: second.uuid, error: { code: "no-credentials" } }],
+      });
+      for (const { uuid, credentials } of [first, third]) expect(await machine.exported(uuid)).toEqual(credentials);
+      expect(await machine.exported(second.uuid)).toEqual(current);
+      // Again, as a table: what is recorded already changes nothing.
+      const table = await machine.vault("import", "--file", file);
+      expectExit(table, 16);
+      expect(table.stdout.split("\n")).toEqual([
+        `${first.uuid}  imported as generation 1 (${first.kind})`,
+        `${third.uuid}  imported as generation 1 (${third.kind})`,
+        expect.stringMatching(new RegExp(`^${second.uuid}  ${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`)),
+        "",
+      ]);
+    },
+  );
+
+  it("--file: a vault of another service is told with its line, too, and one that no kind is known of stops it all", async () => {
+    const here = await openLab([offlineNote, offlineCard]);
+    const there = await openLab(offlineNote);
+    const elsewhere = await there.warmMachine();
+    const machine = here.machine({ stateDir: elsewhere.stateDir, configDir: elsewhere.configDir });
+    const entries = [there.vault, ...here.service.vaults].map(({ uuid, kind, credentials }) => ({ uuid, kind, credentials }));
+    const lines = (list: object[]): string => machine.file("lines", list.map((entry) => JSON.stringify(entry)).join("\n"));
+    const { kind: _, ...without } = entries[2] ?? {};
+    const refused = await machine.vault("import", "--file", lines([...entries.slice(0, 2), without]), "--json");
+    expectError(refused, 2, "usage", /^--file line 3: .*--kind/);
+    expect(refused.stdout).toBe("");
+    const partial = await machine.vault("import", "--file", lines(entries), "--json");
+    expectError(partial, 16, "partial");
+    expect(JSON.parse(partial.stdout)).toMatchObject({ imported: [{}, {}], failed: [{ line: 1, error: { code: "no-credentials" } }] });
+  });
+
   it("of a recorded pair never changes what the service has accepted beside it", async () => {
     const lab = await openLab(onlineCard);
     const { uuid, credentials } = lab.vault;
