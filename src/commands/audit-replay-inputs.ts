@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { journalItems } from "../audit/journal.ts";
 import type { ReplayOptions } from "../audit/replay.ts";
+import { isStdin } from "../config/secret-value.ts";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { checkNotOurs, inTheWay } from "./credentials-file.ts";
@@ -46,7 +47,7 @@ async function inputOf(deps: Deps, name: string): Promise<ReplayOptions["inputs"
 
 async function openHistory(deps: Deps, files: readonly string[]): Promise<History | null> {
   const { stateKeySpec } = deps.settings;
-  if (files.includes("-") && stateKeySpec?.fromFlag === true && stateKeySpec.text === "-") {
+  if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
     throw new VaultError("usage", "--state-key: standard input holds the audit items, and only one can have it", {
       hint: "leave --state-key out: no key is needed here",
     });

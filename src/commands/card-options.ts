@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { readSecret, readValue } from "../config/secret-value.ts";
+import { isStdin, readSecret, readValue } from "../config/secret-value.ts";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../interface/endpoints.ts";
@@ -126,7 +126,7 @@ export function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard
 
 /** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
 async function readExactly(deps: Deps, spec: string): Promise<string> {
-  if (spec === "-") return await deps.sources.readStdin("--content");
+  if (isStdin(spec)) return await deps.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", deps.sources);
   const bytes = await deps.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
     throw invalid("--content", `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`);

@@ -10,8 +10,11 @@ export interface ValueSources {
   warn(message: string): void;
 }
 
+/** Whether a value is read from standard input: `-`, and `@-` for those who think of it as a file. */
+export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
+
 /**
- * The value of an option in the forms of the contract: `@FILE`, `-` (stdin), `env:NAME`, or a literal. One final newline
+ * The value of an option in the forms of the contract: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal. One final newline
  * of a file or of stdin is not part of the value. Raises `invalid-input` naming the flag, never showing a value.
  */
 export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
@@ -21,7 +24,7 @@ export async function readValue(spec: string, flag: string, sources: ValueSource
 
 /** As readValue, with the newline: byte for byte what was given. */
 export async function readExactly(spec: string, flag: string, sources: ValueSources): Promise<string> {
-  if (spec === "-") return nonEmpty(await sources.readStdin(flag), flag, "standard input");
+  if (isStdin(spec)) return nonEmpty(await sources.readStdin(flag), flag, "standard input");
   if (spec.startsWith("@")) {
     const path = spec.slice(1);
     try {

@@ -1,7 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { card, expectError, expectExit, expectInStep, expectNothingLost, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import {
+  card,
+  expectError,
+  expectExit,
+  expectInStep,
+  expectNothingLost,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { GetDocument, Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -38,6 +48,29 @@ describe.concurrent("update", () => {
     expect(done.stdout).not.toContain(newCard.number);
     await expectInStep(lab, machine, uuid);
     expect(await storedCard(lab, machine)).toEqual(newCard);
+  });
+
+  it("takes standard input as - and as @-, wherever a file can be given", async () => {
+    const lab = await openLab([offlineNote, offlineCard, onlineCard]);
+    const [noteVault, cardVault, online] = lab.service.vaults;
+    if (noteVault === undefined || cardVault === undefined || online === undefined) throw new Error("the lab has three vaults");
+    const machine = lab.machine();
+    const run = async (input: unknown, ...args: string[]): Promise<void> => {
+      const text = typeof input === "string" ? input : JSON.stringify(input);
+      expectExit(await machine.vaultWith({ input: text }, ...args, "--json"), 0);
+    };
+    await run(noteVault.credentials, "get", noteVault.uuid, "--kind", noteVault.kind, "--credentials", "@-");
+    await run("one\n", "update", noteVault.uuid, "--content", "@-");
+    expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "one\n" });
+    await run("two\n", "update", noteVault.uuid, "--content", "-");
+    expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "two\n" });
+    await run(cardVault.credentials, "import", cardVault.uuid, "--kind", cardVault.kind, "--credentials", "@-");
+    await run(newCard, "update", cardVault.uuid, "--card", "@-");
+    expect(lab.service.sandbox.inspect(cardVault.uuid)).toMatchObject({ creditCard: newCard });
+    const pair = `@${machine.file("pair.json", online.credentials)}`;
+    await run(online.device, "get", online.uuid, "--kind", online.kind, "--credentials", pair, "--device", "@-");
+    const twice = await machine.vaultWith({ input: "x" }, "update", noteVault.uuid, "--content", "@-", "--api-key", "@-", "--json");
+    expectError(twice, 2, "usage", /standard input was read for/);
   });
 
   it("shows the card in the receipt only with --reveal", async () => {
