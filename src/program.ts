@@ -22,6 +22,7 @@ import { completeCommand } from "./completion/protocol.ts";
 import type { CommandNode } from "./completion/tree.ts";
 import type { SettingDefinition } from "./config/definitions.ts";
 import { settingDefinitions } from "./config/definitions.ts";
+import { VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
 
 /** What a command line came to. */
@@ -152,7 +153,7 @@ function addGlobalOptions(program: Command): void {
   for (const name of ["output"] as const) program.addOption(settingOption(settingDefinitions[name]));
   program
     .option("--json", "the same as --output json")
-    .option("--field <path>", "print one value, raw: --field vault.creditCard.number")
+    .option("--field <path>", "print one value, raw: --field vault.creditCard.number", onlyField)
     .option("--reveal", "show secrets in table form")
     .option("-q, --quiet", "less talk")
     .option("-v, --verbose", "more talk")
@@ -165,6 +166,14 @@ function addGlobalOptions(program: Command): void {
   for (const definition of Object.values<SettingDefinition>(settings)) {
     if (definition.flag !== undefined) program.addOption(settingOption(definition));
   }
+}
+
+/** The last one would win, silently. */
+function onlyField(path: string, earlier: string | undefined): string {
+  if (earlier === undefined) return path;
+  throw new VaultError("usage", "--field is given twice: it prints one value", {
+    hint: "name one path, as deep as you need it; --json prints the whole document",
+  });
 }
 
 function settingOption({ flag = "", env, help }: SettingDefinition): Option {

@@ -85,6 +85,13 @@ export const badInputs: readonly BadInput[] = [
   { what: "a uuid of other characters", args: ["ack", uuid.replace("1", "g")], exit: 3, says: /<uuid>.*hexadecimal/, example: /123e4567/ },
   { what: "no kind", args: ["get", uuid, "--credentials", "env:PAIR"], exit: 2, says: /--kind/, example: /credit-card\/offline/ },
   { what: "an unknown kind", args: ["get", uuid, "--kind", "card"], exit: 3, says: /--kind: must be one of/, example: /generic\/offline/ },
+  {
+    what: "--field twice",
+    args: ["get", uuid, "--field", "vault.uuid", "--field=vault.content"],
+    exit: 2,
+    says: /--field is given twice.*prints one value/,
+    example: /--json/,
+  },
   { what: "an unknown flag", args: ["get", uuid, "--knid", "x"], exit: 2, says: /--knid/, example: /--help/ },
   {
     what: "credentials that are not JSON",
