@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { when } from "../terminal/time.ts";
 import type { RawInput } from "./act.ts";
 import { checkField, serialise } from "./document.ts";
 import type { Finding } from "./doctor-finding.ts";
-import { failed, ok } from "./doctor-finding.ts";
+import { failed, ok, unverified, warning } from "./doctor-finding.ts";
 import { limiterFinding, probeFindings } from "./doctor-service.ts";
 import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./doctor-state.ts";
 import { vaultFindings } from "./doctor-vaults.ts";
@@ -34,10 +36,10 @@ async function examine(deps: Deps, options: DoctorOptions): Promise<Finding[]> {
   const findings = [nodeFinding(deps)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  findings.push(await configurationFinding(deps), ...(await applicationFindings(deps)));
   const now = deps.host.now();
   const facts = await deps.inspectState().catch(asVaultError);
   const state = facts instanceof VaultError ? null : facts;
+  findings.push(await configurationFinding(deps), await applicationFinding(deps, state?.contents?.vaults ?? [], now));
   if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
   if (state !== null) {
     findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
@@ -80,15 +82,28 @@ async function configurationFinding({ configuration: { file, profile }, host }: 
   }
 }
 
-/** Base URL, and all that a request needs to be written; none is. */
-async function applicationFindings(deps: Deps): Promise<Finding[]> {
+/** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
+async function applicationFinding(deps: Deps, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
   try {
     const name = deps.serviceName();
     await deps.service();
-    return [ok("application", `${deps.settings.appUuid} at ${name}`)];
+    const application = `${deps.settings.appUuid} at ${name}`;
+    const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
+    if (refusal === null)
+      return unverified("application", `${application}: complete; the service was not asked whether it accepts the key`);
+    const message = `${application}: refused by the service at its last call, ${when(refusal.at, now)}: ${refusal.message}`;
+    return warning("application", message, "check --app-uuid, --api-key and --jwt; the next command that is accepted settles this");
   } catch (error) {
-    return [failed("application", asVaultError(error))];
+    return failed("application", asVaultError(error));
   }
+}
+
+/** The newest refusal of the application, if the service has accepted no start since. */
+function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
+  const refusals = vaults.flatMap(({ lastError }) => (lastError?.code === "unauthorised" ? [lastError] : []));
+  const [newest] = refusals.toSorted((a, b) => b.at.localeCompare(a.at));
+  const accepted = vaults.flatMap(({ generations }) => generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt));
+  return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
 }
 
 async function serviceFindings(deps: Deps, tokenSeconds: number | null): Promise<Finding[]> {

@@ -1,7 +1,8 @@
 import type { Deps } from "../deps.ts";
+import { liveGenerations } from "../exchange/candidates.ts";
 import { when } from "../terminal/time.ts";
 import type { Finding } from "./doctor-finding.ts";
-import { count, failed, ok, warning } from "./doctor-finding.ts";
+import { count, failed, ok, unverified, warning } from "./doctor-finding.ts";
 
 export type StateFacts = Awaited<ReturnType<Deps["inspectState"]>>;
 
@@ -56,7 +57,7 @@ export function permissionFindings({ loose, unwritable }: StateFacts): Finding[]
 }
 
 export function diskFinding({ disk, directory }: StateFacts): Finding {
-  if (disk === null) return ok("disk", "this system does not say how much space is free");
+  if (disk === null) return unverified("disk", "this system does not say how much space is free");
   const free =
     disk.freeBytes < 1024 * megabyte
       ? `${Math.floor(disk.freeBytes / megabyte)} MiB`
@@ -72,9 +73,25 @@ export function diskFinding({ disk, directory }: StateFacts): Finding {
   return disk.freeBytes < space.little ? warning("disk", `${free} free`, hint) : ok("disk", `${free} free, local`);
 }
 
+const becameOf = {
+  gone: "is not there any more; whether a copy is kept elsewhere is not known here",
+  replaced: "is not a backup any more",
+  unreadable: "cannot be read any more",
+} as const;
+
 export function backupFinding({ contents }: StateFacts, now: number): Finding {
   const last = contents?.lastBackup ?? null;
   if (contents === null || contents.vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none on record", "vault backup FILE");
-  return ok("backup", `${last.file}, ${when(last.at, now)}`);
+  const made = `${last.file}, ${when(last.at, now)},`;
+  if (last.now === "gone") return warning("backup", `${made} ${becameOf.gone}`, `vault backup ${last.file}`);
+  const again = `vault backup ${last.file} --force`;
+  if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
+  const newer = contents.vaults.filter((vault) => liveGenerations(vault).some(({ createdAt }) => createdAt > last.at)).length;
+  if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
+  return warning(
+    "backup",
+    `${made} is outdated: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials than it`,
+    again,
+  );
 }

@@ -88,6 +88,19 @@ function checkHeader(file: string): void {
   }
 }
 
+/** What stands where a backup was written: it, nothing, something else, or what cannot be looked at. */
+export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
+
+/** Looks at the header alone. */
+export function backupFile(file: string): BackupFile {
+  try {
+    if (statIfThere(file) === null) return "gone";
+    return headerOf(file)?.hasWal === false ? "there" : "replaced";
+  } catch {
+    return "unreadable";
+  }
+}
+
 /** What the header of a database says, as SQLite documents it; null for a file that was not made by this program. */
 export function headerOf(file: string): { hasWal: boolean } | null {
   const header = Buffer.alloc(100);

@@ -43,21 +43,29 @@ const fuse = 0x65735546;
 const overFuse =
   /^fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs)$/;
 
-/** Null where the system does not say. */
+/** Of a folder, or of the one that it would be made in; null where the system does not say. */
 export function diskOf(folder: string): DiskFacts | null {
   try {
-    const { bavail, bsize, type } = statfsSync(folder);
-    return { freeBytes: bavail * bsize, shared: sharedBy(folder, type) };
+    const existing = nearestExisting(folder);
+    const { bavail, bsize, type } = statfsSync(existing);
+    return { freeBytes: bavail * bsize, shared: sharedBy(existing, type) };
   } catch {
     return null;
   }
 }
 
+function nearestExisting(folder: string): string {
+  let existing = folder;
+  while (statIfThere(existing) === null && dirname(existing) !== existing) existing = dirname(existing);
+  return existing;
+}
+
 /** Raises `state` where the folder, or the one that it would be made in, is on a network file system. */
 export function refuseNetwork(folder: string): void {
-  let existing = folder;
-  while (onState(folder, () => statIfThere(existing)) === null && dirname(existing) !== existing) existing = dirname(existing);
-  const found = onState(folder, () => sharedBy(existing, statfsSync(existing).type));
+  const found = onState(folder, () => {
+    const existing = nearestExisting(folder);
+    return sharedBy(existing, statfsSync(existing).type);
+  });
   if (found?.isNetwork !== true) return;
   throw new VaultError(
     "state",

@@ -3,7 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { holdingsOf, problemsOf } from "./backup-check.ts";
+import type { BackupFile } from "./backup-check.ts";
+import { backupFile, holdingsOf, problemsOf } from "./backup-check.ts";
 import type { WholeState } from "./backup.ts";
 import type { DiskFacts } from "./disk.ts";
 import { diskOf } from "./disk.ts";
@@ -42,8 +43,8 @@ export interface Contents {
   queues: { application: string; next: number }[];
   /** Seconds that the newest token was good for, as far as it is known. */
   tokenSeconds: number | null;
-  /** The newest backup that the journal knows of. */
-  lastBackup: { at: string; file: string } | null;
+  /** The newest backup that the journal knows of, and what has become of its file. */
+  lastBackup: { at: string; file: string; now: BackupFile } | null;
 }
 
 /** Looks at a state: opens its database for reading only, makes nothing and mends nothing. Never raises. */
@@ -73,7 +74,7 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
       ...looseOf(keyFiles(options).map(dirname), 0o755, 0o022),
     ],
     unwritable: unwritableOf([directory, ...files]),
-    disk: diskOf(existsSync(directory) ? directory : dirname(directory)),
+    disk: diskOf(directory),
     key: found?.key ?? keyFacts(options, null, []),
   };
 }
@@ -105,7 +106,7 @@ function read(path: string, newest: number, options: WholeState["options"]): { c
       vaults,
       queues: all<{ application: string; next: number }>(db, "SELECT application, next FROM limiter"),
       tokenSeconds: token === undefined ? null : secondsBetween(token.started_at, token.token_expiry),
-      lastBackup: backup ?? null,
+      lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
     };
     return { contents, key: keyFacts(options, db, damage) };
   } finally {

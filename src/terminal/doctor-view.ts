@@ -6,7 +6,7 @@ import { widthOf, wrap } from "./width.ts";
 
 interface Shown {
   check: string;
-  level: "ok" | "warn" | "error";
+  level: "ok" | "info" | "warn" | "error";
   message: string;
   hint: string | null;
 }
@@ -24,22 +24,23 @@ export async function doctorTable(findings: readonly Shown[], facts: TerminalFac
   const before = margin + levelWidth + gap + checks + gap;
   const width = Math.max(narrowest, facts.columns - before);
   const lines = findings.flatMap((finding) => {
-    const message = wrap(printable(finding.message), width).map((line) => (finding.level === "ok" ? line : palette.strong(line)));
-    const hint =
-      finding.hint === null ? [] : hintLines(printable(finding.hint), width, finding.level === "ok" ? palette.dim : palette.code);
+    const isFine = finding.level === "ok" || finding.level === "info";
+    const message = wrap(printable(finding.message), width).map((line) => (isFine ? line : palette.strong(line)));
+    const hint = finding.hint === null ? [] : hintLines(printable(finding.hint), width, isFine ? palette.dim : palette.code);
     const head = `${" ".repeat(margin)}${levelCell(finding.level, palette)}${" ".repeat(gap)}${palette.dim(finding.check.padEnd(checks))}${" ".repeat(gap)}`;
     return [...message, ...hint].map((line, index) => `${index === 0 ? head : " ".repeat(before)}${line}`);
   });
   return `${lines.join("\n")}\n\n${" ".repeat(margin)}${summary(findings)}\n`;
 }
 
-/** `1 error, 2 warnings, 9 ok`. */
+/** `1 error, 2 warnings, 9 ok, 1 not verified`. */
 export function summary(findings: readonly Shown[]): string {
   const n = (level: Shown["level"]): number => findings.filter((finding) => finding.level === level).length;
   const parts = [
     ...(n("error") > 0 ? [`${n("error")} error${n("error") === 1 ? "" : "s"}`] : []),
     ...(n("warn") > 0 ? [`${n("warn")} warning${n("warn") === 1 ? "" : "s"}`] : []),
     `${n("ok")} ok`,
+    ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
   ];
   return parts.join(", ");
 }
@@ -52,6 +53,6 @@ function hintLines(hint: string, width: number, paint: (text: string) => string)
 }
 
 function levelCell(level: Shown["level"], palette: Palette): string {
-  const paint = { ok: palette.good, warn: palette.warn, error: palette.bad }[level];
+  const paint = { ok: palette.good, info: palette.dim, warn: palette.warn, error: palette.bad }[level];
   return paint(level.padEnd(levelWidth));
 }

@@ -21,11 +21,17 @@ interface Finding {
 
 const checksOf = (result: RunResult): Finding[] => (JSON.parse(result.stdout) as { checks: Finding[] }).checks;
 
-/** Those findings that are not ok, of a run that ended well. */
+const isProblem = ({ level }: Finding): boolean => level === "warn" || level === "error";
+
+/** Those findings that something is to be done about, of a run that ended well. */
 async function problems(machine: Pick<Machine, "vault">, ...args: string[]): Promise<Finding[]> {
   const result = await machine.vault("doctor", "--json", ...args);
   expect(result).toMatchObject({ code: 0, stderr: "" });
-  return checksOf(result).filter(({ level }) => level !== "ok");
+  return checksOf(result).filter(isProblem);
+}
+
+async function checkOf(machine: Pick<Machine, "vault">, check: string, ...args: string[]): Promise<Finding | undefined> {
+  return checksOf(await machine.vault("doctor", "--json", "--offline", ...args)).find((each) => each.check === check);
 }
 
 const finding = (check: string, level: string, message: RegExp, hint: RegExp) => ({
@@ -82,10 +88,13 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const { machine } = await healthy();
     const result = await machine.vault("doctor", "--json", "--fail-on", "warn");
     expect(result).toMatchObject({ code: 0, stderr: "" });
-    expect(checksOf(result).map(({ check, level }) => `${check} ${level}`)).toEqual(checks.map((check) => `${check} ok`));
+    // Whether the service takes the key is not known without asking it with the key.
+    const levels = checks.map((check) => `${check} ${check === "application" ? "info" : "ok"}`);
+    expect(checksOf(result).map(({ check, level }) => `${check} ${level}`)).toEqual(levels);
     const table = await machine.vault("doctor");
     expect(table).toMatchObject({ code: 0, stderr: "" });
-    expect(table.stdout).toMatch(/\n {2}15 ok\n$/);
+    expect(table.stdout.replaceAll(/\s+/g, " ")).toMatch(/ info application \S+ at \S+: complete; the service was not asked/);
+    expect(table.stdout).toMatch(/\n {2}14 ok, 1 not verified\n$/);
     expect(table.stdout).not.toContain("\u001b");
   });
 
@@ -147,6 +156,18 @@ describe.concurrent("vault doctor: configuration", () => {
     expectError(await machine.vault("doctor", "--json", "--fail-on", "error"), 17, "finding", /1 error/);
   });
 
+  it("an application that the service has refused since it last accepted a start", async () => {
+    const { lab, machine, uuid } = await healthy();
+    const wrong = { ...machine.env, VAULTSVC_API_KEY: "00000000-0000-4000-8000-000000000000" };
+    const mistaken = lab.machine({ ...machine, env: wrong });
+    expect(await checkOf(mistaken, "application")).toMatchObject({ level: "info" });
+    expectExit(await mistaken.vault("get", uuid), 5);
+    const refused = finding("application", "warn", /refused .* at its last call, just now|refused .* at its last call/, /--api-key/);
+    expect(await problems(mistaken, "--offline")).toEqual([refused]);
+    expectExit(await machine.vault("get", uuid), 0);
+    expect(await checkOf(machine, "application")).toMatchObject({ level: "info" });
+  });
+
   it("an application key that is none", async () => {
     const { machine } = await healthy();
     expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([finding("application", "error", /--app-uuid/, /./)]);
@@ -158,11 +179,9 @@ describe.concurrent("vault doctor: key and state", () => {
     const { machine } = await healthy();
     const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
     const wrong = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
-    expect(checksOf(wrong).filter(({ level }) => level !== "ok")).toEqual([
-      finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/),
-    ]);
+    expect(checksOf(wrong).filter(isProblem)).toEqual([finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/)]);
     const bad = await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: "short" } }, "doctor", "--offline", "--json");
-    expect(checksOf(bad).filter(({ level }) => level !== "ok")).toEqual([finding("key", "error", /must be 32 bytes/, /openssl/)]);
+    expect(checksOf(bad).filter(isProblem)).toEqual([finding("key", "error", /must be 32 bytes/, /openssl/)]);
     rmSync(join(machine.configDir, "state.key"));
     expect(await problems(machine, "--offline")).toEqual([finding("key", "error", /missing/, /from its backup/)]);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
@@ -220,6 +239,45 @@ describe.concurrent("vault doctor: key and state", () => {
   });
 });
 
+describe.concurrent("vault doctor: backup", () => {
+  it("is fine only while the file is there, is one, and no credentials have been replaced since", async () => {
+    const { machine, uuid } = await healthy();
+    expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: "none on record" });
+    const file = join(tempDir("backups"), "state.db");
+    expectExit(await machine.vault("backup", file), 0);
+    expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: expect.stringContaining(file) as string, hint: null });
+    const again = new RegExp(`^vault backup ${file} --force$`);
+
+    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials than it/, again)]);
+    expectExit(await machine.vault("backup", file, "--force"), 0);
+    expect(await problems(machine, "--offline")).toEqual([]);
+    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials than it/, again)]);
+
+    expectExit(await machine.vault("backup", file, "--force"), 0);
+    writeFileSync(file, "something else");
+    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /is not a backup any more/, again)]);
+    rmSync(file);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("backup", "warn", /is not there any more/, new RegExp(`^vault backup ${file}$`)),
+    ]);
+  });
+});
+
+describe.concurrent("vault doctor: a fresh machine", () => {
+  it("says how much space there is where the state will be", async () => {
+    const home = tempDir("home");
+    const machine = { vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }) };
+    expect(await checkOf(machine, "disk")).toMatchObject({
+      level: "ok",
+      message: expect.stringMatching(/^\d+ [MG]iB free, local$/) as string,
+    });
+    expect(readdirSync(home)).not.toContain(".local");
+  });
+});
+
 describe.concurrent("vault doctor: vaults", () => {
   it("an exchange that is pending, or in doubt", async () => {
     const { machine, uuid, database } = await healthy();
@@ -229,7 +287,12 @@ describe.concurrent("vault doctor: vaults", () => {
     ]);
     sql(database, "UPDATE exchanges SET state = 'in-doubt' WHERE state = 'held'");
     expect(await problems(machine, "--offline")).toEqual([finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid}$`))]);
-    expectError(await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"), 17, "finding", /^1 warning, \d+ ok$/);
+    expectError(
+      await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"),
+      17,
+      "finding",
+      /^1 warning, \d+ ok, 1 not verified$/,
+    );
     expectExit(await machine.vault("doctor", "--offline", "--json", "--fail-on", "error"), 0);
   });
 
