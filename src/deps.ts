@@ -230,7 +230,7 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
   return {
     session,
     service: {
-      admit: async (signal, deadline) => await (await deps.service()).admit(signal, deadline),
+      admit: async (kind, signal, deadline) => await (await deps.service()).admit(kind, signal, deadline),
       start: async (call, signal) => await (await deps.service()).start(call, signal),
       end: async (call, signal) => await (await deps.service()).end(call, signal),
       single: async (call, signal) => await (await deps.service()).single(call, signal),

@@ -35,7 +35,7 @@ export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise
 /** Until it is answered, or no time is left. */
 async function sendToken({ service, clock, signal, deadline }: ExchangeContext, call: EndCall): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
-    await service.admit(signal, deadline);
+    await service.admit(call.kind, signal, deadline);
     const reply = await service.end(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();

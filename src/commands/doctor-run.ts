@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { checkSigner } from "../config/jwt.ts";
+import { settingWorld } from "../config/world.ts";
 import type { Deps } from "../deps.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -87,6 +89,7 @@ async function applicationFinding(deps: Deps, vaults: readonly VaultRecord[], no
   try {
     const name = deps.serviceName();
     await deps.service();
+    await checkSigner(deps.settings, settingWorld(deps));
     const application = `${deps.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)

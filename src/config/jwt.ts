@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { environmentWithoutSecrets } from "./child-environment.ts";
-import type { Settings, Sourced } from "./settings.ts";
+import { once } from "./once.ts";
+import type { Settings } from "./settings.ts";
 import type { SettingWorld } from "./world.ts";
 
 /** The bearer token of an application, in memory only. */
@@ -20,10 +21,11 @@ const assumedLifetimeMs = 300_000;
 
 /**
  * The token in the way that the settings choose: given (flag, environment), printed by a command, or signed here; undefined
- * where none is set. Raises `invalid-input` naming the config key that is wrong.
+ * where none is set. A command is run, and a key read, by the first `ready`: calls that need no token do not fail for its sake.
+ * Throws `invalid-input` naming the setting that is wrong.
  */
 export async function createBearerToken(settings: Settings, world: SettingWorld): Promise<BearerToken | undefined> {
-  const { jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims } = settings;
+  const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
   if (jwtSpec !== undefined) {
     const token = checked(await world.readGiven(jwtSpec), jwtSpec.source, world);
     return { ready: async () => Promise.resolve(), current: () => token };
@@ -43,12 +45,21 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
       return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learn, say }, signal), source, world);
     }, world);
   }
-  if (jwtPrivateKeyFile !== undefined) return renewed(await signer(jwtPrivateKeyFile, jwtClaims, world), world);
-  if (jwtClaims === undefined) return undefined;
-  throw missing("jwt.privateKeyFile", "the file of the key that signs them is missing");
+  if (!signsHere(settings)) return undefined;
+  const sign = once(async () => await signer(settings, world));
+  return renewed(async (signal) => await (await sign())(signal), world);
 }
 
-async function signer(file: Sourced, claimsSpec: Sourced | undefined, world: SettingWorld): Promise<Obtain> {
+/** Throws `invalid-input` for a key or claims that the first `ready` would fail with; runs no command. */
+export async function checkSigner(settings: Settings, world: SettingWorld): Promise<void> {
+  if (signsHere(settings)) await signer(settings, world);
+}
+
+const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
+  jwtSpec === undefined && jwtCommand === undefined && (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
+
+async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings, world: SettingWorld): Promise<Obtain> {
+  if (file === undefined) throw missing("jwt.privateKeyFile", "the file of the key that signs them is missing");
   if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
   const { parseClaims, parsePrivateKey, signJwt } = await import("./jwt-sign.ts");
   const claims = parseClaims(claimsSpec);

@@ -1,6 +1,7 @@
 import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { ErrorRule } from "../interface/classify.ts";
+import type { Kind } from "../interface/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { Clock, Ids, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
@@ -120,9 +121,9 @@ export async function pause(context: ExchangeContext, milliseconds: number, exch
 }
 
 /** A place under the rate limit for a start, no later than the deadline; an interruption becomes 130. */
-export async function admit(context: ExchangeContext): Promise<void> {
+export async function admit(context: ExchangeContext, kind: Kind): Promise<void> {
   try {
-    await context.service.admit(context.signal, context.deadline);
+    await context.service.admit(kind, context.signal, context.deadline);
   } catch (error) {
     if (context.signal.aborted) throw interrupted(context);
     throw error instanceof VaultError ? error.with({ vault: context.session.uuid }) : error;

@@ -80,7 +80,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
     const record = await currentRecord(context);
     if (!request.force) guardStart(record, context.policy);
     await awaitService(context, record);
-    await admit(context);
+    await admit(context, kind);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
     await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation });

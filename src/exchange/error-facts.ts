@@ -20,7 +20,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     return reply;
   };
   const service: Service = {
-    admit: async (signal, deadline) => await context.service.admit(signal, deadline),
+    admit: async (kind, signal, deadline) => await context.service.admit(kind, signal, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
       startCounts ||= counts(context, reply);

@@ -82,10 +82,10 @@ export type Reply =
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
 export interface Service {
   /**
-   * Waits for a place under the rate limit; to be called before ① and before each call. Rejects if aborted, and with
-   * `rate-limited`, at once, if the place would come after `deadline`.
+   * Waits for a place under the rate limit, and for what a call about a vault of this kind needs besides; to be called before ①
+   * and before each call. Rejects if aborted, and with `rate-limited`, at once, if the place would come after `deadline`.
    */
-  admit(signal: AbortSignal, deadline?: number): Promise<void>;
+  admit(kind: Kind, signal: AbortSignal, deadline?: number): Promise<void>;
   /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;

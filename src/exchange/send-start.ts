@@ -45,7 +45,7 @@ export async function sendStart(context: ExchangeContext, planned: PlannedStart)
     const record = await currentRecord(context);
     if (!planned.force) guardStart(record, context.policy);
     await awaitService(context, record);
-    await admit(context);
+    await admit(context, planned.endpoint.kind);
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
     await context.session.intend(intentOf(exchangeId, call, planned));

@@ -60,7 +60,7 @@ export function createClient(options: ClientOptions): ServiceClient {
 
   return {
     // Every method is async so that what it raises is a rejection.
-    async admit(signal) {
+    async admit(_, signal) {
       signal.throwIfAborted();
       return Promise.resolve();
     },

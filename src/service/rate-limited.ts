@@ -60,8 +60,8 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   return {
     ...service,
-    async admit(signal, deadline) {
-      await service.admit(signal, deadline);
+    async admit(kind, signal, deadline) {
+      await service.admit(kind, signal, deadline);
       await takePlace(signal, deadline);
     },
     async start(call, signal) {

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { EndCall, SingleCall, StartCall } from "../exchange/ports.ts";
-import type { AnyEndpoint, Endpoint, Step } from "../interface/endpoints.ts";
+import type { AnyEndpoint, Endpoint, Kind, Step } from "../interface/endpoints.ts";
 import { findEndpoint, isOnline, singleEndpoint } from "../interface/endpoints.ts";
 import type { Application } from "../interface/requests.ts";
 
@@ -10,7 +10,7 @@ export interface Target {
   baseUrl: string;
   apiPrefix: string;
   application: Application;
-  /** The bearer token of the moment, sent with every call when there is one. */
+  /** The bearer token of the moment, sent with every call about an offline vault (section 5.4) when there is one. */
   jwt?: () => string | undefined;
   /** Of this program, for the user-agent. */
   version: string;
@@ -38,7 +38,7 @@ export function startRequest(target: Target, call: StartCall): HttpRequest {
   const endpoint = endpointOf(call, "start");
   return {
     ...address(target, endpoint, call.uuid),
-    headers: commonHeaders(target),
+    headers: commonHeaders(target, call.kind),
     body: {
       ...opening(target, call),
       ...(call.operation === "update" ? { newVault: call.newVault } : {}),
@@ -66,18 +66,18 @@ export function singleRequest(target: Target, call: SingleCall): HttpRequest {
   const where = address(target, singleEndpoint(call.kind, call.operation), call.operation === "create" ? "" : call.uuid);
   switch (call.operation) {
     case "info": {
-      const { "content-type": _none, ...headers } = commonHeaders(target);
+      const { "content-type": _none, ...headers } = commonHeaders(target, call.kind);
       return { ...where, headers: { ...headers, ...applicationHeaders(target) }, body: undefined };
     }
     case "delete":
       return {
         ...where,
-        headers: commonHeaders(target),
+        headers: commonHeaders(target, call.kind),
         body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
       };
     case "create": {
       const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
-      return { ...where, headers: commonHeaders(target), body: { ...opening(target, call), ...metadata, vault: call.vault } };
+      return { ...where, headers: commonHeaders(target, call.kind), body: { ...opening(target, call), ...metadata, vault: call.vault } };
     }
   }
 }
@@ -86,7 +86,7 @@ export function singleRequest(target: Target, call: SingleCall): HttpRequest {
 export function endRequest(target: Target, call: EndCall): HttpRequest {
   return {
     ...address(target, endpointOf(call, "end"), call.uuid),
-    headers: { ...commonHeaders(target), ...applicationHeaders(target) },
+    headers: { ...commonHeaders(target, call.kind), ...applicationHeaders(target) },
     body: { token: call.token },
   };
 }
@@ -110,8 +110,8 @@ function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<Http
   return { method: endpoint.method, path: `${prefix}${endpoint.path(uuid)}` };
 }
 
-function commonHeaders(target: Target): Record<string, string> {
-  const jwt = target.jwt?.();
+function commonHeaders(target: Target, kind: Kind): Record<string, string> {
+  const jwt = isOnline(kind) ? undefined : target.jwt?.();
   return {
     accept: "application/json",
     "content-type": "application/json",

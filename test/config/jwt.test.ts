@@ -118,7 +118,7 @@ describe("signed here", () => {
     ],
   ])("%s is refused, naming the config key", async (_, pem, message) => {
     const made = fakeWorld(pem === undefined ? {} : { files: { "/key.pem": pem } });
-    expect(await failure(tokenOf(profile, made))).toBe(`invalid-input: config key jwt.privateKeyFile: ${message}`);
+    expect(await failure(ready(await tokenOf(profile, made)))).toBe(`invalid-input: config key jwt.privateKeyFile: ${message}`);
   });
 
   test.each<[object, string]>([
@@ -129,7 +129,7 @@ describe("signed here", () => {
     [{ privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } }, "jwt.claims: exp is not yours to set"],
     [{ privateKeyFile: "/key.pem", claims: {}, command: "true" }, "jwt.command: excludes jwt.privateKeyFile"],
   ])("%j is refused", async (jwt, message) => {
-    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })))).toBe(`invalid-input: config key ${message}`);
+    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(`invalid-input: config key ${message}`);
   });
 });
 

@@ -168,6 +168,15 @@ describe.concurrent("vault doctor: configuration", () => {
     expect(await checkOf(machine, "application")).toMatchObject({ level: "info" });
   });
 
+  it("a key for JWT that cannot be read", async () => {
+    const { machine } = await healthy();
+    const file = join(machine.configDir, "config.json");
+    writeFileSync(file, JSON.stringify({ profiles: { default: { jwt: { privateKeyFile: "/nowhere/key.pem", claims: { role: "a" } } } } }));
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("application", "error", /jwt.privateKeyFile: cannot read/, /name a file/),
+    ]);
+  });
+
   it("an application key that is none", async () => {
     const { machine } = await healthy();
     expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([finding("application", "error", /--app-uuid/, /./)]);

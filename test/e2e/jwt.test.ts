@@ -5,9 +5,10 @@ import { httpServer } from "../service/servers.ts";
 import { spellings } from "../support/echo-service.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, expectNothingLost, firstGetArgs, openLab } from "../support/lab.ts";
+import { device, expectError, expectExit, expectInStep, expectNothingLost, firstGetArgs, onlineCard, openLab } from "../support/lab.ts";
+import { oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 
 const keys = jwtKeys();
@@ -103,6 +104,60 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
     expect(lab.service.sandbox.requests()).toEqual([]);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
     await expectNothingLost(lab, machine);
+  });
+});
+
+describe("online vaults need none (specification, section 5.4): what an application has for its offline ones does not stop them", () => {
+  test.each<[string, (machine: Machine) => object]>([
+    ["a command that fails", () => ({ jwt: { command: "exit 4" } })],
+    ["a key that is not there", () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } })],
+  ])("%s", async (_, profile) => {
+    const lab = await openLab(onlineCard, { policy });
+    const machine = lab.machine();
+    configure(machine, profile(machine));
+    const { uuid } = lab.vault;
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--no-ack", "--json"), 0);
+    for (const args of [
+      ["ack", uuid],
+      ["info", uuid],
+      ["delete", uuid, "--yes"],
+      ["create", "--kind", "generic/online", "--content", "env:HOME", "--device", `@${machine.file("device.json", device)}`],
+    ])
+      expectExit(await machine.vault(...args, "--json"), 0);
+    // Those of offline vaults fail before anything is sent.
+    const sent = lab.service.sandbox.requests().length;
+    for (const args of [
+      ["info", uuid, "--kind", "generic/offline"],
+      ["create", "--kind", "generic/offline", "--content", "env:HOME"],
+    ])
+      expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /^config key jwt\./);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  });
+
+  test("none is sent to them: it would be shown to an endpoint that does not ask for it", async () => {
+    const sent: [string, boolean][] = [];
+    const service = await startHostileService(({ path, headers }, { good, send }) => {
+      sent.push([path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""), headers.authorization !== undefined]);
+      send(good);
+    });
+    const env = { VAULTSVC_JWT: good(), PAIR: JSON.stringify(oldPair), DEVICE: JSON.stringify(device) };
+    for (const kind of ["credit-card/online", "generic/offline"]) {
+      const machine = machineFor(service);
+      const { uuid } = (await openLab()).vault;
+      expectExit(await machine.inProcess(env, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--device", "env:DEVICE"), 0);
+      expectExit(await machine.inProcess(env, "info", uuid), 0);
+      expectExit(await machine.inProcess(env, "delete", uuid, "--yes"), 0);
+    }
+    expect(sent).toEqual([
+      ["credit-card/online/get-start", false],
+      ["credit-card/online/get-end", false],
+      ["credit-card/online/info", false],
+      ["credit-card/online", false],
+      ["generic/offline/get-start", true],
+      ["generic/offline/get-end", true],
+      ["generic/offline/info", true],
+      ["generic/offline", true],
+    ]);
   });
 });
 

@@ -27,9 +27,10 @@ function world() {
   return { clock, reserveSlot, sleeps, pass: (ms: number) => (time += ms), now: () => time };
 }
 
+const { kind } = startCall;
 const reply = { type: "not-sent", cause: "fake" } as const;
 const fake: Service & { close: () => void } = {
-  admit: (signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
+  admit: (_, signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
   start: () => Promise.resolve(reply),
   end: () => Promise.resolve(reply),
   single: () => Promise.resolve(reply),
@@ -40,7 +41,7 @@ describe("rateLimited", () => {
   test("the two calls of an exchange go at once, each next one waits for its place", async () => {
     const { clock, reserveSlot, sleeps } = world();
     const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
-    for (let i = 0; i < 4; i += 1) await service.admit(never);
+    for (let i = 0; i < 4; i += 1) await service.admit(kind, never);
     expect(sleeps).toEqual([43, 43]);
   });
 
@@ -52,7 +53,7 @@ describe("rateLimited", () => {
       const service = rateLimited(fake, { rate, reserveSlot, clock });
       const arrivals: number[] = [];
       for (const late of delay) {
-        await service.admit(never);
+        await service.admit(kind, never);
         arrivals.push(now() + late);
       }
       arrivals.sort((a, b) => a - b);
@@ -65,22 +66,22 @@ describe("rateLimited", () => {
   test("a pause gives no more credit than that", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
     const service = rateLimited(fake, { rate: 10, reserveSlot, clock });
-    await service.admit(never);
+    await service.admit(kind, never);
     pass(5000);
-    for (let i = 0; i < 3; i += 1) await service.admit(never);
+    for (let i = 0; i < 3; i += 1) await service.admit(kind, never);
     expect(sleeps).toEqual([114]);
   });
 
   test("a wait with a fraction is rounded up", async () => {
     const { clock, sleeps } = world();
-    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2), clock }).admit(never);
+    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2), clock }).admit(kind, never);
     expect(sleeps).toEqual([4]);
   });
 
   test("no rate: no place is reserved", async () => {
     const { clock } = world();
     const reserveSlot = (): Promise<number> => Promise.reject(new Error("not to be called"));
-    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(never)).toBeUndefined();
+    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(kind, never)).toBeUndefined();
     expect(slotIntervalMs(0)).toBe(0);
   });
 
@@ -88,7 +89,7 @@ describe("rateLimited", () => {
     const { clock } = world();
     let reserved = 0;
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve((reserved += 1)), clock });
-    await expect(service.admit(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    await expect(service.admit(kind, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
     expect(reserved).toBe(0);
   });
 
@@ -99,13 +100,13 @@ describe("rateLimited", () => {
       abort.abort(new Error("enough"));
       return Promise.resolve(500);
     };
-    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(abort.signal)).rejects.toThrow("enough");
+    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(kind, abort.signal)).rejects.toThrow("enough");
   });
 
   test("a store that fails is told, and nothing is sent", async () => {
     const { clock } = world();
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
-    await expect(service.admit(never)).rejects.toThrow("disk");
+    await expect(service.admit(kind, never)).rejects.toThrow("disk");
     await expect(service.start(startCall, never)).rejects.toThrow("disk");
     expect(service.close).toBe(fake.close);
   });
@@ -118,11 +119,11 @@ describe("rateLimited", () => {
       return reserveSlot(now, intervalMs);
     };
     const service = rateLimited(fake, { rate: 25, reserveSlot: counted, clock });
-    await service.admit(never);
+    await service.admit(kind, never);
     pass(25);
     expect(await service.start(startCall, never)).toBe(reply);
     expect(places).toBe(1);
-    await service.admit(never);
+    await service.admit(kind, never);
     pass(26);
     expect(await service.end(endCall, never)).toBe(reply);
     expect(places).toBe(3);

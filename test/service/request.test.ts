@@ -112,12 +112,16 @@ describe("end calls carry the application in headers, and the token unchanged", 
   });
 });
 
-test("a JWT goes with every call as a bearer token", async () => {
+test.each<[Kind, string | undefined]>([
+  ["credit-card/offline", "Bearer aaa.bbb.ccc"],
+  ["credit-card/online", undefined],
+])("a JWT goes with calls about offline vaults as a bearer token (section 5.4): %s", async (kind, header) => {
   const server = await httpServer();
   const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
-  await client.start(startCall, never);
-  await client.end(endCall, never);
-  expect(server.requests.map((r) => r.headers.authorization)).toEqual(["Bearer aaa.bbb.ccc", "Bearer aaa.bbb.ccc"]);
+  await client.start({ ...startCall, kind }, never);
+  await client.end({ ...endCall, kind }, never);
+  for (const operation of ["info", "create", "delete"] as const) await client.single({ ...startCall, kind, operation, vault: {} }, never);
+  expect(server.requests.map((r) => r.headers.authorization)).toEqual(Array.from({ length: 5 }, () => header));
 });
 
 test("characters outside ASCII arrive as they are", async () => {
