@@ -106,7 +106,9 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
   const isUnread = exchange.operation === "get" && exchange.limited && !exchange.delivered;
   return new VaultError("interrupted", `interrupted: the new credentials are stored, the acknowledgement is outstanding`, {
     ...facts,
-    hint: isUnread ? `vault get ${uuid} reads it again with the old pair` : `vault ack ${uuid}`,
+    hint: isUnread
+      ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} reads it again with the old pair`
+      : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
   });
 }
 

@@ -151,9 +151,17 @@ describe.concurrent("a signal", () => {
     const result = await run.exit;
     expect(Date.now() - at).toBeLessThan(5000);
     expectError(result, 130, "interrupted");
+    expect(errorOf(result)).toMatchObject({ exchange: { state: "held" }, hint: `vault ack ${uuid} --save-cmd CMD (or --saved)` });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
     expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", saveOwed: true, delivered: true } });
     expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
+    // Stopped once more, by ack.
+    const ack = machine.start({}, "ack", uuid, "--json", "--save-cmd", "cat >/dev/null; echo running; exec sleep 30");
+    await ack.waitFor(/running/, "stderr");
+    ack.kill("SIGTERM");
+    const stopped = await ack.exit;
+    expectError(stopped, 130, "interrupted");
+    expect(errorOf(stopped).hint).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
     expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat >/dev/null"), 0);
     await expectInStep(lab, machine, uuid);
   });
