@@ -14,7 +14,7 @@ export async function askCard(deps: Deps, given: Partial<CreditCard>): Promise<C
       await askText(host, {
         message: "Card number",
         rule: rule((typed) => checkPart("number", digitsOf(typed), "the number")),
-        // In fours, as it stands on the card; what has been taken does not stay on the screen.
+        // In groups, as it stands on the card; what has been taken does not stay on the screen.
         shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
       }),
     );

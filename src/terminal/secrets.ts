@@ -2,10 +2,15 @@ import { characters } from "../interface/limits.ts";
 
 /** How a secret is shown in table form: only this file turns one into something for the eye. */
 
-/** `•••• •••• •••• 1111`; whole, in groups of four, with --reveal. */
+/**
+ * `•••• •••• •••• 1111`, whole with --reveal: in groups as they stand on the card, four digits or the 4, 6 and 5 of American
+ * Express. Of another length the first group is the short one where digits are masked, so that the last four stand together.
+ */
 export function shownCardNumber(number: string, reveal: boolean): string {
   const digits = reveal ? number : "•".repeat(Math.max(0, number.length - 4)) + number.slice(-4);
-  return digits.replaceAll(/(.{4})(?=.)/gu, "$1 ");
+  if (/^3[47]\d{13}$/.test(number)) return `${digits.slice(0, 4)} ${digits.slice(4, 10)} ${digits.slice(10)}`;
+  const head = reveal ? 0 : digits.length % 4;
+  return [digits.slice(0, head), ...(digits.slice(head).match(/.{1,4}/gsu) ?? [])].filter((group) => group !== "").join(" ");
 }
 
 /** Generic contents: their length. */

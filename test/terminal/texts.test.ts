@@ -2,9 +2,32 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { wantsColor } from "../../src/terminal/color.ts";
 import { createPalette, plain } from "../../src/terminal/palette.ts";
+import { shownCardNumber } from "../../src/terminal/secrets.ts";
 import { factsTable, listTable } from "../../src/terminal/tables.ts";
 import { distance, localTime, when } from "../../src/terminal/time.ts";
 import { widthOf, wrap } from "../../src/terminal/width.ts";
+
+test.each([
+  ["4111111111111111", "•••• •••• •••• 1111", "4111 1111 1111 1111"],
+  // American Express: as it stands on the card.
+  ["378282246310005", "•••• •••••• •0005", "3782 822463 10005"],
+  ["6304000000000000000", "••• •••• •••• •••• 0000", "6304 0000 0000 0000 000"],
+  ["4222222222222", "• •••• •••• 2222", "4222 2222 2222 2"],
+  ["41111111", "•••• 1111", "4111 1111"],
+  // While it is typed.
+  ["3782822", "••• 2822", "3782 822"],
+  ["37", "37", "37"],
+  ["", "", ""],
+])("the card number %s: the last four digits stand together where the others are masked", (number, masked, revealed) => {
+  expect(shownCardNumber(number, false)).toBe(masked);
+  expect(shownCardNumber(number, true)).toBe(revealed);
+});
+
+test("a card number of the service that is none is shown in time that grows with its length alone", () => {
+  const start = performance.now();
+  expect(shownCardNumber("9".repeat(2_000_000), false)).toMatch(/ 9999$/);
+  expect(performance.now() - start).toBeLessThan(2000);
+});
 
 describe("colour", () => {
   test.each([
