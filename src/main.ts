@@ -4,14 +4,16 @@ import type { Host } from "./host.ts";
 
 /** Runs one command line and resolves to its exit code. The only place where an outcome becomes one. */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
+  const { version } = packageJson;
   const edge: Edge = { json: wantsJson(argv, host) };
+  const shownVersion = edge.json ? JSON.stringify({ version }) : version;
   try {
     if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-      await host.stdout.write(`${packageJson.version}\n`);
+      await host.stdout.write(`${shownVersion}\n`);
       return 0;
     }
     const { runProgram } = await import("./program.ts");
-    const { exitCode, text } = await runProgram(argv, host, packageJson.version, edge);
+    const { exitCode, text } = await runProgram(argv, host, { version, shownVersion }, edge);
     if (text !== "") await host.stdout.write(text);
     return exitCode;
   } catch (error) {

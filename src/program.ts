@@ -34,9 +34,15 @@ export interface ProgramResult {
 
 /**
  * Reads the command line and runs its command. Help, version and usage errors load no more than commander and the
- * definitions. Raises VaultError; commander's own errors become `usage`. `edge.json` is set once the settings are known.
+ * definitions. Throws VaultError; commander's own errors become `usage`. `shownVersion` is what --version prints; `edge.json` is set
+ * once the settings are known.
  */
-export async function runProgram(argv: readonly string[], host: Host, version: string, edge: { json: boolean }): Promise<ProgramResult> {
+export async function runProgram(
+  argv: readonly string[],
+  host: Host,
+  { version, shownVersion }: { version: string; shownVersion: string },
+  edge: { json: boolean },
+): Promise<ProgramResult> {
   if (argv[0] === completeCommand) return { exitCode: 0, text: await completions(argv.slice(1), host) };
   const result: ProgramResult = { exitCode: 0, text: "" };
   const act: Act =
@@ -51,7 +57,7 @@ export async function runProgram(argv: readonly string[], host: Host, version: s
       result.exitCode = await run(deps, input);
     };
   const output = helpOutput(host, (text) => (result.text += text));
-  const program = buildProgram(version, act, output, namedIn(argv));
+  const program = buildProgram(shownVersion, act, output, namedIn(argv));
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {

@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, it } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, firstGetArgs, note, offlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -13,6 +15,18 @@ function expectOneDocument(stdout: string): unknown {
   if (hasJq) expect(spawnSync("jq", ["-es", "length == 1 and .[0] != null"], { input: stdout }).status).toBe(0);
   return JSON.parse(stdout);
 }
+
+it.each([
+  [["--version", "--json"], {}],
+  [["--json", "--version"], {}],
+  [["-V", "-o", "json"], {}],
+  [["get", "--output=ndjson", "--version"], {}],
+  [["--version"], { VAULTSVC_OUTPUT: "json" }],
+])("vault %j: the version as JSON", async (args, env) => {
+  const host = fakeHost({ env });
+  expect([await main(args, host), host.err]).toEqual([0, ""]);
+  expect(expectOneDocument(host.out)).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string });
+});
 
 describe("output for programs", () => {
   let lab: Lab;
