@@ -89,16 +89,16 @@ export function inDoubt(
 ): VaultError {
   const { uuid } = context.session;
   const isUpdate = exchange.operation === "update";
-  return new VaultError(
-    "in-doubt",
-    "the acknowledgement got no response and its token expired: the service has either the old or the new credentials; both are kept",
-    {
-      vault: uuid,
-      exchange: summarise(exchange),
-      ...(answer === undefined ? {} : { service: serviceDetails(answer) }),
-      hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
-    },
-  );
+  const why =
+    answer === undefined
+      ? "the acknowledgement got no response and its token expired"
+      : `the service does not take the token: ${wording(answer)}`;
+  return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
+    vault: uuid,
+    exchange: summarise(exchange),
+    ...(answer === undefined ? {} : { service: serviceDetails(answer) }),
+    hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
+  });
 }
 
 export function expiredError(context: ExchangeContext, exchange: ExchangeRecord, answer: Answer, retry: Retry): VaultError {
