@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
@@ -44,6 +44,38 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     const steps = await atEveryStep(run, whole.steps.indexOf("send"));
     expectSteps(steps, ["create", "fsync", "rename"]);
     expect(steps.filter((name) => name === "rename")).toHaveLength(2);
+    for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
+  });
+
+  it("the same command goes on where the file is what it was given: the counts are in it before the start", async () => {
+    const { service, vault } = lab;
+    const left = { given: 0, counted: 0, recovery: 0, credentials: 0 };
+    const run = async (n: number) => {
+      service.sandbox.rewind();
+      const volume = tempDir("volume");
+      const file = join(volume, "pair.json");
+      writeFileSync(file, JSON.stringify(vault.credentials));
+      const get = ["get", vault.uuid, "--kind", vault.kind, "--json", "--credentials", `@${file}`, "--credentials-out", file];
+      const killed = await runKilledAt(n, lab.machine(), get);
+      const check = async (): Promise<void> => {
+        const content = readJson(file) as { attempts?: object };
+        const { starts } = service.sandbox.inspect(vault.uuid).counts;
+        const form = "old" in content ? "recovery" : !("format" in content) ? "given" : "attempts" in content ? "counted" : "credentials";
+        left[form] += 1;
+        // No start is ever sent that the file does not know of.
+        if (form === "given") expect(starts).toBe(0);
+        if (form === "recovery") expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
+        expectExit(await lab.machine().vault(...get), 0);
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "kind", "credentials"]);
+        expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
+        expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
+        expectFarFromLock(lab, vault.uuid);
+      };
+      return { ...killed, check };
+    };
+    const { steps } = await run(0);
+    await atEveryStep(run, steps.indexOf("rename") - 2);
+    expect(steps.filter((name) => name === "rename")).toHaveLength(3);
     for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 });
