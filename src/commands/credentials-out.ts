@@ -1,5 +1,4 @@
-import { realpathSync } from "node:fs";
-import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { closeSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
@@ -95,7 +94,7 @@ export class CredentialsOut {
    * @throws ReplacedFile, and Node's error where it cannot be written.
    */
   async write(document: unknown): Promise<void> {
-    if ((await contentOf(this.#file)) !== this.#content) {
+    if (contentOf(this.#file) !== this.#content) {
       throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began, and was left as it is`);
     }
     const text = `${JSON.stringify(document)}\n`;
@@ -136,10 +135,10 @@ export async function withCredentialsOut<T>(
   const named = resolve(deps.host.cwd, path);
   // By whatever way it is reached, a file has one lock.
   const file = join(realpathSync(dirname(named)), basename(named));
-  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, await readContent(path, file)));
+  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(path, file)));
   if (dryRun === true) return await begin();
   return await locked(deps, path, file, async () => {
-    await removeLeftovers(file);
+    removeLeftovers(file);
     return await begin();
   });
 }
@@ -150,7 +149,7 @@ async function locked<T>(deps: Deps, path: string, file: string, work: () => Pro
   if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
   let isHeld = false;
   try {
-    await create(lock);
+    create(lock);
     return await deps.withLock(lock, path, async () => {
       isHeld = true;
       return await work();
@@ -173,38 +172,36 @@ async function locked<T>(deps: Deps, path: string, file: string, work: () => Pro
 }
 
 /** It stays: a lock on a file that was removed would lock nothing. */
-async function create(lock: string): Promise<void> {
-  await open(lock, "wx", 0o600).then(
-    async (file) => await file.close(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    },
-  );
+function create(lock: string): void {
+  try {
+    closeSync(openSync(lock, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 /** What killed runs have left beside the file: it holds credentials, and nobody relies on it. */
-async function removeLeftovers(file: string): Promise<void> {
+function removeLeftovers(file: string): void {
   const folder = dirname(file);
-  for (const name of await readdir(folder)) if (isTemporary(name, file)) await rm(join(folder, name), { force: true });
+  for (const name of readdirSync(folder)) if (isTemporary(name, file)) rmSync(join(folder, name), { force: true });
 }
 
-async function readContent(path: string, file: string): Promise<string | null> {
+function readContent(path: string, file: string): string | null {
   const unreadable = (why: string): VaultError =>
     new VaultError("invalid-input", `--credentials-out: ${path} ${why}: it is not replaced, and nothing was sent`, {
       hint: "name another file, or move this one away",
     });
-  const found = await stat(file).catch(() => null);
-  if (found !== null && found.size > longest) throw unreadable("is too long for credentials");
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) throw unreadable("is too long for credentials");
   try {
-    return await contentOf(file);
+    return contentOf(file);
   } catch (error) {
     throw unreadable(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 
-async function contentOf(file: string): Promise<string | null> {
+function contentOf(file: string): string | null {
   try {
-    return await readFile(file, "utf8");
+    return readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

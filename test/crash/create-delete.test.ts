@@ -31,24 +31,14 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
         machine.file("pin", "cGlu");
         machine.file("note.txt", "a note");
         const online = ["--device", "@device.json", "--hashed-pin", "@pin"];
-        const args = [
-          "create",
-          "--kind",
-          "generic/online",
-          "--content",
-          "@note.txt",
-          ...online,
-          "--credentials-out",
-          "pair.json",
-          "--json",
-        ];
-        const run = await runKilledAt(n, machine, args);
+        const create = ["create", "--kind", "generic/online", "--content", "@note.txt", ...online, "--json", "--credentials-out"];
+        const run = await runKilledAt(n, machine, [...create, "killed.json"]);
         const check = async (): Promise<void> => {
           const [made, ...more] = others(lab);
           expect(more).toEqual([]);
           const stored = await known(machine);
           if (run.result.stdout !== "") expect(stored).toEqual([made]);
-          const again = await machine.vault(...args);
+          const again = await machine.vault(...create, "again.json");
           expectExit(again, 0);
           const [, reference] = /a create of .* was cut off.*external reference (\S+) among/.exec(again.stderr) ?? [];
           const items = service.sandbox.audit().filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
@@ -68,10 +58,11 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
             outcomes.add(reference === undefined ? "nothing" : "nothing, and told that there may be one");
           }
           // What was told once is not told again.
-          const third = await machine.vault(...args);
+          const third = await machine.vault(...create, "third.json");
           expectExit(third, 0);
           expect(third.stderr).toBe("");
-          const { encryptedData, payload } = readJson(`${machine.home}/pair.json`) as Pair;
+          const { credentials } = readJson(`${machine.home}/third.json`) as { credentials: Pair };
+          const { encryptedData, payload } = credentials;
           const last = others(lab).filter((uuid) => service.sandbox.accepts(uuid, { encryptedData, payload }));
           expect(last).toHaveLength(1);
         };

@@ -107,15 +107,16 @@ describe.skipIf(!hasSqlite)("the recipe of an application with its own database"
     for (const clock of [{}, ahead, {}]) expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
   });
 
-  test("of two runs from one row the slower one saves nothing, whatever its clock says", { timeout: 60_000 }, async () => {
+  test("of two runs from one row only one saves, whatever their clocks say", { timeout: 60_000 }, async () => {
     const scene = await prepare();
     expect(await run(first, scene)).toMatchObject({ code: 0 });
     const before = requests(scene);
-    scene.sandbox.faults.add([parseFault("get-start:delay=3s")]);
+    scene.sandbox.faults.add([parseFault("get-start:delay=5s")]);
     const slow = run(next, scene, ahead);
     await expect.poll(() => requests(scene), { timeout: 20_000, interval: 10 }).toBeGreaterThan(before + 1);
-    expect(await run(next, scene)).toMatchObject({ code: 0 });
-    expect(await slow).toMatchObject({ code: 11, text: expect.stringMatching(/another run has replaced the row/) as string });
+    const both = [await run(next, scene), await slow];
+    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 11]);
+    expect(both.find(({ code }) => code === 11)?.text).toMatch(/another run has replaced the row/);
     expect(await run(next, scene)).toMatchObject({ code: 0 });
     expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
   });

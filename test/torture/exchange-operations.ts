@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
@@ -13,6 +13,12 @@ import type { RewindLab } from "./rewind-lab.ts";
 
 const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
 const recoveryFile = ({ machine }: RewindLab): string => join(machine.home, "volume", "pair.json");
+
+/** All that outlives a container is on its volume. */
+const fromFile = (lab: RewindLab): string[] => {
+  const file = recoveryFile(lab);
+  return get(lab, "--kind", lab.vault.kind, "--credentials", `@${file}`, "--credentials-out", file);
+};
 
 /** SQLite moves the WAL of a database into it at the commit after which it has 1,000 pages, and begins it anew then. */
 function fillWal(lab: RewindLab): void {
@@ -95,8 +101,9 @@ export const exchanges: Operation[] = [
     onDisk: true,
     seed: [offlineNote],
     prepare: async (lab) => {
-      lab.machine.env["PAIR0"] = JSON.stringify(lab.vault.credentials);
+      lab.machine.env["NODE_OPTIONS"] = `--require=${join(import.meta.dirname, "fixed-names.cjs")}`;
       mkdirSync(join(lab.machine.home, "volume"));
+      lab.machine.env["PAIR0"] = JSON.stringify(lab.vault.credentials);
       return Promise.resolve();
     },
     args: (lab) => get(lab, ...given(lab), "--credentials-out", recoveryFile(lab)),
@@ -104,13 +111,11 @@ export const exchanges: Operation[] = [
       // The container is gone, and with it all that was not on its volume.
       for (const folder of [lab.machine.stateDir, lab.machine.configDir]) rmSync(folder, { recursive: true, force: true });
       const file = recoveryFile(lab);
-      const left = existsSync(file) ? readFileSync(file, "utf8") : JSON.stringify(lab.vault.credentials);
-      const pairs = pairsOf(parseCredentials(left, file));
+      if (!existsSync(file)) writeFileSync(file, JSON.stringify(lab.vault.credentials));
+      const pairs = pairsOf(parseCredentials(readFileSync(file, "utf8"), file));
       expect(pairs.filter((pair) => lab.service.sandbox.accepts(lab.vault.uuid, pair)).length).toBe(1);
       if (ended) expect(pairs.length).toBe(1);
-      lab.machine.env["LEFT"] = left;
-      const next = await here(lab, ...get(lab, "--kind", lab.vault.kind, "--credentials", "env:LEFT", "--credentials-out", file));
-      delete lab.machine.env["LEFT"];
+      const next = await here(lab, ...fromFile(lab));
       expectExit(next, 0);
       expect(documentOf(next).vault.content).toBe(note);
       expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(file))).toBe(true);
