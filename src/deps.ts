@@ -235,11 +235,7 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
       end: async (call, signal) => await (await deps.service()).end(call, signal),
       single: async (call, signal) => await (await deps.service()).single(call, signal),
     },
-    probe: async () => {
-      const found = await deps.probe();
-      if (found.reached) return found.httpStatus < 500 ? { answered: true } : { answered: false, cause: `HTTP ${found.httpStatus}` };
-      return { answered: false, cause: found.cause, ...(found.hint === null ? {} : { hint: found.hint }) };
-    },
+    probe: async () => await deps.probe(),
     clock: host,
     ids: createIds(host),
     policy: settings.policy,

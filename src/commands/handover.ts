@@ -1,7 +1,8 @@
 import { environmentWithoutSecrets } from "../config/child-environment.ts";
 import type { Deps } from "../deps.ts";
 import { VaultError } from "../errors.ts";
-import type { Attempts, Delivery, Handover } from "../exchange/handover.ts";
+import type { Delivery, Handover } from "../exchange/handover.ts";
+import type { Attempts } from "../exchange/records.ts";
 import { HandoverFailure } from "../exchange/handover.ts";
 import type { GivenCredentials, RecoveryDocument } from "../exchange/recovery.ts";
 import { credentialsJson, recoveryJson } from "../exchange/recovery.ts";

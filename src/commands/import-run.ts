@@ -162,6 +162,7 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
     if (entry.given?.type === "recovery") {
       await deps.service();
       const outcome = await adoptRecovery(context, entry.given.document);
+      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         deps.narrator.warn(
@@ -169,6 +170,7 @@ async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
         );
     } else if (entry.given !== undefined) {
       generation = await recordPair(context, entry, entry.given.credentials);
+      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await context.session.read();

@@ -12,14 +12,15 @@ export interface Policy {
   unacked: number;
 }
 
-export type ProbeReply = { answered: true } | { answered: false; cause: string; hint?: string };
+/** Whether the service answers at all. */
+export type ProbeReply = { reached: true; httpStatus: number } | { reached: false; cause: string; hint: string | null };
 
 /** All that one exchange works with, for the time that it holds its vault. */
 export interface ExchangeContext {
   session: VaultSession;
   service: Service;
-  /** Whether the service answers at all: one request that names no vault and counts nothing (HTTP below 500 will do). */
-  probe(signal: AbortSignal): Promise<ProbeReply>;
+  /** One request that names no vault and counts nothing. */
+  probe(): Promise<ProbeReply>;
   clock: Clock;
   ids: Ids;
   policy: Policy;

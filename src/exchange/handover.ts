@@ -1,9 +1,7 @@
 import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { Attempts, RecoveryDocument } from "./recovery.ts";
-import type { Credentials } from "./records.ts";
+import type { RecoveryDocument } from "./recovery.ts";
+import type { Attempts, Credentials } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
-
-export type { Attempts } from "./recovery.ts";
 
 /** What is handed to the user between ② and ③: the contents, and the recovery document. */
 export interface Delivery {

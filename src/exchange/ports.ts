@@ -5,6 +5,7 @@ import type { Device, Metadata } from "../interface/fields.ts";
 import type {
   AdoptedExchange,
   AdoptionOutcome,
+  Attempts,
   CreatedVault,
   Creation,
   Credentials,
@@ -16,7 +17,6 @@ import type {
   Started,
   VaultRecord,
 } from "./records.ts";
-import type { Attempts } from "./handover.ts";
 import type { HoldReason } from "./states.ts";
 
 /** What the exchange asks of the world. Everything here is implemented outside, and named only by the composition. */

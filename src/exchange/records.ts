@@ -122,6 +122,16 @@ export interface Started extends VaultFacts {
   elsewhere: boolean;
 }
 
+/** What counts toward lockout and travels with credentials that have no state of their own. */
+export interface Attempts {
+  unackedStarts: number;
+  failedAttempts: number;
+  /** The part of them that is only possible. */
+  possiblyFailed: number;
+  /** Combinations that the service has refused (`combinationOf`). */
+  refused: readonly string[];
+}
+
 export interface ErrorNote {
   code: string;
   /** Secrets already replaced. */

@@ -4,6 +4,7 @@ import { date } from "../interface/answers.ts";
 import type { Kind, Operation } from "../interface/endpoints.ts";
 import { kinds, operations } from "../interface/endpoints.ts";
 import type { Device } from "../interface/fields.ts";
+import type { Attempts } from "./records.ts";
 import { device, opaque, uuid } from "../interface/fields.ts";
 import { parseJson } from "../interface/json.ts";
 import { onlineCredentials } from "../interface/requests.ts";
@@ -26,9 +27,6 @@ const attempts = z.object(
   },
   { error: 'must be an object, like {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
 );
-
-/** What counts toward lockout and travels with credentials that have no state of their own. */
-export type Attempts = z.infer<typeof attempts>;
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 

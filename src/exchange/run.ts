@@ -1,34 +1,26 @@
 import { VaultError } from "../errors.ts";
-import type { Kind, Operation } from "../interface/endpoints.ts";
+import type { Kind } from "../interface/endpoints.ts";
 import { object } from "../interface/answers.ts";
 import { expiredError, inDoubt } from "./acknowledge.ts";
 import { adoptRecovery } from "./adopt.ts";
-import type { ChosenPair, PairChoice } from "./choose-pair.ts";
-import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
-import { guardStart, isForPerson, usedSince } from "./guard.ts";
-import type { Attempts, Delivery, Handover } from "./handover.ts";
+import { guardStart } from "./guard.ts";
+import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
-import type { StartCall } from "./ports.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
+import type { Attempts, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Prepared } from "./prepare.ts";
 import { prepare } from "./prepare.ts";
 import { pairOnly, recoveryDocument } from "./recovery-of.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { sendEnd } from "./send-end.ts";
-import type { SentStart } from "./send-start.ts";
-import { sendStart } from "./send-start.ts";
 import { settledByStart, settleLeft } from "./settle.ts";
+import type { StartedWith, StartRequest } from "./start-with.ts";
+import { startWith } from "./start-with.ts";
 import type { Settled } from "./states.ts";
 
-export interface ExchangeRequest extends PairChoice {
-  operation: Operation;
-  /** The default names the exchange, so that audit items can be matched with the journal. */
-  externalRef?: string | undefined;
-  /** Updates: the new contents, as `newVault` of the interface. */
-  newVault?: Record<string, unknown> | undefined;
+export interface ExchangeRequest extends StartRequest {
   /** Given in place of a pair. */
   recovery?: RecoveryDocument | undefined;
   /** Came with the given credentials: taken over before anything is sent. */
@@ -36,7 +28,6 @@ export interface ExchangeRequest extends PairChoice {
   /** Hold the exchange after the delivery. */
   noAck: boolean;
   discardPending: boolean;
-  handover: Handover;
 }
 
 export interface ExchangeResult {
@@ -75,89 +66,6 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
   const record = await context.session.read();
   if (record !== null && !request.force) guardStart(record, context.policy);
   return await context.session.record({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
-}
-
-interface StartedWith {
-  /** The record that it was chosen from. */
-  before: VaultRecord;
-  pair: ChosenPair;
-  sent: SentStart;
-}
-
-/** How many pairs one command tries at most: a refusal of the first makes the second the likely one. */
-const triesAtMost = 2;
-
-/** Tries the candidates in order, anew after each refusal. Where few attempts are left, a person chooses among several. */
-async function startWith(context: ExchangeContext, request: ExchangeRequest, { endpoint, kind }: Prepared): Promise<StartedWith> {
-  let refusal: VaultError | undefined;
-  const tried = new Set<number>();
-  for (let tries = 1; ; tries += 1) {
-    const before = await currentRecord(context);
-    // --force lets one request through: the next pair is for the guard again.
-    const force = request.force && tries === 1;
-    const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
-      throw refusal === undefined ? error : allRefused(before, refusal);
-    });
-    if (refusal !== undefined && pairs.every(({ generation }) => tried.has(generation))) throw allRefused(before, refusal);
-    const [pair] = pairs as [ChosenPair, ...ChosenPair[]];
-    const isChoice = likely(before, pairs).length > 1 && request.generation === undefined && !force && isForPerson(before, context.policy);
-    if (isChoice || (refusal !== undefined && tries > triesAtMost)) throw toChoose(before, pairs, refusal);
-    const call = (exchangeId: string): StartCall => ({
-      uuid: context.session.uuid,
-      kind,
-      operation: request.operation,
-      externalRef: request.externalRef ?? `vault-${exchangeId}`,
-      credentials: pair.credentials,
-      ...(pair.device === undefined ? {} : { device: pair.device }),
-      ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
-    });
-    const counted = async (): Promise<void> => await request.handover.counted(await attemptsOf(context));
-    tried.add(pair.generation);
-    try {
-      const sent = await sendStart(context, { ...pair, endpoint, call, counted, force });
-      // In doubt the outcome of the left exchange says so.
-      if (refusal !== undefined && before.open?.state !== "in-doubt") {
-        context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
-      }
-      return { before, pair, sent };
-    } catch (error) {
-      // What it has counted is told as well as it can be: it is too much at worst.
-      await counted().catch(() => undefined);
-      if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
-      refusal = error;
-    }
-  }
-}
-
-/** Those between which nothing known decides: neither what is older nor what was dropped. */
-const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): readonly ChosenPair[] =>
-  pairs.filter(({ generation }) => {
-    const found = generations.find((g) => g.generation === generation);
-    return found?.placed !== "older" && found?.standing !== "void";
-  });
-
-async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
-  const { unackedStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
-  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals() };
-}
-
-/** The last refusal of a command that has nothing left to try. */
-const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
-  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${usedSince(record.provenAt)}: ${refusal.message}`, {
-    ...refusal.facts,
-    hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
-  });
-
-/** Exit 8, or 6 after a refusal, with the candidates of which a person is to choose one. */
-function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
-  const { uuid, failedAttempts } = record;
-  const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
-  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be the valid ones: generations ${listed.join(", ")}`;
-  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
-    ...refusal?.facts,
-    vault: uuid,
-    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history says where they come from`,
-  });
 }
 
 /** ② and what follows from it: the new pair is durable, the contents are in memory only. */

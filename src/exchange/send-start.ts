@@ -62,25 +62,27 @@ export async function sendStart(context: ExchangeContext, planned: PlannedStart)
 }
 
 /**
- * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe:
- * so an outage costs a vault one start and not its allowance. Throws `network` where it does not until the deadline.
+ * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe
+ * (below 500 will do): so an outage costs a vault one start and not its allowance. Throws `network` where it does not until
+ * the deadline.
  */
 export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
-  const { session, clock, signal, deadline } = context;
+  const { session, clock, deadline } = context;
   if (last?.state !== "intent" && !(await session.isOut())) return;
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context);
-    const reply = await context.probe(signal);
+    const reply = await context.probe();
     throwIfInterrupted(context);
-    if (reply.answered) return await session.isBack();
+    if (reply.reached && reply.httpStatus < 500) return await session.isBack();
+    const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
     const waitMs = backoff(attempt);
     if (clock.elapsed() + waitMs >= deadline) {
-      throw new VaultError("network", `nothing was sent: an earlier start went unanswered, and the service is not back: ${reply.cause}`, {
+      throw new VaultError("network", `nothing was sent: an earlier start went unanswered, and the service is not back: ${cause}`, {
         vault: session.uuid,
-        hint: reply.hint ?? "run it again when the service can be reached",
+        hint: (reply.reached ? null : reply.hint) ?? "run it again when the service can be reached",
       });
     }
-    context.tell({ type: "retrying", step: "probe", cause: reply.cause, waitMs });
+    context.tell({ type: "retrying", step: "probe", cause, waitMs });
     await pause(context, waitMs);
   }
 }

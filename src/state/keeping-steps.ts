@@ -1,7 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { Attempts } from "../exchange/handover.ts";
 import { openStates } from "../exchange/states.ts";
-import type { AdoptedExchange, AdoptionOutcome, Credentials, NewPair, Placed } from "../exchange/records.ts";
+import type { AdoptedExchange, AdoptionOutcome, Attempts, Credentials, NewPair, Placed } from "../exchange/records.ts";
 import type { Pair } from "../interface/answers.ts";
 import type { Kind } from "../interface/endpoints.ts";
 import type { VaultDates } from "../interface/extended-answers.ts";

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ensurePrivateDirectory, statIfThere, syncDirectory } from "./private-directory.ts";
 import { one, run } from "./query.ts";
+import type { StateDatabase } from "./state-database.ts";
 import { onState, systemCode } from "./state-error.ts";
 
 /**
@@ -58,4 +59,27 @@ export const keyFileOf = (db: DatabaseSync): string | null =>
 
 export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
   run(db, "INSERT INTO meta (name, value) VALUES ('key-file', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", keyFile);
+}
+
+/**
+ * Notes the number of the file that the database is. Where it is not the one that was noted, this is a copy, and somebody else may
+ * use the original: its credentials count as known elsewhere, which is told once.
+ */
+export async function noteFile(database: StateDatabase, file: string, { directory, warn }: Place): Promise<void> {
+  const noted = await database.read((db) => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value);
+  if (noted === file) return;
+  await database.write((db) => {
+    run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES ('file', ?)", file);
+    if (noted !== undefined) run(db, "UPDATE credentials SET elsewhere = 1");
+  });
+  if (noted === undefined) return;
+  warn(
+    `the state in ${directory} was copied or moved: if the original is still in use, the two replace each other's credentials, and can ` +
+      "lock a vault together",
+  );
+}
+
+interface Place {
+  directory: string;
+  warn(message: string): void;
 }

@@ -10,12 +10,12 @@ import { prune } from "./journal.ts";
 import type { KeyEntry } from "./key-file.ts";
 import { readKeyFile } from "./key-file.ts";
 import { Keyring, neededKeyId } from "./keyring.ts";
-import { keyFileOf, noteKeyFile } from "./known-states.ts";
+import { keyFileOf, noteFile, noteKeyFile } from "./known-states.ts";
 import { reserveSlot } from "./limiter.ts";
 import type { Opening } from "./open-database.ts";
 import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "./private-directory.ts";
-import { one, run } from "./query.ts";
+import { one } from "./query.ts";
 import { findVaults, listExchanges, listVaults } from "./read-vault.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
 import { openFinished } from "./restore-install.ts";
@@ -60,7 +60,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       const database = await this.#ensure();
       await this.#ready(database);
       if ((await database.read(neededKeyId)) !== null) await this.#noteKeyFile(database);
-      await this.#noteFile(database);
+      await noteFile(database, String(this.#file), this.#options);
       const { clock } = this.#options;
       return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
     } catch (error) {
@@ -81,22 +81,6 @@ class SqliteStore implements LocalStore, RekeyedStore {
     this.#keyring.rememberState();
     const { keyFile } = this.#keyring;
     if (keyFile !== null && (await database.read(keyFileOf)) !== keyFile) await database.write((db) => noteKeyFile(db, keyFile));
-  }
-
-  /** A database that is not the file it was when it was noted is a copy: somebody else may use the original. Told once. */
-  async #noteFile(database: StateDatabase): Promise<void> {
-    const file = String(this.#file);
-    const noted = await database.read((db) => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value);
-    if (noted === file) return;
-    await database.write((db) => {
-      run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES ('file', ?)", file);
-      if (noted !== undefined) run(db, "UPDATE credentials SET elsewhere = 1");
-    });
-    if (noted === undefined) return;
-    this.#options.warn(
-      `the state in ${this.#options.directory} was copied or moved: if the original is still in use, the two replace each other's ` +
-        "credentials, and can lock a vault together",
-    );
   }
 
   async #ready(database: StateDatabase): Promise<void> {

@@ -1,9 +1,9 @@
 import { VaultError } from "../errors.ts";
 import type { Clock, VaultSession } from "../exchange/ports.ts";
-import type { Attempts } from "../exchange/handover.ts";
 import type {
   AdoptedExchange,
   AdoptionOutcome,
+  Attempts,
   Credentials,
   ErrorNote,
   Intent,

@@ -105,8 +105,8 @@ export class World {
         service: this.#service(session),
         probe: async () => {
           this.step();
-          const answered = (this.weather.shift() ?? "fine") === "fine";
-          return Promise.resolve(answered ? { answered } : { answered, cause: "no answer" });
+          const reached = (this.weather.shift() ?? "fine") === "fine";
+          return Promise.resolve(reached ? { reached, httpStatus: 404 } : { reached, cause: "no answer", hint: null });
         },
         clock: this.clock,
         ids: createIds(this.clock),

@@ -132,7 +132,7 @@ export class RealEngine {
         start: async (call) => this.#late(await this.#ask(this.#startCall(call)), (outcome) => this.#service.start(call, outcome)),
         end: async (call) => this.#late(await this.#ask(this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
-      probe: async () => Promise.resolve({ answered: true }),
+      probe: async () => Promise.resolve({ reached: true, httpStatus: 404 }),
       clock,
       ids: createIds(clock),
       policy: { failed: 3, unacked: 5 },

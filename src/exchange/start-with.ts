@@ -1,0 +1,108 @@
+import { VaultError } from "../errors.ts";
+import type { Operation } from "../interface/endpoints.ts";
+import type { ChosenPair, PairChoice } from "./choose-pair.ts";
+import { choosePairs } from "./choose-pair.ts";
+import type { ExchangeContext } from "./context.ts";
+import { currentRecord } from "./context.ts";
+import { isForPerson, usedSince } from "./guard.ts";
+import type { Handover } from "./handover.ts";
+import type { StartCall } from "./ports.ts";
+import type { Prepared } from "./prepare.ts";
+import type { Attempts, VaultRecord } from "./records.ts";
+import type { SentStart } from "./send-start.ts";
+import { sendStart } from "./send-start.ts";
+
+export interface StartRequest extends PairChoice {
+  operation: Operation;
+  /** The default names the exchange, so that audit items can be matched with the journal. */
+  externalRef?: string | undefined;
+  /** Updates: the new contents, as `newVault` of the interface. */
+  newVault?: Record<string, unknown> | undefined;
+  handover: Handover;
+}
+
+export interface StartedWith {
+  /** The record that it was chosen from. */
+  before: VaultRecord;
+  pair: ChosenPair;
+  sent: SentStart;
+}
+
+/** How many pairs one command tries at most: a refusal of the first makes the second the likely one. */
+const triesAtMost = 2;
+
+/**
+ * Starts with the candidates in order, which are found anew after each refusal. Where one failed attempt is left before the last,
+ * a person chooses among several: `guard`, or `rejected` after a refusal. Throws what `choosePairs` and `sendStart` throw.
+ */
+export async function startWith(context: ExchangeContext, request: StartRequest, { endpoint, kind }: Prepared): Promise<StartedWith> {
+  let refusal: VaultError | undefined;
+  const tried = new Set<number>();
+  for (let tries = 1; ; tries += 1) {
+    const before = await currentRecord(context);
+    // --force lets one request through: the next pair is for the guard again.
+    const force = request.force && tries === 1;
+    const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
+      throw refusal === undefined ? error : allRefused(before, refusal);
+    });
+    if (refusal !== undefined && pairs.every(({ generation }) => tried.has(generation))) throw allRefused(before, refusal);
+    const [pair] = pairs as [ChosenPair, ...ChosenPair[]];
+    const isChoice = likely(before, pairs).length > 1 && request.generation === undefined && !force && isForPerson(before, context.policy);
+    if (isChoice || (refusal !== undefined && tries > triesAtMost)) throw toChoose(before, pairs, refusal);
+    const call = (exchangeId: string): StartCall => ({
+      uuid: context.session.uuid,
+      kind,
+      operation: request.operation,
+      externalRef: request.externalRef ?? `vault-${exchangeId}`,
+      credentials: pair.credentials,
+      ...(pair.device === undefined ? {} : { device: pair.device }),
+      ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
+    });
+    const counted = async (): Promise<void> => await request.handover.counted(await attemptsOf(context));
+    tried.add(pair.generation);
+    try {
+      const sent = await sendStart(context, { ...pair, endpoint, call, counted, force });
+      // In doubt the outcome of the left exchange says so.
+      if (refusal !== undefined && before.open?.state !== "in-doubt") {
+        context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
+      }
+      return { before, pair, sent };
+    } catch (error) {
+      // What it has counted is told as well as it can be: it is too much at worst.
+      await counted().catch(() => undefined);
+      if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
+      refusal = error;
+    }
+  }
+}
+
+/** Those between which nothing known decides: neither what is older nor what was dropped. */
+const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): readonly ChosenPair[] =>
+  pairs.filter(({ generation }) => {
+    const found = generations.find((g) => g.generation === generation);
+    return found?.placed !== "older" && found?.standing !== "void";
+  });
+
+async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
+  const { unackedStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
+  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals() };
+}
+
+/** The last refusal of a command that has nothing left to try. */
+const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
+  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${usedSince(record.provenAt)}: ${refusal.message}`, {
+    ...refusal.facts,
+    hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
+  });
+
+/** Exit 8, or 6 after a refusal, with the candidates of which a person is to choose one. */
+function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
+  const { uuid, failedAttempts } = record;
+  const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
+  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be the valid ones: generations ${listed.join(", ")}`;
+  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
+    ...refusal?.facts,
+    vault: uuid,
+    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history says where they come from`,
+  });
+}
