@@ -81,5 +81,5 @@ export async function noteFile(database: StateDatabase, file: string, { director
 
 interface Place {
   directory: string;
-  warn(message: string): void;
+  warn: (message: string) => void;
 }

@@ -61,8 +61,8 @@ class SqliteStore implements LocalStore, RekeyedStore {
       await this.#ready(database);
       if ((await database.read(neededKeyId)) !== null) await this.#noteKeyFile(database);
       await noteFile(database, String(this.#file), this.#options);
-      const { clock } = this.#options;
-      return new SqliteVaultSession({ service, uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock });
+      const parts = { uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock: this.#options.clock };
+      return new SqliteVaultSession({ service, ...parts });
     } catch (error) {
       lock.release();
       throw error;
@@ -228,8 +228,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   #fileNow(): number | undefined {
-    const { path } = this.#opening;
-    return onState(path, () => statIfThere(path))?.ino;
+    return onState(this.#opening.path, () => statIfThere(this.#opening.path))?.ino;
   }
 
   /** With every vault held: no process may be between ① and ④ while the tables change. */

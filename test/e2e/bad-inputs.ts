@@ -237,13 +237,6 @@ export const badInputs: readonly BadInput[] = [
     example: /openssl rand/,
   },
   {
-    what: "a generation without --force",
-    args: ["get", uuid, "--generation", "2"],
-    exit: 2,
-    says: /--generation.*--force/,
-    example: /--generation 2 --force/,
-  },
-  {
     what: "a field that no document has",
     args: [...given, "--field", "card.number"],
     exit: 2,

@@ -108,8 +108,9 @@ describe.concurrent("a signal", () => {
     const result = await run.exit;
     clearInterval(again);
     expect(Date.now() - at).toBeLessThan(4000);
-    expectError(result, 130, "interrupted", /acknowledgement is outstanding/);
-    expect(errorOf(result).hint).toBe(`vault ack ${uuid}`);
+    // On a busy machine the signal ends it before it has ended itself.
+    expect(result.code === 130 || result.signal === "SIGINT").toBe(true);
+    expect(errorOf(result)).toMatchObject({ code: "interrupted", hint: `vault ack ${uuid}`, exchange: { state: "ending" } });
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);

@@ -9,10 +9,10 @@ $ printf '{"encryptedData":"b2xk","payload":"cGFpcg=="}' > wrong.json
 $ . ./settings; vault get "$CARD" --credentials @wrong.json --force --external-ref nightly-job
 | the service refused the credentials of generation 3
 exit 6
-$ . ./settings; vault get "$CARD" --generation 3 --force --external-ref nightly-job
+$ . ./settings; vault get "$CARD" --generation 3 --force --yes --external-ref nightly-job
 | 2 of 3 failed accesses
 exit 6
-$ . ./settings; vault get "$CARD" --generation 3 --force --external-ref nightly-job
+$ . ./settings; vault get "$CARD" --generation 3 --force --yes --external-ref nightly-job
 | 3 of 3 failed accesses
 exit 6
 
