@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { defineConfig, type Plugin } from "rolldown";
 
@@ -5,6 +6,44 @@ import { defineConfig, type Plugin } from "rolldown";
 function packageOf(id: string): string | null {
   const match = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id);
   return match?.[1] ?? null;
+}
+
+/** The folder of the package that a module belongs to, or null for our own. */
+function folderOf(id: string): string | null {
+  return /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? null;
+}
+
+/** Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is bundled. Throws for one without. */
+function writeNotices(): Plugin {
+  const section = (folder: string): { name: string; text: string } => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+    if (name === undefined || files.length === 0) throw new Error(`${folder} has no licence that could be shipped with it`);
+    const texts = files.map((file) => `\`\`\`\`text\n${readFileSync(join(folder, file), "utf8").trim()}\n\`\`\`\`\n`);
+    return { name, text: `## ${name} ${version}\n\nLicense: ${license}\n\n${texts.join("\n")}` };
+  };
+  return {
+    name: "write-notices",
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+      const folders = new Set(modules.map(folderOf).filter((folder) => folder !== null));
+      const sections = [...folders].map(section).sort((a, b) => (a.name < b.name ? -1 : 1));
+      const head = "# Third-party notices\n\nThe program contains parts of these packages.\n\n";
+      this.emitFile({ type: "asset", fileName: "THIRD-PARTY-NOTICES.md", source: head + sections.map(({ text }) => text).join("\n") });
+    },
+  };
+}
+
+/** For what is built beside the program: the notices are made of the program's modules alone. */
+function withoutPackages(): Plugin {
+  return {
+    name: "without-packages",
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+      const foreign = modules.find((id) => packageOf(id) !== null);
+      if (foreign !== undefined) throw new Error(`${foreign} would be bundled without its license among the notices`);
+    },
+  };
 }
 
 /** Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of start-up read it. */
@@ -68,7 +107,7 @@ const program = defineConfig({
   external: ["@napi-rs/keyring"],
   // With this build flag undici leaves out its second HTTP parser; the client uses the first.
   transform: { define: { esbuildDetection: "1" } },
-  plugins: [launcherEntry(), lazyChildProcess(), withoutHttp2(), listChunks()],
+  plugins: [launcherEntry(), lazyChildProcess(), withoutHttp2(), listChunks(), writeNotices()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -85,6 +124,7 @@ const program = defineConfig({
 const scanThread = defineConfig({
   input: { "scan-thread": "src/audit/scan-thread.ts" },
   platform: "node",
+  plugins: [withoutPackages()],
   output: { dir: "dist", format: "cjs", entryFileNames: "[name].cjs", minify: true, sourcemap: false },
 });
 

@@ -55,9 +55,15 @@ function refuse(process, say) {
       (old ? "22.19" : "24.15") +
       " or newer (this is " +
       process.versions.node +
-      "): install it, or run npm ci beside this program to get the pinned one",
+      "): " +
+      (isCheckout() ? "install it, or run npm ci beside this program to get the pinned one" : "install Node 24 (or 22)"),
   );
   process.exit(1);
+}
+
+/** Whether there is something beside the program that `npm ci` can install: the packed program has no lock file. */
+function isCheckout() {
+  return fs.existsSync(path.join(__dirname, "..", "package-lock.json"));
 }
 
 /**

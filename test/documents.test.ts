@@ -82,6 +82,7 @@ describe("the README and the program say the same", () => {
   test("scripts, and the Node that is needed", () => {
     for (const [, script = ""] of readme.matchAll(/npm (?:run )?(demo|test)\b/g)) expect(manifest.scripts).toHaveProperty(script);
     const versions = [...section(readme, "Install and launch").matchAll(/Node (\d+\.\d+)/g)].map(([, version]) => version);
+    expect(readme).toContain(`npm install --global ./vault-${manifest.version}.tgz`);
     expect([...manifest.engines.node.matchAll(/(\d+\.\d+)/g)].map(([, version]) => version)).toEqual(versions);
   });
 });

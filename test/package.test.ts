@@ -7,17 +7,19 @@ import { tempDir } from "./support/temp-dir.ts";
 
 const root = join(import.meta.dirname, "..");
 const installed = tempDir("installed");
+const packing = tempDir("packing");
+let tarball = "";
 const bin = join(installed, "node_modules", "vault", "bin", "vault.js");
 
 /** npm with an empty cache and no network, on the runtime that runs the tests. */
-function npm(args: readonly string[], cwd: string): string {
+function npm(args: readonly string[], cwd: string): { stdout: string; stderr: string } {
   const PATH = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
   const env = cleanEnv({
     env: { PATH, npm_config_cache: tempDir("npm-cache"), npm_config_offline: "true", npm_config_update_notifier: "false" },
   });
   const { status, stdout, stderr } = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
   if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stderr}`);
-  return stdout;
+  return { stdout, stderr };
 }
 
 /** A Node of this machine that the program cannot run on, if there is one. */
@@ -33,20 +35,55 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
-  const packing = tempDir("packing");
-  for (const name of ["package.json", "README.md"]) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
+  for (const name of ["package.json", "README.md", "THIRD-PARTY-NOTICES.md"])
+    if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
   for (const name of ["bin", "completions", "dist"]) cpSync(join(root, name), join(packing, name), { recursive: true });
-  const tarball = npm(["pack", "--ignore-scripts"], packing).trim();
+  tarball = npm(["pack", "--ignore-scripts"], packing).stdout.trim();
   writeFileSync(join(installed, "package.json"), "{}\n");
   npm(["install", "--no-audit", "--no-fund", join(packing, tarball)], installed);
+});
+
+test("a checkout that was never built runs from its sources", async () => {
+  const checkout = tempDir("checkout");
+  for (const name of ["bin", "src", "package.json"]) cpSync(join(root, name), join(checkout, name), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
+  const result = await runVault(["status", "--json"], {
+    bin: join(checkout, "bin", "vault.js"),
+    stateDir: join(checkout, "state"),
+    configDir: join(checkout, "config"),
+  });
+  expect(result).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
 });
 
 describe("the packed program, installed in an empty folder without network", () => {
   test("brings no other package with it and no sources", () => {
     expect(readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["vault"]);
-    const shipped = ["bin", "completions", "dist", "package.json", "README.md"];
-    expect(shipped).toEqual(expect.arrayContaining(readdirSync(join(installed, "node_modules", "vault"))));
+    const shipped = ["README.md", "THIRD-PARTY-NOTICES.md", "bin", "completions", "dist", "package.json"];
+    expect(readdirSync(join(installed, "node_modules", "vault")).toSorted()).toEqual(shipped);
     expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(["_vault", "vault.bash", "vault.fish"]);
+  });
+
+  test("has the licence of each package that is bundled in it, and of no other", () => {
+    const chunks = JSON.parse(readFileSync(join(root, "dist", "chunks.json"), "utf8")) as Record<string, { packages: string[] }>;
+    const bundled = [...new Set(Object.values(chunks).flatMap(({ packages }) => packages))].toSorted();
+    expect(bundled.length).toBeGreaterThan(40);
+    const notices = readFileSync(join(installed, "node_modules", "vault", "THIRD-PARTY-NOTICES.md"), "utf8");
+    const sections = notices.split(/^## /m).slice(1);
+    expect(sections.map((text) => text.slice(0, text.lastIndexOf(" ", text.indexOf("\n"))))).toEqual(bundled);
+    for (const [index, name] of bundled.entries()) {
+      const folder = join(root, "node_modules", name);
+      const { version: of, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
+      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each)) ?? "";
+      expect(sections[index]).toContain(`${name} ${of}\n`);
+      expect(sections[index]).toContain(license);
+      expect(sections[index]).toContain(readFileSync(join(folder, file), "utf8").trim());
+    }
+  });
+
+  test("is installed for all users without a warning of npm", () => {
+    const args = ["install", "--global", "--prefix", tempDir("prefix"), "--no-audit", "--no-fund", join(packing, tarball)];
+    expect(npm(args, installed).stderr).not.toMatch(/warn/i);
   });
 
   test.each(["vault", "vaultsvc"])("runs as %s", (name) => {

@@ -88,9 +88,14 @@ describe("without a runtime that will do", () => {
     ["22.18.9", "22.19"],
     ["23.11.0", "24.15"],
     ["24.14.1", "24.15"],
-  ])("says in one line what it needs (%s)", async (version, needed) => {
-    const message = `vault needs Node ${needed} or newer (this is ${version}): install it, or run npm ci beside this program to get the pinned one\n`;
-    expect(await runVault(["facts"], pretend(version, alone))).toEqual({ code: 1, signal: null, stdout: "", stderr: message });
+  ])("says in one line what it needs (%s); in a checkout, how to get the pinned one", async (version, needed) => {
+    const message = (way: string): string => `vault needs Node ${needed} or newer (this is ${version}): ${way}\n`;
+    const refused = { code: 1, signal: null, stdout: "" };
+    expect(await runVault(["facts"], pretend(version, alone))).toEqual({ ...refused, stderr: message("install Node 24 (or 22)") });
+    const checkout = stubProgram({ pinned: false });
+    writeFileSync(join(checkout, "..", "..", "package-lock.json"), "{}");
+    const way = "install it, or run npm ci beside this program to get the pinned one";
+    expect(await runVault(["facts"], pretend(version, checkout))).toEqual({ ...refused, stderr: message(way) });
   });
 
   test.each(["22.19.0", "22.99.1", "24.15.0", "25.0.0", "26.1.0"])("%s will do", async (version) => {

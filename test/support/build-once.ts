@@ -1,6 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "../../build.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -10,14 +10,12 @@ const root = join(import.meta.dirname, "..", "..");
  * of the program fail then, the others need it not.
  */
 export function setup(): void {
-  const inputs = ["package.json", "rolldown.config.ts", ...filesUnder("src")].map(changedAt);
+  const inputs = ["package.json", "rolldown.config.ts", "build.ts", ...filesUnder("src")].map(changedAt);
   if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
-  const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
-  const rolldown = join(root, "node_modules", "rolldown", "bin", "cli.mjs");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [rolldown, "-c", "-d", fresh], { cwd: root, encoding: "utf8" });
+  const { ok, output } = build();
+  if (ok) return;
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  if (status === 0) renameSync(fresh, join(root, "dist"));
-  else process.stderr.write(`${stdout}${stderr}the build failed: the program cannot be tested\n`);
+  process.stderr.write(`${output}the build failed: the program cannot be tested\n`);
 }
 
 function filesUnder(folder: string): string[] {
