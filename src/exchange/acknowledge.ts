@@ -92,7 +92,7 @@ export function inDoubt(
   const why =
     answer === undefined
       ? "the acknowledgement got no response and its token expired"
-      : `the service does not take the token: ${wording(answer)}`;
+      : "the service does not take the token, and the exchange may have been acknowledged before";
   return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
     vault: uuid,
     exchange: summarise(exchange),
