@@ -17,7 +17,7 @@ const driven = allBounds.filter(({ lockBreaks, delays }) => !lockBreaks && !dela
 const [bounds, most] = isWhole ? [driven, Number.POSITIVE_INFINITY] : [driven.slice(0, 1), 60];
 const [walks, length] = isWhole ? [100, 80] : [4, 60];
 /** With imports there are by far the most, and the most alike: every third is followed. */
-const stride = (name: string): number => (name.includes("imports") ? 3 : 1);
+const stride = (name: string): number => (/imports|documents/.test(name) ? 3 : 1);
 const covered = new Set<string>();
 
 it.each(bounds.map((each) => [each.name, each] as const))(

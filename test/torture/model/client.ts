@@ -1,5 +1,5 @@
-import type { Command, Exchange, Point, Process, State, Store } from "./state.ts";
-import { generationOf, openOf } from "./state.ts";
+import type { Command, Exchange, Generation, Point, Process, State, Store } from "./state.ts";
+import { exchangeOf, generationOf, openOf } from "./state.ts";
 import { lockAt } from "./service-part.ts";
 
 /** The decisions of a process, as DESIGN has them; what is wrong on purpose (flaws.ts) replaces one of them. */
@@ -8,17 +8,23 @@ export interface Client {
   afterSuccess: readonly Point[];
   /** What a new start does about an exchange that was left; anything else is the exit code without a request. */
   toSettle(store: Store, command: Command): string;
-  /** Numbers of the generations to start with; more than one in doubt only. */
+  /** Numbers of the generations that may be right, in the order in which they are to be tried. */
   candidates(store: Store): number[];
   /** One more start could be the one that locks. */
   guardRefuses(store: Store): boolean;
-  mayRepeat(store: Store): boolean;
-  isUnproven(store: Store, generation: number): boolean;
+  /** One failed attempt is left before the last, and there is more than one to try. */
+  isForAPerson(store: Store, candidates: readonly number[]): boolean;
+  /** A start is sent only after an answered probe. */
+  needsProbe(store: Store): boolean;
+  /** An unanswered start of this generation may be repeated by the program itself. */
+  mayRepeat(store: Store, generation: number): boolean;
   /** A definite error about the token, with so many end calls unanswered before. */
-  deadToken(before: number): "expire" | "doubt";
+  deadToken(store: Store, exchange: number | null, before: number): "expire" | "doubt";
 }
 
 const failedWouldLock = (store: Store): boolean => store.failed + 1 >= lockAt.failed;
+/** The service has refused it since it last accepted it. */
+export const isRefused = (store: Store, number: number): boolean => store.refused.includes(generationOf(store, number)?.pair ?? 0);
 
 export const client: Client = {
   afterSuccess: ["store", "deliver", "ending", "send-end"],
@@ -34,34 +40,60 @@ export const client: Client = {
     return open.limited ? "guard" : "acknowledge";
   },
   candidates(store) {
-    const wasRefused = (number: number): boolean => store.refused.includes(generationOf(store, number)?.pair ?? 0);
-    const standing = (wanted: string): number[] =>
-      store.generations
-        .filter((g) => g.standing === wanted)
-        .map((g) => g.number)
-        .toReversed();
     const open = openOf(store);
-    if (open?.state === "in-doubt" && open.next !== null) return open.ends > 0 ? [open.next, open.base] : [open.base, open.next];
-    const [current, imported] = [standing("current"), standing("imported")];
-    return [...imported.filter((number) => !wasRefused(number)), ...current, ...imported].slice(0, 1);
+    const pick = (wanted: (g: Generation) => boolean): number[] =>
+      store.generations
+        .filter(wanted)
+        .map(({ number }) => number)
+        .toReversed();
+    const imported = (placed: Generation["placed"]): number[] => pick((g) => g.standing === "imported" && g.placed === placed);
+    const isOlder = (number: number): boolean => generationOf(store, number)?.placed === "older";
+    const pairs = open === undefined ? [] : open.ends > 0 ? [open.next ?? 0, open.base] : [open.base, open.next ?? 0];
+    const inDoubt = pairs.filter((number) => !isOlder(number));
+    const order = [
+      ...imported("successor"),
+      ...imported(null).filter((number) => !inDoubt.includes(number)),
+      ...inDoubt,
+      ...pick((g) => g.standing === "current"),
+      ...imported("older"),
+      ...pick((g) => g.standing === "void" || g.standing === "offered"),
+    ];
+    if (open !== undefined && open.state !== "in-doubt") order.splice(0, order.length, open.base);
+    return [...new Set(order)].filter((number) => (generationOf(store, number)?.standing ?? "superseded") !== "superseded");
   },
   guardRefuses: (store) => failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked,
-  mayRepeat: (store) => store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
-  isUnproven: (store, number) => generationOf(store, number)?.proven !== true || openOf(store)?.state === "in-doubt",
-  deadToken: (before) => (before === 0 ? "expire" : "doubt"),
+  isForAPerson(store, candidates) {
+    const isLikely = (number: number): boolean => {
+      const generation = generationOf(store, number);
+      return generation?.placed !== "older" && generation?.standing !== "void";
+    };
+    return candidates.filter(isLikely).length > 1 && store.failed + 2 >= lockAt.failed;
+  },
+  needsProbe: (store) => store.outage || store.exchanges.at(-1)?.state === "intent",
+  mayRepeat(store, number) {
+    const generation = generationOf(store, number);
+    const isSafe = generation?.proven === true && !generation.elsewhere && openOf(store)?.state !== "in-doubt";
+    return isSafe && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store);
+  },
+  deadToken(store, id, before) {
+    const exchange = exchangeOf(store, id);
+    const isOursAlone = generationOf(store, exchange?.next ?? null)?.elsewhere === false && exchange?.adopted === false;
+    return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false ? "expire" : "doubt";
+  },
 };
 
 const idle = {
   purpose: "own" as const,
   exchange: null,
   pairs: [],
-  unproven: false,
+  tried: 0,
   forced: false,
-  tries: 0,
+  repeated: false,
   reply: null,
   offered: null,
   limited: false,
   late: false,
+  stale: false,
   before: 0,
   hold: null,
   fenced: false,
@@ -107,20 +139,24 @@ function beginAck(state: State, place: number, { unread, saved }: Command, open:
   return undefined;
 }
 
-/** The pairs to start with; only in doubt is there a second one, and what was refused before is passed over or comes last. */
+/** The credentials to start with, anew after each refusal; --force also sends what was refused, and a chosen one that is superseded. */
 export function choose(client: Client, state: State, place: number): string | undefined {
   const { store } = state;
   const process = state.processes[place] as Process;
-  const chosen = process.pairs.filter((number) => generationOf(store, number)?.standing !== "superseded");
-  const wanted = process.command.chooses ? chosen : client.candidates(store);
+  const { chooses, force } = process.command;
+  const forced = force === true && process.tried === 0;
+  const isSent = (number: number): boolean => forced || generationOf(store, number)?.standing !== "superseded";
+  const wanted = chooses
+    ? process.pairs.filter((number) => generationOf(store, number) !== undefined && isSent(number))
+    : client.candidates(store);
   if (wanted.length === 0) return finish(state, place, "no-credentials");
-  const isRefused = (number: number): boolean => store.refused.includes(generationOf(store, number)?.pair ?? 0);
-  const forced = process.command.force === true;
-  const fresh = wanted.filter((number) => !isRefused(number));
-  const pairs = forced ? [...fresh, ...wanted.filter(isRefused)] : fresh;
-  if (pairs.length === 0) return finish(state, place, "guard");
-  const unproven = client.isUnproven(store, pairs[0] ?? 0);
-  Object.assign(process, { purpose: "own", exchange: null, offered: null, pairs, forced, unproven });
+  const fresh = wanted.filter((number) => !isRefused(store, number));
+  const pairs = forced ? [...fresh, ...wanted.filter((number) => isRefused(store, number))] : fresh;
+  const code = process.tried > 0 ? "rejected" : "guard";
+  if (pairs.length === 0) return finish(state, place, code);
+  // One failed attempt is left before the last: where there is more than one candidate, a person chooses.
+  if (!forced && !chooses && client.isForAPerson(store, pairs)) return finish(state, place, code);
+  Object.assign(process, { purpose: "own", exchange: null, offered: null, pairs, forced });
   return tryStart(client, state, place);
 }
 
@@ -128,6 +164,7 @@ export function choose(client: Client, state: State, place: number): string | un
 export function tryStart(client: Client, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   if (!process.forced && client.guardRefuses(state.store)) return finish(state, place, "guard");
-  Object.assign(process, { at: "intend", reply: null, late: false, exchange: null });
+  const at = client.needsProbe(state.store) ? "probe" : "intend";
+  Object.assign(process, { at, reply: null, late: false, exchange: null });
   return undefined;
 }

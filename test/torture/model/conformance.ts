@@ -1,12 +1,16 @@
+import { createIds } from "../../../src/exchange/ulid.ts";
 import { durableKey } from "./keys.ts";
 import { asDesigned } from "./protocol.ts";
 import { RealEngine } from "./real-engine.ts";
 import type { Event } from "./real-engine.ts";
+import { kind } from "./real-pairs.ts";
 import { RealService } from "./real-service.ts";
 import { RealStore } from "./real-store.ts";
 import type { Generation, Process, State } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
 import type { ModelStep } from "./world.ts";
+
+const noon = Date.parse("2026-11-20T12:00:00Z");
 
 /** What the model expects a process to call next. */
 export function askedBy(state: State, process: Process): string {
@@ -16,8 +20,10 @@ export function askedBy(state: State, process: Process): string {
   const place = (pair: number | null | undefined): number => live.length - live.findLastIndex((generation) => generation.pair === pair);
   const operation = process.command.do === "update" ? "update" : "get";
   switch (at) {
+    case "probe":
+      return "probe";
     case "intend":
-      return `intend ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)} ${process.unproven}`;
+      return `intend ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)}`;
     case "send-start":
       return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
     case "start-answered":
@@ -25,7 +31,7 @@ export function askedBy(state: State, process: Process): string {
       if (reply === "refused" || reply === "locked" || reply === "gone") return `reject ${reply === "refused"}`;
       return "unanswered";
     case "store":
-      return `start ${process.limited || state.store.limited}`;
+      return `start ${process.limited || state.store.limited} ${process.command.out === true}`;
     case "deliver":
       return "deliver";
     case "hold":
@@ -36,7 +42,8 @@ export function askedBy(state: State, process: Process): string {
       return `send-end ${exchange?.operation} ${place(process.offered)}`;
     case "end-answered":
       if (reply === "success") return "acknowledge";
-      return reply === "token" ? asDesigned.client.deadToken(process.before) : "endAnswered";
+      if (reply === "no-answer") return "doubt";
+      return reply === "token" ? asDesigned.client.deadToken(state.store, process.exchange, process.before) : "endAnswered";
   }
 }
 
@@ -56,6 +63,7 @@ export class Conformance {
   readonly #store: RealStore;
   readonly #service: RealService;
   readonly #engine: RealEngine;
+  readonly #ids = createIds({ now: () => noon });
 
   private constructor(store: RealStore) {
     this.#store = store;
@@ -64,8 +72,7 @@ export class Conformance {
   }
 
   static async open(): Promise<Conformance> {
-    const time = Date.parse("2026-11-20T12:00:00Z");
-    return new Conformance(await RealStore.open({ now: () => time, elapsed: () => time, sleep: async () => Promise.resolve() }));
+    return new Conformance(await RealStore.open({ now: () => noon, elapsed: () => noon, sleep: async () => Promise.resolve() }));
   }
 
   async close(): Promise<void> {
@@ -98,7 +105,7 @@ export class Conformance {
       return event !== undefined && "call" in event ? event : undefined;
     }
     if (command?.unread) this.#waive();
-    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? this.#chosen() : undefined);
+    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? (this.#chosen() ?? -1) : undefined);
     if (event === undefined || "code" in event) throw new Error(`no process is at work: ${label}`);
     if (label === "the process dies") {
       await this.#engine.die(event);
@@ -126,6 +133,10 @@ export class Conformance {
     else if (label.startsWith("an administrator unlocks")) {
       this.#service.unlock();
       await this.#store.session.resetCounters("all");
+    } else if (label.startsWith("somebody else starts")) {
+      const { old, new: offered, token } = this.#service.otherStart(label.includes("acknowledges"));
+      const exchangeId = this.#ids.next();
+      await this.#store.session.adopt({ exchangeId, kind, operation: "get", old, new: offered, token, tokenExpiry: null, unread: false });
     } else if (label === "import a wrong pair") await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
     else if (label === "import the pair of an exchange that was dropped") {
       const dropped = (generations: readonly Generation[]): number[] => generations.filter((g) => g.standing === "void").map((g) => g.pair);

@@ -1,5 +1,5 @@
 import { keyOf } from "./keys.ts";
-import { asDesigned, protocol } from "./protocol.ts";
+import { protocol } from "./protocol.ts";
 import type { State } from "./state.ts";
 import { lockAt } from "./service-part.ts";
 import type { Bounds, ModelStep } from "./world.ts";
@@ -18,12 +18,11 @@ export interface Path {
  */
 export function viewOf(state: State): string {
   const { store } = state;
-  const { guardRefuses, mayRepeat } = asDesigned.client;
-  const verdict = guardRefuses(store) ? 2 : mayRepeat(store) ? 0 : 1;
+  const verdict = store.unacked + 1 >= lockAt.unacked ? 2 : store.unacked + 1 <= lockAt.unacked - 2 ? 0 : 1;
   return keyOf({
     ...state,
     service: { pair: 0, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses: null },
-    store: { ...store, failed: Number(store.failed >= lockAt.failed - 1), unacked: verdict },
+    store: { ...store, failed: Math.min(store.failed, lockAt.failed - 1), possibly: 0, unacked: verdict },
   });
 }
 

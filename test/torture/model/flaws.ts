@@ -10,14 +10,16 @@ export interface Flaw {
   mistake: string;
   in: string;
   breaks: RegExp;
+  /** The short form leaves it out. */
+  isFoundLate?: true;
   parts: Parts;
 }
 
 const free = "a vault without limit";
 const limited = "a limited vault";
 const { client, steps } = asDesigned;
-const decides = (change: Partial<Parts["client"]>): Parts => ({ ...asDesigned, client: { ...client, ...change } });
-const writes = (change: Partial<StoreSteps>): Parts => ({ ...asDesigned, steps: { ...steps, ...change } });
+export const decides = (change: Partial<Parts["client"]>): Parts => ({ ...asDesigned, client: { ...client, ...change } });
+export const writes = (change: Partial<StoreSteps>): Parts => ({ ...asDesigned, steps: { ...steps, ...change } });
 const supersede = (store: Store, number: number | undefined): void => {
   for (const each of store.generations) if (each.number === number) each.standing = "superseded";
 };
@@ -153,10 +155,23 @@ export const flaws: Flaw[] = [
     }),
   },
   {
-    mistake: "an unknown outcome of an unproven pair is no failed access",
+    mistake: "an unanswered start of a proven pair is no possibly failed one",
     in: free,
     breaks: /^counting: .* failed/,
-    parts: decides({ isUnproven: () => false }),
+    parts: writes({
+      intend(store, intent) {
+        steps.intend(store, intent);
+        if (store.generations.find((g) => g.number === intent.base)?.proven !== true) return;
+        Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
+        Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });
+      },
+    }),
+  },
+  {
+    mistake: "a second start without a probe",
+    in: free,
+    breaks: /^after an unanswered start/,
+    parts: decides({ needsProbe: () => false }),
   },
   {
     mistake: "a left read of a limited vault is acknowledged where the guard refuses",
@@ -173,15 +188,8 @@ export const flaws: Flaw[] = [
     mistake: "in doubt nothing is tried",
     in: free,
     breaks: /^no way leads back/,
+    isFoundLate: true,
     parts: decides({ toSettle: (store, command) => (openOf(store)?.state === "in-doubt" ? "in-doubt" : client.toSettle(store, command)) }),
-  },
-  {
-    mistake: "in doubt only the new pair is tried",
-    in: free,
-    breaks: /^no way leads back/,
-    parts: decides({
-      candidates: (store) => client.candidates(store).slice(0, 1),
-    }),
   },
   {
     mistake: "writes of a process that has lost its lock take effect",

@@ -1,5 +1,5 @@
-import type { Exchange, Generation, Process, State } from "./state.ts";
-import { openStates } from "./state.ts";
+import type { Exchange, Generation, Process, State, Store } from "./state.ts";
+import { generationOf, openStates } from "./state.ts";
 import { lockAt } from "./service-part.ts";
 
 /** Pairs are named in the order in which they are met. */
@@ -45,11 +45,12 @@ function durable(state: State, names: Names, isExact: boolean): string {
   const kept = keptGenerations(state);
   for (const g of kept) {
     key += `${names.of(g.pair)}${letters[g.standing]}${g.proven && (isExact || g.standing !== "superseded") ? "!" : ""}`;
-    if (g.standing !== "superseded" && store.refused.includes(g.pair)) key += "?";
+    if (g.standing === "superseded") continue;
+    key += `${store.refused.includes(g.pair) ? "?" : ""}${g.refused ? "r" : ""}${g.elsewhere ? "e" : ""}${g.placed?.[0] ?? ""}`;
   }
   const most = isExact ? lockAt : enough;
   const [starts, failures] = [Math.min(store.unacked, most.unacked), Math.min(store.failed, most.failed)];
-  key += ` ${failures}${starts}${store.limited ? "L" : ""},`;
+  key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${store.outage ? "o" : ""}${store.proof === null ? "" : "p"},`;
   for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
   return key;
 }
@@ -69,45 +70,53 @@ function keptGenerations({ store, service, processes }: State): Generation[] {
   );
 }
 
-/** The open one, the last one, and those of processes. */
+/** The open one, the last one, those of processes, and those that a refusal would put in doubt again. */
 function keptExchanges({ store, processes }: State): Exchange[] {
   const last = store.exchanges.at(-1);
   return store.exchanges.filter(
-    (e) => openStates.includes(e.state) || e === last || processes.some((process) => process?.exchange === e.id),
+    (e) => openStates.includes(e.state) || e === last || isReopened(e, store) || processes.some((process) => process?.exchange === e.id),
   );
 }
 
-function exchangeKey(exchange: Exchange, { processes }: State, kept: readonly Generation[], isExact: boolean): string {
+const isReopened = ({ state, next }: Exchange, store: Store): boolean =>
+  state === "expired" && generationOf(store, next)?.standing === "void";
+
+function exchangeKey(exchange: Exchange, { processes, store }: State, kept: readonly Generation[], isExact: boolean): string {
   const owner = processes.find((process) => process?.exchange === exchange.id);
   const { state, operation, delivered, saveOwed, limited, seen } = exchange;
   const place = (number: number | null): number => kept.findIndex((g) => g.number === number);
   if (state === "intent" && owner !== undefined) return `(intent${operation}${place(exchange.base)}+${exchange.countedFailed})`;
-  if (!openStates.includes(state)) return isExact ? `(${state})` : state === "acknowledged" ? "(a)" : "";
+  if (!openStates.includes(state)) {
+    if (isExact) return `(${state})`;
+    if (isReopened(exchange, store)) return `(x${place(exchange.base)}${place(exchange.next)})`;
+    return exchange === store.exchanges.at(-1) && ["acknowledged", "intent"].includes(state) ? `(${state[0]})` : "";
+  }
   const isUnderWay = owner?.at === "send-end" || owner?.at === "end-answered";
   const ends = Math.min(exchange.ends, isUnderWay ? 2 : 1);
   let key = `(${state}${operation}${place(exchange.base)}${place(exchange.next)}${ends}`;
   if (saveOwed) key += "w";
+  if (exchange.adopted) key += "a";
   if (limited || isExact) key += `${limited ? "l" : ""}${delivered ? "d" : ""}${seen ? "s" : ""}`;
   return `${key})`;
 }
 
-const beforeSuccess = ["intend", "send-start", "start-answered"];
+const beforeSuccess = ["probe", "intend", "send-start", "start-answered"];
 
 function processKey(process: Process | null, names: Names, { store }: State): string {
   if (process === null) return "|";
   const { at, command, purpose, fenced, exchange } = process;
   let key = `|${at}${purpose}${fenced ? "f" : ""}`;
   // What matters of the command by now: after a left exchange is settled, it is still to be begun.
-  if (purpose !== "ack") key += command.do + (command.noAck ? "n" : "");
+  if (purpose !== "ack") key += command.do + (command.noAck ? "n" : "") + (command.out ? "o" : "") + (command.chooses ? "c" : "");
   if (purpose === "left") key += command.force ? "!" : "";
   const isChosen = purpose === "left" && command.chooses === true;
   if (isChosen || (purpose === "own" && beforeSuccess.includes(at))) {
-    if (isChosen) key += "c";
-    for (const number of process.pairs) key += names.of(store.generations.find((g) => g.number === number)?.pair ?? null);
-    key += `${process.tries}${process.unproven ? "u" : ""}${process.forced ? "!" : ""}`;
+    for (const number of process.pairs) key += `.${store.generations.findIndex((g) => g.number === number)}`;
+    key += `${process.tried}${process.repeated ? "r" : ""}${process.forced ? "!" : ""}`;
   }
   if (process.reply !== null) key += process.reply;
   if (process.late) key += "late";
+  if (process.stale) key += "stale";
   key += names.of(process.offered);
   if (at === "store" && process.limited) key += "L";
   if (process.hold !== null) key += `${process.hold.delivered ? "d" : ""}${process.hold.saveOwed ? "w" : ""}h`;
@@ -124,5 +133,6 @@ export function prune(state: State): void {
   if (store.refused.length > 0) store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
   store.unacked = Math.min(store.unacked, enough.unacked);
   store.failed = Math.min(store.failed, enough.failed);
+  store.possibly = Math.min(store.possibly, store.failed);
   for (const exchange of store.exchanges) if (exchange.ends > 2) exchange.ends = 2;
 }

@@ -1,6 +1,6 @@
 import type { Client } from "./client.ts";
 import { choose, finish, tryStart } from "./client.ts";
-import type { Process, State, Store } from "./state.ts";
+import type { Point, Process, State, Store } from "./state.ts";
 import { exchangeOf } from "./state.ts";
 import type { StoreSteps } from "./store-part.ts";
 import { NotTaken } from "./store-part.ts";
@@ -32,15 +32,21 @@ function onward({ client }: Parts, process: Process): void {
   process.at = client.afterSuccess[client.afterSuccess.indexOf(process.at) + 1] ?? "end-answered";
 }
 
+/** The probe: without an answer nothing is started. */
+export function probed(parts: Parts, state: State, place: number, isAnswered: boolean): string | undefined {
+  const process = state.processes[place] as Process;
+  if (!isAnswered) return finish(state, place, "network");
+  process.at = "intend";
+  return write(parts, state, place, (steps, store) => steps.isBack(store));
+}
+
 /** ①. It is noted as an exchange of its own for every start that is sent. */
-export function intend(parts: Parts, state: State, place: number): string | undefined {
+function intend(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = (state.fresh += 1);
-  const { command, pairs, unproven } = process;
+  const { command, pairs } = process;
   const operation = command.do === "update" ? "update" : "get";
-  const code = write(parts, state, place, (steps, store) =>
-    steps.intend(store, { id, operation, base: pairs[0] ?? 0, countsAsFailed: unproven }),
-  );
+  const code = write(parts, state, place, (steps, store) => steps.intend(store, { id, operation, base: pairs[0] ?? 0 }));
   if (code === undefined) Object.assign(process, { at: "send-start", exchange: id });
   return code;
 }
@@ -51,7 +57,7 @@ export function startReplied(parts: Parts, process: Process): void {
 }
 
 /** What is written of a start that was not accepted, and what follows. */
-export function startAnswered(parts: Parts, state: State, place: number): string | undefined {
+function startAnswered(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, late } = process;
@@ -69,16 +75,16 @@ export function startAnswered(parts: Parts, state: State, place: number): string
     case "application":
       return finish(state, place, "unauthorised");
     case "no-answer": {
-      const mayRepeat = !process.unproven && process.tries < 2 && parts.client.mayRepeat(state.store);
+      const mayRepeat = !process.repeated && parts.client.mayRepeat(state.store, process.pairs[0] ?? 0);
       if (late || !mayRepeat) return finish(state, place, "network");
-      process.tries += 1;
+      process.repeated = true;
       return tryStart(parts.client, state, place);
     }
     case "refused": {
-      process.pairs.shift();
-      if (process.pairs.length === 0) return finish(state, place, "rejected");
-      Object.assign(process, { tries: 0, forced: false });
-      return tryStart(parts.client, state, place);
+      process.tried += 1;
+      if (process.command.chooses || process.tried >= 2) return finish(state, place, "rejected");
+      process.repeated = false;
+      return choose(parts.client, state, place);
     }
     case "locked":
     case "gone":
@@ -94,12 +100,17 @@ export function startAnswered(parts: Parts, state: State, place: number): string
 }
 
 /** ② */
-export function storePair(parts: Parts, state: State, place: number): string | undefined {
+function storePair(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const number = (state.fresh += 1);
   const pair = process.offered ?? 0;
   const code = write(parts, state, place, (steps, store) =>
-    steps.start(store, process.exchange ?? 0, { number, pair, limited: process.limited || store.limited }),
+    steps.start(store, process.exchange ?? 0, {
+      number,
+      pair,
+      limited: process.limited || store.limited,
+      elsewhere: process.command.out === true,
+    }),
   );
   if (code === undefined) onward(parts, process);
   return code;
@@ -116,7 +127,7 @@ export function deliver(parts: Parts, state: State, place: number, outcome: "del
   else process.at = "hold";
 }
 
-export function hold(parts: Parts, state: State, place: number): string | undefined {
+function hold(parts: Parts, state: State, place: number): string | undefined {
   const { exchange, hold, command } = state.processes[place] as Process;
   const facts = hold ?? { delivered: false, saveOwed: false };
   const wasAsked = command.noAck === true && facts.delivered && !facts.saveOwed;
@@ -127,7 +138,7 @@ export function hold(parts: Parts, state: State, place: number): string | undefi
 }
 
 /** ③ */
-export function ending(parts: Parts, state: State, place: number): string | undefined {
+function ending(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const exchange = exchangeOf(state.store, process.exchange);
   process.before = exchange?.ends ?? 0;
@@ -137,10 +148,10 @@ export function ending(parts: Parts, state: State, place: number): string | unde
   return code;
 }
 
-/** An answer to the end call, or none, has come. One that is none settles nothing, and nothing is written. */
+/** An answer to the end call, or none, has come. One that is none settles nothing, and nothing is written while the token lives. */
 export function endReplied(_parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
-  if (process.reply !== "no-answer") {
+  if (process.reply !== "no-answer" || process.stale) {
     process.at = "end-answered";
     return undefined;
   }
@@ -148,18 +159,18 @@ export function endReplied(_parts: Parts, state: State, place: number): string |
 }
 
 function again(process: Process): undefined {
-  Object.assign(process, { at: "ending", reply: null, late: false });
+  Object.assign(process, { at: "ending", reply: null, late: false, stale: false });
 }
 
 /** ④, or what else the answer settles. */
-export function endAnswered(parts: Parts, state: State, place: number): string | undefined {
+function endAnswered(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, before, late } = process;
-  const settled = parts.client.deadToken(before);
+  const settled = reply === "no-answer" ? "doubt" : parts.client.deadToken(state.store, process.exchange, before);
   const refused = write(parts, state, place, (steps, store) => {
     if (reply === "success") steps.acknowledge(store, id);
-    else if (reply === "token") steps[settled](store, id);
+    else if (reply === "token" || reply === "no-answer") steps[settled](store, id);
     else steps.endAnswered(store, id);
   });
   if (refused !== undefined) return reply === "success" ? "pending" : refused;
@@ -169,4 +180,22 @@ export function endAnswered(parts: Parts, state: State, place: number): string |
   if (process.purpose === "left") return choose(parts.client, state, place);
   if (reply === "success") return finish(state, place, "ok");
   return finish(state, place, settled === "expire" ? "service" : "in-doubt");
+}
+
+const writing: Partial<Record<Point, (parts: Parts, state: State, place: number) => string | undefined>> = {
+  intend,
+  "start-answered": startAnswered,
+  store: storePair,
+  deliver: (parts, state, place) => deliver(parts, state, place, "delivered"),
+  hold,
+  ending,
+  "end-answered": endAnswered,
+};
+
+/** What a process writes where it sends nothing; with no outcome to choose from it delivers. */
+export function writeNext(parts: Parts, state: State, place: number): string | undefined {
+  const { at } = state.processes[place] as Process;
+  const write = writing[at];
+  if (write === undefined) throw new Error(`nothing is written at ${at}`);
+  return write(parts, state, place);
 }

@@ -32,14 +32,16 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
 
 function forgetCounters({ service, store }: State): void {
   Object.assign(service, { failed: 0, unacked: 0 });
-  Object.assign(store, { failed: 0, unacked: 0 });
+  Object.assign(store, { failed: 0, possibly: 0, unacked: 0 });
   for (const exchange of store.exchanges) Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
 }
 
 const get: Command = { name: "get", do: "get" };
 const update: Command = { name: "update", do: "update" };
 const ack: Command = { name: "ack", do: "ack" };
-const plain = [get, update, ack];
+/** By somebody who knows which credentials are the right ones. */
+const choose: Command = { name: "get --generation N", do: "get", chooses: true };
+const plain = [get, update, ack, choose];
 const waiting: Command[] = [
   { name: "get --no-ack", do: "get", noAck: true },
   { name: "get --discard-pending", do: "get", discard: true },
@@ -53,10 +55,10 @@ const choosing: Command = { name: "get --generation N --force", do: "get", force
 export const allBounds: Bounds[] = [
   { name: "a vault without limit", commands: plain, processes: 1, uses: null, idempotentEnd: null },
   { name: "a limited vault", commands: [...plain, unread], processes: 1, uses: 2, idempotentEnd: null },
-  { name: "held exchanges", commands: [get, update, ack, ...waiting], processes: 1, uses: null, idempotentEnd: false, saves: true },
+  { name: "held exchanges", commands: [get, update, ack, choose, ...waiting], processes: 1, uses: null, idempotentEnd: false, saves: true },
   {
     name: "held exchanges of a limited vault",
-    commands: [get, ack, unread, ...waiting],
+    commands: [get, ack, unread, choose, ...waiting],
     processes: 1,
     uses: 2,
     idempotentEnd: false,
@@ -64,21 +66,40 @@ export const allBounds: Bounds[] = [
   },
   {
     name: "imports and misread errors",
-    commands: [...plain, choosing],
+    commands: [get, ack, choosing],
     processes: 1,
     uses: null,
     idempotentEnd: false,
     imports: 2,
     misread: true,
+    fewFaults: true,
+  },
+  {
+    name: "recovery documents of others",
+    commands: [get, ack, choose, { name: "get --credentials-out", do: "get", out: true }],
+    processes: 1,
+    uses: null,
+    idempotentEnd: null,
+    imports: 2,
+    documents: true,
+    fewFaults: true,
   },
   {
     name: "forced starts",
-    commands: [get, ack, { name: "get --force", do: "get", force: true }],
+    commands: [get, ack, choose, { name: "get --force", do: "get", force: true }],
     processes: 1,
     uses: null,
     idempotentEnd: false,
   },
-  { name: "others who use the vault", commands: plain, processes: 1, uses: null, idempotentEnd: false, strangers: true },
+  {
+    name: "others who use the vault",
+    commands: [get, ack, choose],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    strangers: true,
+    fewFaults: true,
+  },
   {
     name: "two processes, and a lock that breaks",
     commands: [get, ack, choosing],

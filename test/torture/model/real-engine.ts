@@ -1,6 +1,5 @@
 import { VaultError, asVaultError } from "../../../src/errors.ts";
 import { acknowledgeLeft } from "../../../src/exchange/acknowledge.ts";
-import { checkGiven } from "../../../src/exchange/choose-pair.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../src/exchange/handover.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
@@ -47,6 +46,8 @@ export class RealEngine {
   readonly #store: RealStore;
   readonly #service: RealService;
   #time = noon;
+  /** By how much the wall clock is ahead of the monotonic one. */
+  #ahead = 0;
   #isDead = false;
   #tell: (event: Event) => void = () => undefined;
   #next: Promise<Event> = Promise.resolve({ code: "" });
@@ -60,6 +61,7 @@ export class RealEngine {
   async begin(command: Command, generation: number | undefined): Promise<Event> {
     this.#isDead = false;
     this.#time = noon;
+    this.#ahead = 0;
     this.#listen();
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
@@ -107,7 +109,7 @@ export class RealEngine {
       discardPending: command.discard === true,
       newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
       handover: {
-        leaves: false,
+        leaves: command.out === true,
         counted: async () => Promise.resolve(),
         deliver: async (delivery) => {
           const outcome = await this.#ask("deliver");
@@ -123,16 +125,25 @@ export class RealEngine {
   }
 
   #context(): ExchangeContext {
-    const clock = { now: () => this.#time, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
+    const clock = { now: () => this.#time + this.#ahead, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
     return {
       session: this.#session(),
       service: {
         admit: async () => Promise.resolve(),
         single: async () => Promise.reject(new Error("no such call here")),
-        start: async (call) => this.#late(await this.#ask(this.#startCall(call)), (outcome) => this.#service.start(call, outcome)),
+        start: async (call) => {
+          const outcome = await this.#ask(this.#startCall(call));
+          // The token that it may bring has all its time before it.
+          this.#ahead = 0;
+          return this.#late(outcome, (what) => this.#service.start(call, what));
+        },
         end: async (call) => this.#late(await this.#ask(this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
-      probe: async () => Promise.resolve({ reached: true, httpStatus: 404 }),
+      probe: async () => {
+        if ((await this.#ask("probe")) === "answered") return { reached: true, httpStatus: 404 };
+        this.#time += 60_000;
+        return { reached: false, cause: "reset", hint: null };
+      },
       clock,
       ids: createIds(clock),
       policy: { failed: 3, unacked: 5 },
@@ -161,8 +172,10 @@ export class RealEngine {
   }
 
   #late(outcome: string, call: (outcome: string) => Reply): Reply {
-    if (outcome.endsWith(", and no time is left")) this.#time += 60_000;
-    return call(outcome.replace(", and no time is left", ""));
+    const [, what = "", then] = /^(.*?)(, and no time is left|, and the token is past its expiry)?$/.exec(outcome) ?? [];
+    if (then?.endsWith("left")) this.#time += 60_000;
+    else if (then !== undefined) this.#ahead += 365 * 86_400_000;
+    return call(what);
   }
 
   /** The real session, each of whose writes is asked for. */
@@ -191,12 +204,15 @@ export class RealEngine {
   #written(name: Writing, [first, second, third]: unknown[]): string {
     const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
     if (name === "intend") {
-      const intent = first as { operation: string; generation: number; countsAsFailed: boolean };
+      const intent = first as { operation: string; generation: number };
       const pair = this.#store.readGenerations().find(({ number }) => number === intent.generation)?.pair ?? -1;
-      return words(intent.operation, this.#place(pair), intent.countsAsFailed);
+      return words(intent.operation, this.#place(pair));
     }
     if (name === "reject") return words(second !== null);
-    if (name === "start") return words((second as { limited: boolean }).limited);
+    if (name === "start") {
+      const { limited, elsewhere } = second as { limited: boolean; elsewhere: boolean };
+      return words(limited, elsewhere);
+    }
     if (name === "ending") return words(second);
     const facts = third as { delivered: boolean; saveOwed: boolean };
     return name === "hold" ? words(facts.delivered, facts.saveOwed) : name;
@@ -206,9 +222,7 @@ export class RealEngine {
   async importPair(pair: number): Promise<boolean> {
     const { session, pairs } = this.#store;
     try {
-      const credentials = pairs.pair(pair);
-      await checkGiven({ session }, await session.read(), credentials, true);
-      await session.record({ credentials, kind });
+      await session.record({ credentials: pairs.pair(pair), kind });
       return true;
     } catch (error) {
       if (error instanceof VaultError) return false;

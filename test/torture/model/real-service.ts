@@ -4,6 +4,7 @@ import type { Handler } from "../../../src/sandbox/handler.ts";
 import { createHandler } from "../../../src/sandbox/handler.ts";
 import { Sandbox } from "../../../src/sandbox/model.ts";
 import type { State as SandboxState, VaultState } from "../../../src/sandbox/state.ts";
+import type { Pair } from "../../../src/interface/answers.ts";
 import type { HttpRequest, Target } from "../../../src/service/request.ts";
 import { endRequest, startRequest } from "../../../src/service/request.ts";
 import type { RealPairs } from "./real-pairs.ts";
@@ -89,6 +90,17 @@ export class RealService {
   wrongPair(): void {
     const credentials = { encryptedData: "wrong", payload: "wrong" };
     this.#arrive(startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials }), "harsh");
+  }
+
+  /** Somebody else starts with the valid pair, and may acknowledge: what the recovery document holds. */
+  otherStart(isOver: boolean): { old: Pair; new: Pair; token: string } {
+    const old = this.#sandbox.inspect(uuid).currentPair;
+    this.#arrive(startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials: old }), "harsh");
+    const { pending } = this.#sandbox.inspect(uuid);
+    if (pending === null) throw new Error("the start of somebody else was refused");
+    const { offered, token } = pending;
+    if (isOver) this.#arrive(endRequest(target, { uuid, kind, operation: "get", token }), "harsh");
+    return { old, new: offered, token };
   }
 
   unlock(): void {

@@ -13,6 +13,7 @@ import { memoryFolder } from "../memory-folder.ts";
 import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
 import type { Exchange, Generation, Store } from "./state.ts";
 
+const started = "2026-11-20T12:00:00Z";
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
 
@@ -71,28 +72,40 @@ export class RealStore {
     for (const table of ["credentials", "exchanges", "superseded", "refusals"]) run(db, `DELETE FROM ${table} WHERE vault = ?`, vault);
     run(
       db,
-      "UPDATE vaults SET last_generation = ?, unacked_starts = ?, failed_attempts = ?, limited = ?, forgotten = 0, last_error = NULL",
+      "UPDATE vaults SET last_generation = ?, unacked_starts = ?, failed_attempts = ?, possibly_failed = ?, limited = ?, proof_expiry = ?, " +
+        "forgotten = 0, last_error = NULL",
       store.generations.length,
       store.unacked,
       store.failed,
+      store.possibly,
       Number(store.limited),
+      store.proof === null ? null : this.expiry(store.proof),
     );
-    for (const [index, { pair, standing, proven }] of store.generations.entries()) {
+    run(db, "DELETE FROM outages");
+    if (store.outage) run(db, "INSERT INTO outages VALUES (?, '')", service);
+    for (const [index, { pair, standing, proven, elsewhere, refused, placed }] of store.generations.entries()) {
       const print = fingerprint(uuid, this.pairs.pair(pair));
       run(
         db,
-        "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, created_at) VALUES (?, ?, ?, ?, ?, ?, '')",
+        "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, created_at, elsewhere, refused, placed) " +
+          "VALUES (?, ?, ?, ?, ?, ?, '', ?, ?, ?)",
         vault,
         index + 1,
         standing,
         Number(proven),
         this.#sealedPair(index + 1, pair),
         print,
+        Number(elsewhere),
+        Number(refused),
+        placed,
       );
       if (standing === "superseded") run(db, "INSERT OR IGNORE INTO superseded VALUES (?, ?)", vault, print);
     }
     for (const exchange of store.exchanges) this.#insert(store, exchange);
-    for (const pair of store.refused) run(db, "INSERT INTO refusals VALUES (?, ?)", vault, this.pairs.combination(pair));
+    for (const pair of store.refused) {
+      const sql = "INSERT INTO refusals (vault, combination, fingerprint) VALUES (?, ?, ?)";
+      run(db, sql, vault, this.pairs.combination(pair), fingerprint(uuid, this.pairs.pair(pair)));
+    }
     db.exec("COMMIT");
   }
 
@@ -104,7 +117,8 @@ export class RealStore {
     run(
       this.#db,
       "INSERT INTO exchanges (vault, id, operation, kind, state, external_ref, base_generation, new_generation, started_at, token, limited, " +
-        "delivered, save_owed, ends_unanswered, counted_start, counted_failed) VALUES (?, ?, ?, ?, ?, '', ?, ?, '', ?, ?, ?, ?, ?, ?, ?)",
+        "delivered, save_owed, ends_unanswered, counted_start, counted_failed, adopted, token_expiry) " +
+        "VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       this.#vault,
       id,
       exchange.operation,
@@ -112,6 +126,7 @@ export class RealStore {
       exchange.state,
       this.generation(store, exchange.base),
       next === undefined ? null : this.generation(store, exchange.next),
+      started,
       next === undefined ? null : this.#sealedToken(id, next.pair),
       Number(exchange.limited),
       Number(exchange.delivered),
@@ -119,14 +134,27 @@ export class RealStore {
       exchange.ends,
       exchange.countedStart,
       exchange.countedFailed,
+      Number(exchange.adopted),
+      next === undefined ? null : this.expiry(next.pair),
     );
+  }
+
+  /** When the token expires that came with a pair: in the order in which they were handed out, long after all that happens here. */
+  expiry(pair: number): string {
+    return new Date(Date.parse("2026-11-21T00:00:00Z") + pair).toISOString();
   }
 
   readGenerations(): Generation[] {
     const rows = all<CredentialsRow>(this.#db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation");
-    return rows.map(({ generation, fingerprint: print, standing, proven }) => {
-      return { number: generation, pair: this.pairs.number(print), standing, proven: proven === 1 };
-    });
+    return rows.map(({ generation, fingerprint: print, standing, proven, elsewhere, refused, placed }) => ({
+      number: generation,
+      pair: this.pairs.number(print),
+      standing,
+      proven: proven === 1,
+      elsewhere: elsewhere === 1,
+      refused: refused === 1,
+      placed,
+    }));
   }
 
   /** What is durable now, in the terms of the model. */
@@ -140,7 +168,10 @@ export class RealStore {
       exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq").map((row) => this.#exchange(row)),
       unacked: vault.unacked_starts,
       failed: vault.failed_attempts,
+      possibly: vault.possibly_failed,
       limited: vault.limited === 1,
+      outage: one(db, "SELECT 1 FROM outages") !== undefined,
+      proof: vault.proof_expiry === null ? null : Date.parse(vault.proof_expiry) - Date.parse("2026-11-21T00:00:00Z"),
     };
   }
 
@@ -165,6 +196,7 @@ export class RealStore {
       limited: row.limited === 1,
       countedStart: row.counted_start,
       countedFailed: row.counted_failed,
+      adopted: row.adopted === 1,
       seen: this.seen.has(id),
     };
   }

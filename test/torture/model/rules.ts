@@ -21,8 +21,9 @@ function nothingLost({ service, store }: State): string | undefined {
   if (held.length === 0) return "nothing lost: the pair that the service accepts is not in the state, or is superseded there";
   const open = openOf(store);
   const isOneOfTwo = open?.state === "ending" || open?.state === "in-doubt";
-  const isKnown = held.some(({ number, standing }) =>
-    isOneOfTwo ? number === open.base || number === open.next : standing === "current" || standing === "imported",
+  const isKnown = held.some(
+    ({ number, standing }) =>
+      standing === "current" || standing === "imported" || (isOneOfTwo && (number === open.base || number === open.next)),
   );
   return isKnown ? undefined : "nothing lost: the program does not know which pair the service accepts";
 }
@@ -33,7 +34,7 @@ function oneExchange({ store }: State): string | undefined {
 
 /** 4: counters. What others do, what is forced and what a broken lock lets through our records do not cover. */
 function counting(bounds: Bounds, { service, store }: State): string | undefined {
-  if (bounds.strangers || bounds.delays || bounds.lockBreaks) return undefined;
+  if (bounds.strangers || bounds.documents || bounds.delays || bounds.lockBreaks) return undefined;
   if (store.unacked < service.unacked) return "counting: the service has counted more starts without acknowledgement than we";
   if (store.failed < service.failed) return "counting: the service has counted more failed accesses than we";
   const isForced = bounds.commands.some(({ force, careful }) => force && !careful);
@@ -55,10 +56,12 @@ function aboutToSend(state: State, process: Process): string | undefined {
   if (process.at !== "send-start" || process.fenced) return undefined;
   if (exchange?.state !== "intent") return "order: a start is sent without ①";
   const generation = generationOf(store, exchange.base);
-  if (generation === undefined || generation.standing === "superseded") return "never a superseded pair: one is about to be sent";
+  if (generation === undefined || (generation.standing === "superseded" && !process.command.force))
+    return "never a superseded pair: one is about to be sent";
   if (openOf(store)?.state === "ending") return "one exchange at a time: a start would drop one that may have been acknowledged";
   if (!process.command.force && store.refused.includes(generation.pair))
     return "never what was refused before: it is about to be sent again";
+  if (store.outage) return "after an unanswered start: one is sent before a probe was answered";
   if (process.forced && !process.command.careful) return undefined;
   const before = store.failed - exchange.countedFailed;
   if (store.unacked >= lockAt.unacked) return "never the locking request: the 5th start without acknowledgement by our records";

@@ -1,4 +1,4 @@
-import type { Standing } from "../../../src/exchange/records.ts";
+import type { Placed, Standing } from "../../../src/exchange/records.ts";
 import type { ExchangeState } from "../../../src/exchange/states.ts";
 
 /**
@@ -41,6 +41,12 @@ export interface Generation {
   pair: number;
   standing: Standing;
   proven: boolean;
+  /** Also known outside of this state. */
+  elsewhere: boolean;
+  /** A start with it was refused since it was last accepted. */
+  refused: boolean;
+  /** Where an imported one stands among the candidates. */
+  placed: Placed | null;
 }
 
 export interface Exchange {
@@ -56,6 +62,8 @@ export interface Exchange {
   limited: boolean;
   countedStart: number;
   countedFailed: number;
+  /** Taken over from a recovery document. */
+  adopted: boolean;
   /** The truth, which the program does not know after a crash: a user has had the contents, or has waived them. */
   seen: boolean;
 }
@@ -70,7 +78,23 @@ export interface Store {
   exchanges: Exchange[];
   unacked: number;
   failed: number;
+  /** The part of `failed` that is only possible. */
+  possibly: number;
   limited: boolean;
+  /** A start went unanswered, and no probe was answered since. */
+  outage: boolean;
+  /** When the token of the last start that succeeded here expires, on a clock that counts starts; null where none has. */
+  proof: number | null;
+}
+
+/** A recovery document, as it leaves a state before ③. */
+export interface Document {
+  exchange: number;
+  operation: Operation;
+  old: number;
+  /** Also its token, and when that expires. */
+  new: number;
+  unread: boolean;
 }
 
 /** What a person runs. */
@@ -86,10 +110,16 @@ export interface Command {
   discard?: true;
   unread?: true;
   saved?: true;
+  /** --credentials-out or --save-cmd: a recovery document leaves the state before the end call. */
+  out?: true;
+  /** `vault delete`: a start that has nothing to acknowledge. */
+  deletes?: true;
 }
 
 /** Where a process is: what it does next. Between two of these it may die. */
 export type Point =
+  /** Asks whether the service is there, before a start after one that went unanswered. */
+  | "probe"
   /** ① */
   | "intend"
   | "send-start"
@@ -116,19 +146,22 @@ export interface Process {
   purpose: "own" | "left" | "ack";
   /** Its exchange, from ① or the acknowledgement of a left one on. */
   exchange: number | null;
-  /** Generations to start with, the one that is tried first. */
+  /** Generations that are candidates, the one that is tried first. */
   pairs: number[];
-  unproven: boolean;
+  /** How many of them this command has tried. */
+  tried: number;
   /** --force has not been used up: it lets one request through. */
   forced: boolean;
-  /** Starts of the present pair that were not answered. */
-  tries: number;
+  /** The automatic repetition is used up. */
+  repeated: boolean;
   reply: StartReply | EndReply | null;
   /** The pair, and so the token, that it has in memory: handed out by a success, or of the exchange that was left. */
   offered: number | null;
   limited: boolean;
   /** --max-wait has passed. */
   late: boolean;
+  /** By the program's clock the token is past its expiry. */
+  stale: boolean;
   /** Unanswered end calls before the one that is sent. */
   before: number;
   hold: { delivered: boolean; saveOwed: boolean } | null;
@@ -137,22 +170,21 @@ export interface Process {
 }
 
 /** A copy to be changed. */
-export function edit(state: State): State {
-  const { service, store, processes, fresh, delayed, fault } = state;
-  return {
-    service: { ...service, open: service.open === null ? null : { ...service.open } },
-    store: {
-      ...store,
-      generations: store.generations.map((generation) => ({ ...generation })),
-      refused: [...store.refused],
-      exchanges: store.exchanges.map((exchange) => ({ ...exchange })),
-    },
-    processes: processes.map((process) => (process === null ? null : { ...process, pairs: [...process.pairs] })),
-    fresh,
-    delayed,
-    fault,
-  };
+export function edit({ service, store, processes, ...rest }: State): State {
+  return { ...rest, service: copyService(service), store: copyStore(store), processes: processes.map(copyProcess) };
 }
+
+export const copyService = (service: Service): Service => ({ ...service, open: service.open === null ? null : { ...service.open } });
+
+export const copyStore = (store: Store): Store => ({
+  ...store,
+  generations: store.generations.map((generation) => ({ ...generation })),
+  refused: [...store.refused],
+  exchanges: store.exchanges.map((exchange) => ({ ...exchange })),
+});
+
+export const copyProcess = (process: Process | null): Process | null =>
+  process === null ? null : { ...process, pairs: [...process.pairs] };
 
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
 export const openOf = (store: Store): Exchange | undefined => store.exchanges.find((e) => openStates.includes(e.state));
@@ -165,12 +197,15 @@ export function firstState(processes: number, uses: number | null): State {
   return {
     service: { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses },
     store: {
-      generations: [{ number: 1, pair: 1, standing: "imported", proven: false }],
+      generations: [{ number: 1, pair: 1, standing: "imported", proven: false, elsewhere: true, refused: false, placed: null }],
       refused: [],
       exchanges: [],
       unacked: 0,
       failed: 0,
+      possibly: 0,
       limited: false,
+      outage: false,
+      proof: null,
     },
     processes: Array.from({ length: processes }, () => null),
     fresh: 2,

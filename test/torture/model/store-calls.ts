@@ -2,7 +2,7 @@ import { VaultError } from "../../../src/errors.ts";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { kind } from "./real-pairs.ts";
 import type { RealStore } from "./real-store.ts";
-import type { Store } from "./state.ts";
+import type { Document, Store } from "./state.ts";
 import type { StoreSteps } from "./store-part.ts";
 import { NotTaken, storeSteps } from "./store-part.ts";
 
@@ -14,7 +14,7 @@ export interface Call {
 }
 
 const error = { code: "network", message: "no answer" };
-const [firstNew, secondNew] = [900_001, 900_002];
+const [firstNew, secondNew, thirdNew] = [900_001, 900_002, 900_003];
 
 /** Every method that changes an exchange, for every exchange that there is and for one that there is not. */
 export function callsFor(real: RealStore, store: Store): Call[] {
@@ -23,7 +23,14 @@ export function callsFor(real: RealStore, store: Store): Call[] {
     ...ids.flatMap((id) => callsWith(real, store, id)),
     ...store.generations.map(({ pair }) => recording(pair)),
     recording(firstNew),
-    reset,
+    ...adoptions(store),
+    ...[
+      { unacked: 2, failed: 1, possibly: 0 },
+      { unacked: 0, failed: 2, possibly: 2 },
+    ].map(takingOver),
+    handingOut(store),
+    ...(["all", "unanswered"] as const).map(resetting),
+    { name: "isBack", inModel: (steps, s) => steps.isBack(s), inCode: async (session) => await session.isBack() },
   ];
 }
 
@@ -31,20 +38,12 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
   const at = real.exchangeId(store, id);
   const both = [false, true];
   const call = (name: string, inModel: Call["inModel"], inCode: Call["inCode"]): Call => ({ name: `${name} ${at}`, inModel, inCode });
-  const intents = store.generations.flatMap(({ number }) =>
-    both.map((countsAsFailed) =>
-      call(
-        `intend with generation ${number}, ${countsAsFailed}`,
-        (steps, s) => steps.intend(s, { id, operation: "get", base: number, countsAsFailed }),
-        async (session) =>
-          await session.intend({
-            exchangeId: at,
-            operation: "get",
-            kind,
-            externalRef: "",
-            generation: real.generation(store, number),
-          }),
-      ),
+  const intents = store.generations.map(({ number }) =>
+    call(
+      `intend with generation ${number}`,
+      (steps, s) => steps.intend(s, { id, operation: "get", base: number }),
+      async (session) =>
+        await session.intend({ exchangeId: at, operation: "get", kind, externalRef: "", generation: real.generation(store, number) }),
     ),
   );
   const base = store.exchanges.find((exchange) => exchange.id === id)?.base ?? 0;
@@ -71,12 +70,12 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     ...both.map((limited) =>
       call(
         `start, ${limited}`,
-        (steps, s) => steps.start(s, id, { number: secondNew, pair: secondNew, limited }),
+        (steps, s) => steps.start(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
         async (session) =>
           await session.start(at, {
             pair: real.pairs.pair(secondNew),
             token: real.pairs.token(secondNew),
-            tokenExpiry: null,
+            tokenExpiry: real.expiry(secondNew),
             usesRemaining: null,
             limited,
             expiryDate: null,
@@ -84,7 +83,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
             dateCreated: null,
             lastModified: null,
             combination: real.pairs.combination(basePair),
-            elsewhere: false,
+            elsewhere: limited,
           }),
       ),
     ),
@@ -133,11 +132,65 @@ const recording = (pair: number): Call => ({
   inCode: async (session, real) => await session.record({ credentials: real.pairs.pair(pair), kind }),
 });
 
-const reset: Call = {
-  name: "resetCounters",
-  inModel: (steps, store) => steps.resetCounters(store),
-  inCode: async (session) => await session.resetCounters("all"),
-};
+const resetting = (only: "all" | "unanswered"): Call => ({
+  name: `resetCounters, ${only}`,
+  inModel: (steps, store) => steps.resetCounters(store, only),
+  inCode: async (session) => await session.resetCounters(only),
+});
+
+const takingOver = (counted: { unacked: number; failed: number; possibly: number }): Call => ({
+  name: `takeOver ${JSON.stringify(counted)}`,
+  inModel: (steps, store) => steps.takeOver(store, { ...counted, refused: [] }),
+  inCode: async (session) =>
+    await session.takeOver({
+      unackedStarts: counted.unacked,
+      failedAttempts: counted.failed,
+      possiblyFailed: counted.possibly,
+      refused: [],
+    }),
+});
+
+const handingOut = (store: Store): Call => ({
+  name: "markElsewhere",
+  inModel: (steps, s) =>
+    steps.markElsewhere(
+      s,
+      s.generations.map(({ number }) => number),
+    ),
+  inCode: async (session, real) => await session.markElsewhere(store.generations.map(({ number }) => real.generation(store, number))),
+});
+
+/** Documents of exchanges that are known here and of others, between any pairs, before and after the last proof. */
+function adoptions(store: Store): Call[] {
+  const pairs = [...new Set([...store.generations.map(({ pair }) => pair), firstNew])];
+  const offered = [...pairs, thirdNew, 0];
+  const known = store.exchanges.flatMap(({ id, base, next }) => {
+    const [old, given] = [base, next].map((number) => store.generations.find((g) => g.number === number)?.pair);
+    return old === undefined || given === undefined ? [] : [adopting({ exchange: id, operation: "get", old, new: given, unread: false })];
+  });
+  const others = pairs.flatMap((old) =>
+    offered
+      .filter((given) => given !== old)
+      .map((given) => adopting({ exchange: firstNew, operation: "get", old, new: given, unread: given === thirdNew })),
+  );
+  return [...known, ...others];
+}
+
+const adopting = (document: Document): Call => ({
+  name: `adopt ${JSON.stringify(document)}`,
+  inModel: (steps, store) => steps.adopt(store, document, [secondNew, thirdNew]),
+  inCode: async (session, real) =>
+    await session.adopt({
+      exchangeId: real.exchangeId(real.read(), document.exchange),
+      kind,
+      operation: "get",
+      old: real.pairs.pair(document.old),
+      new: real.pairs.pair(document.new),
+      token: real.pairs.token(document.new),
+      tokenExpiry: real.expiry(document.new),
+      unread: document.unread,
+    }),
+});
 
 /** What the model makes of it: another store, or the one before where the step is not taken. */
 export function modelled(store: Store, { inModel }: Call): { store: Store; isTaken: boolean } {

@@ -1,8 +1,9 @@
+import type { Placed } from "../../../src/exchange/records.ts";
 import type { ExchangeState } from "../../../src/exchange/states.ts";
-import type { Exchange, Operation, Store } from "./state.ts";
-import { exchangeOf, generationOf, openStates } from "./state.ts";
+import type { Document, Exchange, Generation, Operation, Store } from "./state.ts";
+import { exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 
-/** Raised where a step does not come from the state that the exchange is in: the transaction changes nothing. */
+/** Thrown where a step does not come from the state that the exchange is in: the transaction changes nothing. */
 export class NotTaken extends Error {}
 
 /**
@@ -10,20 +11,33 @@ export class NotTaken extends Error {}
  * they are given; after `NotTaken` it is to be thrown away.
  */
 export interface StoreSteps {
-  intend(store: Store, intent: { id: number; operation: Operation; base: number; countsAsFailed: boolean }): void;
+  intend(store: Store, intent: { id: number; operation: Operation; base: number }): void;
   takeBack(store: Store, id: number): void;
   unanswered(store: Store, id: number): void;
+  isBack(store: Store): void;
   /** `counts` is false for a vault that is locked or gone. */
   reject(store: Store, id: number, counts: boolean): void;
-  start(store: Store, id: number, offered: { number: number; pair: number; limited: boolean }): void;
+  start(store: Store, id: number, offered: { number: number; pair: number; limited: boolean; elsewhere: boolean }): void;
   hold(store: Store, id: number, facts: { delivered: boolean; saveOwed: boolean }): void;
   ending(store: Store, id: number, delivered: boolean): void;
   endAnswered(store: Store, id: number): void;
   acknowledge(store: Store, id: number): void;
   expire(store: Store, id: number): void;
   doubt(store: Store, id: number): void;
+  /** `numbers` are those of generations that have to be made. */
+  adopt(store: Store, document: Document, numbers: readonly [old: number, next: number]): void;
   record(store: Store, given: { number: number; pair: number }): void;
-  resetCounters(store: Store): void;
+  takeOver(store: Store, attempts: Attempts): void;
+  markElsewhere(store: Store, generations: readonly number[]): void;
+  resetCounters(store: Store, only: "all" | "unanswered"): void;
+}
+
+/** What travels with credentials that have no state of their own. */
+export interface Attempts {
+  unacked: number;
+  failed: number;
+  possibly: number;
+  refused: readonly number[];
 }
 
 function inState(store: Store, id: number, from: readonly ExchangeState[]): Exchange {
@@ -32,22 +46,39 @@ function inState(store: Store, id: number, from: readonly ExchangeState[]): Exch
   return exchange;
 }
 
-function count(store: Store, starts: number, failed: number): void {
+function count(store: Store, starts: number, failed: number, possibly: number): void {
   store.unacked = Math.max(0, store.unacked + starts);
   store.failed = Math.max(0, store.failed + failed);
+  store.possibly = Math.max(0, store.possibly + possibly);
 }
 
 /** How many superseded pairs are kept. */
 const keptSuperseded = 5;
 
-/** The service has accepted it: every other pair is dead. */
 function makeCurrent(store: Store, number: number | null): void {
-  for (const each of store.generations) {
-    each.standing = each.number === number ? "current" : "superseded";
-    each.proven ||= each.number === number;
-  }
+  const current = generationOf(store, number);
+  if (current !== undefined) Object.assign(current, { standing: "current", proven: true, refused: false, placed: null });
   const old = store.generations.filter((g) => g.standing === "superseded").slice(0, -keptSuperseded);
-  store.generations = store.generations.filter((g) => !old.includes(g));
+  if (old.length > 0) store.generations = store.generations.filter((g) => !old.includes(g));
+}
+
+/** A pair was refused: an exchange that it had begun may have been acknowledged by somebody else. */
+function doubtOfferedBy(store: Store, base: number): void {
+  const left =
+    openOf(store) ??
+    store.exchanges.findLast((e) => e.state === "expired" && e.base === base && generationOf(store, e.next)?.standing === "void");
+  if (left?.base !== base || left.state === "ending") return;
+  left.state = "in-doubt";
+  const next = generationOf(store, left.next);
+  if (next === undefined) return;
+  if (next.standing === "void") next.standing = "offered";
+  forgetRefusal(store, next);
+}
+
+/** A pair that was refused may be the valid one since. */
+function forgetRefusal(store: Store, generation: Generation): void {
+  store.refused = store.refused.filter((refused) => refused !== generation.pair);
+  generation.refused = false;
 }
 
 /** What was counted for starts of before can no longer be taken back. */
@@ -55,44 +86,70 @@ function settleCounted(store: Store): void {
   for (const exchange of store.exchanges) if (exchange.state === "intent") Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
 }
 
+const live: readonly string[] = ["current", "imported", "offered"];
+export const liveWith = (store: Store, pair: number): Generation | undefined =>
+  store.generations.findLast((g) => g.pair === pair && live.includes(g.standing));
+export const isSuperseded = (store: Store, pair: number): boolean =>
+  liveWith(store, pair) === undefined && store.generations.some((g) => g.pair === pair && g.standing === "superseded");
+
+/** The generation of a given pair: the live one that it is recorded as, or a new one. */
+function ensure(store: Store, number: number, pair: number, placed: Placed | null): number {
+  const known = liveWith(store, pair);
+  if (known !== undefined) {
+    known.elsewhere = true;
+    return known.number;
+  }
+  if (isSuperseded(store, pair)) throw new NotTaken();
+  store.generations.push({ number, pair, standing: "imported", proven: false, elsewhere: true, refused: false, placed });
+  return number;
+}
+
 export const storeSteps: StoreSteps = {
-  intend(store, { id, operation, base, countsAsFailed }) {
+  intend(store, { id, operation, base }) {
     if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined) throw new NotTaken();
-    const countedFailed = Number(countsAsFailed);
-    const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, seen: false };
-    store.exchanges.push({ id, operation, state: "intent", base, countedStart: 1, countedFailed, ...nothing });
-    count(store, 1, countedFailed);
+    const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, adopted: false, seen: false };
+    store.exchanges.push({ id, operation, state: "intent", base, countedStart: 1, countedFailed: 1, ...nothing });
+    count(store, 1, 1, 1);
   },
   takeBack(store, id) {
     const exchange = inState(store, id, ["intent"]);
-    count(store, -exchange.countedStart, -exchange.countedFailed);
+    count(store, -exchange.countedStart, -exchange.countedFailed, -exchange.countedFailed);
     exchange.state = "discarded";
   },
   unanswered(store, id) {
     inState(store, id, ["intent"]);
+    store.outage = true;
+  },
+  isBack(store) {
+    store.outage = false;
   },
   reject(store, id, counts) {
     const exchange = inState(store, id, ["intent"]);
     exchange.state = "rejected";
-    const pair = generationOf(store, exchange.base)?.pair;
-    if (!counts) return;
-    count(store, 0, 1 - exchange.countedFailed);
-    if (pair !== undefined && !store.refused.includes(pair)) store.refused.push(pair);
+    if (!counts) return count(store, 0, -exchange.countedFailed, -exchange.countedFailed);
+    count(store, 0, 1 - exchange.countedFailed, -exchange.countedFailed);
+    const base = generationOf(store, exchange.base);
+    if (base !== undefined) {
+      base.refused = true;
+      if (!store.refused.includes(base.pair)) store.refused.push(base.pair);
+    }
+    doubtOfferedBy(store, exchange.base);
   },
-  start(store, id, { number, pair, limited }) {
+  start(store, id, { number, pair, limited, elsewhere }) {
     const exchange = inState(store, id, ["intent"]);
     const base = generationOf(store, exchange.base);
     if (base === undefined) throw new NotTaken();
     for (const left of store.exchanges) {
       if (left.id === id) continue;
-      if (left.state === "in-doubt") left.state = left.next === exchange.base ? "acknowledged" : "expired";
+      if (left.state === "in-doubt" && left.next === exchange.base) left.state = "acknowledged";
+      else if (left.state === "in-doubt" && left.base === exchange.base) left.state = "expired";
       else if (left.state === "intent" || openStates.includes(left.state)) left.state = "discarded";
     }
+    for (const each of store.generations) if (each.number !== exchange.base) each.standing = "superseded";
     makeCurrent(store, exchange.base);
-    store.generations.push({ number, pair, standing: "offered", proven: false });
+    store.generations.push({ number, pair, standing: "offered", proven: false, elsewhere, refused: false, placed: null });
     Object.assign(exchange, { state: "started", next: number, limited });
-    store.failed = 0;
-    store.limited = limited;
+    Object.assign(store, { failed: 0, possibly: 0, limited, proof: pair });
     store.refused = store.refused.filter((refused) => refused !== base.pair);
   },
   hold(store, id, { delivered, saveOwed }) {
@@ -109,29 +166,83 @@ export const storeSteps: StoreSteps = {
   },
   acknowledge(store, id) {
     const exchange = inState(store, id, ["ending"]);
+    exchange.state = "acknowledged";
+    const [next, base] = [generationOf(store, exchange.next), generationOf(store, exchange.base)];
+    if (exchange.adopted) {
+      if (next?.standing === "imported") next.placed ??= "successor";
+      // The service has moved on from it, now or before.
+      if (base?.standing === "imported") base.placed ??= "older";
+      return;
+    }
+    if (base !== undefined) base.standing = "superseded";
     makeCurrent(store, exchange.next);
+    if (next !== undefined) forgetRefusal(store, next);
     store.unacked = 0;
     settleCounted(store);
-    exchange.state = "acknowledged";
   },
   expire(store, id) {
     const exchange = inState(store, id, ["ending", "in-doubt"]);
-    const [next, base] = [generationOf(store, exchange.next), generationOf(store, exchange.base)];
+    const next = generationOf(store, exchange.next);
     if (next !== undefined) next.standing = "void";
-    if (base !== undefined) base.standing = "current";
     exchange.state = "expired";
   },
   doubt(store, id) {
     inState(store, id, ["ending"]).state = "in-doubt";
   },
-  record(store, { number, pair }) {
-    const same = store.generations.filter((g) => g.pair === pair);
-    if (same.some((g) => ["current", "imported", "offered"].includes(g.standing))) return;
-    if (same.some((g) => g.standing === "superseded")) throw new NotTaken();
-    store.generations.push({ number, pair, standing: "imported", proven: false });
+  adopt(store, document, [old, next]) {
+    const known = exchangeOf(store, document.exchange);
+    if (known !== undefined && openStates.includes(known.state)) return;
+    const given = liveWith(store, document.new);
+    if (given !== undefined && (given.proven || given.standing !== "imported")) return;
+    const isProven = store.generations.some((g) => g.proven && g.standing === "current");
+    const [isOldDead, isNewDead] = [isSuperseded(store, document.old), isSuperseded(store, document.new)];
+    const isFollowed = isProven && (isNewDead || (isOldDead && given === undefined));
+    if (isFollowed || (isOldDead && isNewDead)) throw new NotTaken();
+    if (known !== undefined) {
+      // Dropped here; who imports it says that it may have been acknowledged elsewhere.
+      const dropped = generationOf(store, known.next);
+      if (dropped?.standing === "void") dropped.standing = "imported";
+      return;
+    }
+    const isOlder = store.proof !== null && document.new < store.proof;
+    const placed = isOlder ? "older" : liveWith(store, document.old)?.standing === "current" ? "successor" : null;
+    const base = isOldDead ? null : ensure(store, old, document.old, isOlder ? "older" : null);
+    const offered = isNewDead ? null : ensure(store, next, document.new, placed);
+    // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
+    if (base === null || offered === null || openOf(store) !== undefined) return;
+    store.exchanges.push({
+      id: document.exchange,
+      operation: document.operation,
+      state: document.unread ? "held" : "ending",
+      base,
+      next: offered,
+      delivered: false,
+      saveOwed: false,
+      ends: Number(!document.unread),
+      limited: document.unread,
+      countedStart: 1,
+      countedFailed: 0,
+      adopted: true,
+      seen: false,
+    });
+    store.unacked += 1;
   },
-  resetCounters(store) {
-    Object.assign(store, { unacked: 0, failed: 0 });
+  record(store, { number, pair }) {
+    ensure(store, number, pair, null);
+  },
+  takeOver(store, { unacked, failed, possibly, refused }) {
+    const definite = Math.max(store.failed - store.possibly, failed - possibly);
+    store.unacked = Math.max(store.unacked, unacked);
+    store.failed = Math.max(store.failed, failed);
+    store.possibly = store.failed - definite;
+    for (const pair of refused) if (!store.refused.includes(pair)) store.refused.push(pair);
+  },
+  markElsewhere(store, generations) {
+    for (const each of store.generations) if (generations.includes(each.number)) each.elsewhere = true;
+  },
+  resetCounters(store, only) {
+    if (only === "all") Object.assign(store, { unacked: 0, failed: 0, possibly: 0 });
+    else count(store, 0, -store.possibly, -store.possibly);
     settleCounted(store);
   },
 };

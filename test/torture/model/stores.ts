@@ -21,10 +21,11 @@ export class Stores {
 /** By places in place of numbers. */
 function keyOf(store: Store): string {
   const place = (number: number | null): number => store.generations.findIndex((generation) => generation.number === number);
-  let key = `${store.unacked} ${store.failed} ${store.limited}`;
-  for (const { pair, standing, proven } of store.generations) key += `,${standing}${proven}${store.refused.includes(pair)}`;
-  for (const { state, operation, base, next, delivered, saveOwed, ends, limited, countedStart, countedFailed } of store.exchanges)
-    key += `;${state}${operation}${place(base)}${place(next)}${delivered}${saveOwed}${limited} ${ends}${countedStart}${countedFailed}`;
+  let key = `${store.unacked} ${store.failed} ${store.possibly} ${store.limited}${store.outage}${store.proof === null}`;
+  for (const { pair, standing, proven, elsewhere, refused, placed } of store.generations)
+    key += `,${standing}${proven}${elsewhere}${refused}${placed}${store.refused.includes(pair)}`;
+  for (const { state, operation, base, next, delivered, saveOwed, ends, limited, countedStart, countedFailed, adopted } of store.exchanges)
+    key += `;${state}${operation}${place(base)}${place(next)}${delivered}${saveOwed}${limited}${adopted} ${ends}${countedStart}${countedFailed}`;
   return key;
 }
 
@@ -35,7 +36,8 @@ export function comparable(store: Store): unknown {
   const pairs = [...new Set(store.generations.map(({ pair }) => pair))];
   return {
     ...store,
-    generations: store.generations.map(({ pair, standing, proven }) => [pairs.indexOf(pair), standing, proven]),
+    generations: store.generations.map(({ number: _number, pair, ...rest }) => ({ ...rest, pair: pairs.indexOf(pair) })),
+    proof: store.proof === null ? null : "known",
     refused: store.refused
       .map((pair) => pairs.indexOf(pair))
       .filter((index) => index >= 0)

@@ -2,9 +2,9 @@ import type { Step } from "./checker.ts";
 import { begin } from "./client.ts";
 import type { Parts } from "./moves.ts";
 import * as moves from "./moves.ts";
-import { serviceEnd, serviceStart } from "./service-part.ts";
-import type { Command, EndReply, Process, StartReply, State } from "./state.ts";
-import { edit, generationOf, openOf } from "./state.ts";
+import { lockAt, serviceEnd, serviceStart } from "./service-part.ts";
+import type { Command, EndReply, Point, Process, StartReply, State } from "./state.ts";
+import { edit, generationOf } from "./state.ts";
 
 /** What may happen, and how much of it. */
 export interface Bounds {
@@ -23,6 +23,8 @@ export interface Bounds {
   uncounted?: true;
   /** Pairs that were imported and are not proven, at most. */
   imports?: number;
+  /** Somebody else starts with the same credentials, and the recovery document is imported here. */
+  documents?: true;
   /** An error about something else is taken for one about the credentials. */
   misread?: true;
   /** A save command can fail. */
@@ -93,19 +95,36 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
   if (!deleted && (locked || parts.client.guardRefuses(state.store))) {
     add("an administrator unlocks the vault, and vault guard --reset", true, (to) => {
       Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
-      parts.steps.resetCounters(to.store);
+      parts.steps.resetCounters(to.store, "all");
     });
   }
-  if (bounds.imports === undefined || openOf(state.store) !== undefined) return found;
+  if (bounds.imports === undefined) return found;
   const record = (label: string, isFine: boolean, pair: (to: State) => number): void =>
     add(label, isFine, (to) => parts.steps.record(to.store, { number: (to.fresh += 1), pair: pair(to) }));
   const unproven = state.store.generations.filter((g) => g.standing === "imported" && !g.proven);
   if (unproven.length < bounds.imports) {
-    record("import a wrong pair", false, (to) => (to.fresh += 1));
+    if (bounds.documents) found.push(...documentsOfOthers(parts, state));
+    else record("import a wrong pair", false, (to) => (to.fresh += 1));
     const given = state.store.generations.filter((g) => g.standing === "void").map((g) => g.pair);
     for (const pair of new Set(given)) record("import the pair of an exchange that was dropped", false, () => pair);
   }
   return found;
+}
+
+/** Somebody else starts, and may acknowledge; before or after that the recovery document is imported. */
+function documentsOfOthers(parts: Parts, state: State): ModelStep[] {
+  const { locked, deleted, unacked } = state.service;
+  if (locked || deleted || unacked + 1 >= lockAt.unacked) return [];
+  return [false, true].map((isOver) => {
+    const to = edit(state);
+    const [exchange, offered, base, next] = [1, 2, 3, 4].map((place) => state.fresh + place) as [number, number, number, number];
+    to.fresh += 4;
+    const old = to.service.pair;
+    serviceStart(to.service, old, "get", offered);
+    if (isOver) serviceEnd(to.service, offered, false);
+    parts.steps.adopt(to.store, { exchange, operation: "get", old, new: offered, unread: false }, [base, next]);
+    return { label: `somebody else starts${isOver ? " and acknowledges" : ""}; import the recovery document`, isFine: false, to };
+  });
 }
 
 function act(parts: Parts, bounds: Bounds, state: State, place: number, process: Process): ModelStep[] {
@@ -116,43 +135,40 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
     found.push({ label, isFine, to, place, code });
   };
   switch (process.at) {
-    case "intend":
-      go("① intent", true, (to) => moves.intend(parts, to, place));
+    case "probe":
+      go("GET probe: answered", true, (to) => moves.probed(parts, to, place, true));
+      go("GET probe: lost before the service", false, (to) => moves.probed(parts, to, place, false));
       break;
     case "send-start":
       sendStart(parts, bounds, state, go);
-      break;
-    case "start-answered":
-      go(`the start: ${process.reply}`, true, (to) => moves.startAnswered(parts, to, place));
-      break;
-    case "store":
-      go("② started", true, (to) => moves.storePair(parts, to, place));
       break;
     case "deliver":
       go("the contents are delivered", true, (to) => moves.deliver(parts, to, place, "delivered"));
       go("the delivery fails", false, (to) => moves.deliver(parts, to, place, "failed"));
       if (bounds.saves) go("the save command fails", false, (to) => moves.deliver(parts, to, place, "save-failed"));
       break;
-    case "hold":
-      go("held", true, (to) => moves.hold(parts, to, place));
-      break;
-    case "ending":
-      go("③ ending", true, (to) => moves.ending(parts, to, place));
-      break;
     case "send-end":
       sendEnd(parts, bounds, place, go);
       break;
+    case "intend":
+    case "start-answered":
+    case "store":
+    case "hold":
+    case "ending":
     case "end-answered":
-      go(process.reply === "success" ? "④ acknowledged" : `the end call: ${process.reply}`, true, (to) =>
-        moves.endAnswered(parts, to, place),
-      );
-      break;
+      go(wordsFor(process), true, (to) => moves.writeNext(parts, to, place));
   }
   go("the process dies", false, (to) => {
     to.processes[place] = null;
     return "died";
   });
   return found;
+}
+
+function wordsFor({ at, reply }: Process): string {
+  const words: Partial<Record<Point, string>> = { intend: "① intent", store: "② started", hold: "held", ending: "③ ending" };
+  if (at === "start-answered") return `the start: ${reply}`;
+  return words[at] ?? (reply === "success" ? "④ acknowledged" : `the end call: ${reply}`);
 }
 
 type Go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined) => void;
@@ -197,13 +213,13 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   });
   reply("an unknown error", false, false, () => "unknown");
   if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
+  if (bounds.misread) reply("an error that is taken for a refusal", false, false, () => "refused");
   if (bounds.fewFaults) return;
   reply("a success without credentials", false, false, (to, process) => {
     const said = arrive(to, process);
     process.offered = null;
     return said === "success" ? "unusable" : said;
   });
-  if (bounds.misread) reply("an error that is taken for a refusal", false, false, () => "refused");
   if (bounds.delays && state.delayed === null) {
     reply("on its way for long", false, true, (to, process) => {
       const start = generationOf(to.store, process.pairs[0] ?? null)?.pair ?? 0;
@@ -213,13 +229,21 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   }
 }
 
+const unsettled = ["lost before the service", "its answer is lost"];
+
 /** What the network and the service make of an end call. */
 function sendEnd(parts: Parts, bounds: Bounds, place: number, go: Go): void {
-  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => EndReply): void =>
-    go(`PUT end: ${label}${late ? ", and no time is left" : ""}`, isFine, (to, process) => {
-      Object.assign(process, { reply: of(to, process), late });
-      return moves.endReplied(parts, to, place);
-    });
+  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => EndReply): void => {
+    for (const stale of [false, true]) {
+      const then = stale ? ", and the token is past its expiry" : late ? ", and no time is left" : "";
+      // Our clock says something only where the service does not.
+      if (stale && (late || !unsettled.includes(label))) continue;
+      go(`PUT end: ${label}${then}`, isFine, (to, process) => {
+        Object.assign(process, { reply: of(to, process), late: late || stale, stale });
+        return moves.endReplied(parts, to, place);
+      });
+    }
+  };
   const arrive = (to: State, process: Process, idempotent: boolean): EndReply => serviceEnd(to.service, process.offered ?? 0, idempotent);
   const kinds = bounds.idempotentEnd === null ? [false, true] : [bounds.idempotentEnd];
   for (const idempotent of kinds) {
