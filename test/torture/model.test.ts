@@ -4,7 +4,10 @@ import type { Explored } from "./model/checker.ts";
 import { explore } from "./model/checker.ts";
 import type { Flaw } from "./model/flaws.ts";
 import { flaws } from "./model/flaws.ts";
-import { allBounds, protocol } from "./model/protocol.ts";
+import { holderBounds } from "./model/holders/bounds.ts";
+import { holderFlaws } from "./model/holders/flaws.ts";
+import { holdersModel } from "./model/holders/rules.ts";
+import { allBounds, asDesigned, protocol } from "./model/protocol.ts";
 import { RealStore } from "./model/real-store.ts";
 import { callsFor, modelled, taken } from "./model/store-calls.ts";
 import { comparable, Stores } from "./model/stores.ts";
@@ -66,6 +69,28 @@ describe("a mistake in the protocol is found", () => {
     const { violation, trace } = explore(protocol(named(allBounds, flaw.in), flaw.parts));
     expect(violation, trace.join("\n")).toMatch(flaw.breaks);
     tried("mistakes put into the model, and found", 1);
+  });
+});
+
+/** The short form explores those of them that are small. */
+const held = isWhole ? holderBounds : holderBounds.filter(({ name }) => /^(held|a container)/.test(name));
+
+describe("more than one holder of a vault's credentials, as a model", () => {
+  it.each(held.map((bounds) => [bounds.name, bounds] as const))(
+    "%s: explored to the end, nobody loses a vault or locks it",
+    (_, bounds) => {
+      const { states, transitions, violation, trace } = explore(holdersModel(bounds, asDesigned));
+      expect(violation, trace.join("\n")).toBeUndefined();
+      expect(states).toBeGreaterThan(5_000);
+      tried("states of the model of holders, explored to the end", states);
+      tried("transitions of the model of holders, explored to the end", transitions);
+    },
+  );
+
+  it.each(soon(holderFlaws).map((flaw) => [flaw.mistake, flaw] as const))("a mistake is found: %s", (_, flaw) => {
+    const { violation, trace } = explore(holdersModel(named(holderBounds, flaw.in), flaw.parts));
+    expect(violation, trace.join("\n")).toMatch(flaw.breaks);
+    tried("mistakes put into the model of holders, and found", 1);
   });
 });
 

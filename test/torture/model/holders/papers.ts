@@ -1,0 +1,71 @@
+import { isRefused } from "../client.ts";
+import type { Parts } from "../moves.ts";
+import type { Process, Store } from "../state.ts";
+import { generationOf, openOf } from "../state.ts";
+import type { Attempts } from "../store-part.ts";
+import { NotTaken } from "../store-part.ts";
+import type { HolderBounds, Holders, Paper } from "./state.ts";
+import { nothingCounted, same, storeAt } from "./state.ts";
+
+export const describe = (paper: Paper): string => ("pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`);
+
+/** Imports a paper; false where it is refused, or nothing changes. */
+export function take(parts: Parts, to: Holders, place: number, paper: Paper): void | false {
+  const store = storeAt(to, place);
+  const before = JSON.stringify(store);
+  try {
+    if ("pair" in paper) parts.steps.record(store, { number: (to.fresh += 1), pair: paper.pair });
+    else parts.steps.adopt(store, paper, [(to.fresh += 1), (to.fresh += 1)]);
+  } catch (error) {
+    if (!(error instanceof NotTaken)) throw error;
+    return false;
+  }
+  return JSON.stringify(store) === before ? false : undefined;
+}
+
+export function put(bounds: HolderBounds, holders: Holders, paper: Paper): boolean {
+  if (holders.papers.some((each) => same(each, paper)) || holders.papers.length >= bounds.papers) return false;
+  holders.papers.push(paper);
+  return true;
+}
+
+/** The recovery document of the open exchange, or else what the next start would send first. */
+export function exported(parts: Parts, store: Store): { paper: Paper; generations: number[] } | undefined {
+  const open = openOf(store);
+  const pairOf = (number: number | null | undefined): number => generationOf(store, number ?? null)?.pair ?? 0;
+  if (open !== undefined) {
+    const { id: exchange, operation, base, next } = open;
+    return { paper: { exchange, operation, old: pairOf(base), new: pairOf(next), unread: false }, generations: [base, next ?? 0] };
+  }
+  const number = parts.client.candidates(store).find((each) => !isRefused(store, each));
+  return number === undefined ? undefined : { paper: { pair: pairOf(number) }, generations: [number] };
+}
+
+/** The recovery document of a process leaves its state: into the file of a container, or as one that may be kept. */
+export function putOut(parts: Parts, bounds: HolderBounds, holders: Holders, place: number): void {
+  const store = storeAt(holders, place);
+  const paper = exported(parts, store)?.paper;
+  if (paper === undefined) return;
+  if (bounds.container && place === 0) holders.file = { paper, attempts: attemptsOf(store) };
+  else put(bounds, holders, paper);
+}
+
+const attemptsOf = ({ unacked, failed, possibly, refused }: Store): Attempts => ({ unacked, failed, possibly, refused: [...refused] });
+
+/** The file of a container: the counts before each start and after its outcome, and after ④ the new credentials. */
+export function keepFile(holders: Holders, { at, purpose, reply, offered }: Process): void {
+  const store = storeAt(holders, 0);
+  const { file } = holders;
+  if (file === null) return;
+  if (at === "end-answered" && reply === "success" && purpose === "own")
+    holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted };
+  else if (at === "intend" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store) };
+}
+
+/** Where a container begins: nothing is kept but what its file says. */
+export function readFile(parts: Parts, to: Holders): void {
+  const store = storeAt(to, 0);
+  if (to.file === null) return;
+  take(parts, to, 0, to.file.paper);
+  parts.steps.takeOver(store, to.file.attempts);
+}

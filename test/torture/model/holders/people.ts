@@ -1,0 +1,96 @@
+import type { Parts } from "../moves.ts";
+import type { Store } from "../state.ts";
+import { copyStore, generationOf, openOf } from "../state.ts";
+import { isSuperseded, liveWith } from "../store-part.ts";
+import { describe, exported, put, take } from "./papers.ts";
+import type { Event, HolderBounds, Holders, Left } from "./state.ts";
+import { pairsOf, same, storeAt } from "./state.ts";
+
+/** Something that can happen on a machine, with what it uses up; nothing does where the change is false. */
+export type Add = (label: string, cost: Partial<Left>, change: (to: Holders) => void | false) => void;
+
+/** What people do while no process holds the vault on this machine. */
+export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, place: number, add: Add): void {
+  const { papers, backup, service } = holders;
+  const store = storeAt(holders, place);
+  const may = (event: Event): boolean => bounds.events.includes(event);
+  const storeOf = (to: Holders): Store => storeAt(to, place);
+  const isWithPaper = papers.some((paper) => pairsOf(paper).includes(service.pair));
+  if (may("import")) for (const paper of papers) add(`import the ${describe(paper)}`, { events: 1 }, (to) => take(parts, to, place, paper));
+  const out = exported(parts, store);
+  if (may("export") && out !== undefined) {
+    add(`export: ${describe(out.paper)}`, { events: 1 }, (to) => {
+      parts.steps.markElsewhere(storeOf(to), out.generations);
+      return put(bounds, to, out.paper) ? undefined : false;
+    });
+  }
+  if (may("backup") && backup === null && store.generations.length > 0) {
+    add("backup", { events: 1 }, (to) => {
+      parts.steps.markElsewhere(
+        storeOf(to),
+        store.generations.map((g) => g.number),
+      );
+      to.backup = copyStore(storeOf(to));
+    });
+  }
+  if (may("restore") && backup !== null) {
+    add("restore", { events: 1 }, (to) => {
+      const [present, kept] = [storeOf(to), copyStore(storeOf(to))];
+      Object.assign(present, restored(backup, kept));
+      // The replaced state lies beside it, and everything in it can be exported.
+      for (const g of kept.generations) {
+        const isThere = liveWith(backup, g.pair) !== undefined && !backup.refused.includes(g.pair);
+        if (g.standing === "superseded" || isThere || to.papers.some((paper) => same(paper, { pair: g.pair }))) continue;
+        to.papers.push({ pair: g.pair });
+      }
+    });
+  }
+  if (may("copy") && place === 1 && store.generations.every((g) => g.standing === "superseded")) {
+    add("a copy of the state of A", { events: 1 }, (to) => {
+      Object.assign(storeOf(to), copyStore(storeAt(to, 0)));
+      for (const each of storeOf(to).generations) each.elsewhere = true;
+    });
+  }
+  const isQuiet = openOf(store) === undefined && store.generations.some((g) => g.standing !== "superseded");
+  if (may("forget") && isQuiet && isWithPaper) {
+    add("forget", { events: 1 }, (to) => {
+      const kept = storeOf(to);
+      kept.generations = kept.generations.filter((g) => g.standing === "superseded");
+      kept.exchanges = [];
+    });
+  }
+  if (may("colleague") && place === 0 && isWithPaper && !service.locked) {
+    add("a colleague reads with other software", { events: 1 }, (to) => {
+      const pair = (to.fresh += 1);
+      Object.assign(to.service, { pair, open: null, failed: 0, unacked: 0 });
+      to.acked.push(pair);
+      const replaced = to.papers.findIndex((paper) => "pair" in paper && paper.pair === service.pair);
+      if (replaced >= 0) to.papers[replaced] = { pair };
+      else to.papers.push({ pair });
+    });
+  }
+}
+
+/** As `vault state restore` makes it of a backup and the present state. */
+function restored(backup: Store, present: Store): Store {
+  const store = copyStore(backup);
+  for (const each of store.generations) Object.assign(each, { proven: false, elsewhere: true });
+  for (const each of store.exchanges) {
+    if (["started", "held", "ending", "in-doubt"].includes(each.state)) each.ends += 1;
+    if (each.state === "started" || each.state === "held") each.state = "in-doubt";
+  }
+  const definite = Math.max(store.failed - store.possibly, present.failed - present.possibly);
+  store.unacked = Math.max(store.unacked, present.unacked);
+  store.failed = Math.max(store.failed, present.failed);
+  store.possibly = store.failed - definite;
+  store.refused = [...new Set([...store.refused, ...present.refused])];
+  for (const each of store.generations) if (isSuperseded(present, each.pair)) each.standing = "superseded";
+  for (const each of present.generations) {
+    if (each.standing === "superseded" && !store.generations.some((g) => g.pair === each.pair)) store.generations.push({ ...each });
+  }
+  for (const each of store.exchanges) {
+    const isDead = (number: number | null): boolean => generationOf(store, number)?.standing === "superseded";
+    if (["ending", "in-doubt"].includes(each.state) && isDead(each.next)) each.state = isDead(each.base) ? "acknowledged" : "expired";
+  }
+  return store;
+}

@@ -1,0 +1,138 @@
+import type { Model } from "../checker.ts";
+import { client, isRefused } from "../client.ts";
+import type { Parts } from "../moves.ts";
+import { lockAt } from "../service-part.ts";
+import type { Command, Process, Store } from "../state.ts";
+import { generationOf, openOf } from "../state.ts";
+import { isSuperseded, liveWith } from "../store-part.ts";
+import { keyOf, prune } from "./keys.ts";
+import { take } from "./papers.ts";
+import type { HolderBounds, Holders } from "./state.ts";
+import { editHolders, firstHolders, letters, pairsOf, papersOf, storeAt } from "./state.ts";
+import { holderSteps } from "./world.ts";
+
+/** The rules of DESIGN, More than one holder. */
+export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders> {
+  const recoverable = new Map<string, boolean>();
+  return {
+    initial: [firstHolders(bounds)],
+    steps: (holders) => {
+      const found = holderSteps(parts, bounds, holders);
+      for (const { to } of found) prune(to);
+      return found;
+    },
+    key: (holders) => keyOf(holders, true),
+    isGoal: () => true,
+    violation(holders) {
+      const { service, machines, fault } = holders;
+      const papers = papersOf(holders);
+      if (fault !== null) return fault;
+      if (bounds.alone && service.locked) return "the vault is locked, and only one state has sent anything";
+      if (service.deleted) return undefined;
+      for (const [place, { store, process }] of machines.entries()) {
+        if (isSuperseded(store, service.pair)) return `${letters[place]} has superseded what the service accepts`;
+        // A copy does not tell the original.
+        const isVoid = !bounds.events.includes("copy") && store.generations.some((g) => g.pair === service.pair && g.standing === "void");
+        if (isVoid && liveWith(store, service.pair) === undefined) return `${letters[place]} calls void what the service accepts`;
+        const mistake = process?.at === "send-start" ? aboutToSend(store, process) : undefined;
+        if (mistake !== undefined) return mistake;
+      }
+      if (machines.some(({ process }) => process !== null)) return undefined;
+      const isHeld = machines.some(({ store }) => store.generations.some((g) => g.pair === service.pair && g.standing !== "superseded"));
+      if (!isHeld && !papers.some((paper) => pairsOf(paper).includes(service.pair))) return "nobody holds what the service accepts";
+      const isUncounted =
+        holders.file?.attempts.failed === 0 && holders.file.attempts.unacked < 2 && service.failed + service.unacked === 0;
+      if (isUncounted && !goesOn(parts, bounds, holders)) return "a container is stuck, although the service has counted nothing";
+      return canRecover(parts, bounds, holders, recoverable) ? undefined : "no way leads back into step without --force";
+    },
+  };
+}
+
+/** What must be so when a start leaves. */
+function aboutToSend(store: Store, { pairs: [number], forced, repeated, command }: Process): string | undefined {
+  const base = generationOf(store, number ?? null);
+  if (store.outage) return "a start is sent before a probe was answered";
+  if (forced || base === undefined) return undefined;
+  const isDead =
+    base.standing === "superseded" || (!base.proven && store.generations.some((g) => g.pair === base.pair && g.standing === "superseded"));
+  if (isDead) return "superseded credentials are sent";
+  const before = store.failed - 1;
+  if (before + 1 >= lockAt.failed) return "the last attempt before the lock is sent";
+  const fresh = client.candidates(store).filter((each) => !isRefused(store, each));
+  const isGuess = client.isForAPerson({ ...store, failed: before }, fresh) && !command.chooses && !repeated;
+  return isGuess ? "the last free attempt is spent on a guess" : undefined;
+}
+
+/** A run of the container, with nothing that fails, leaves the credentials that are valid then in its file. */
+function goesOn(parts: Parts, bounds: HolderBounds, from: Holders): boolean {
+  let holders = { ...from, left: { runs: 1, faults: 0, events: 0 } };
+  for (let count = 0; count < 20; count += 1) {
+    const [step] = holderSteps(parts, { ...bounds, events: [] }, holders, true);
+    if (step === undefined) break;
+    holders = step.to;
+  }
+  return holders.file !== null && pairsOf(holders.file.paper)[0] === holders.service.pair && "pair" in holders.file.paper;
+}
+
+const isInStep = ({ service, machines }: Holders): boolean =>
+  machines.some(({ store, process }) => {
+    const current = store.generations.find((g) => g.standing === "current");
+    const isCalm = process === null && openOf(store) === undefined && store.unacked === 0 && store.failed === 0;
+    return isCalm && current?.pair === service.pair && current.proven;
+  });
+
+const personal: Command[] = [
+  { name: "get --generation N", do: "get", chooses: true },
+  { name: "get", do: "get" },
+  { name: "ack", do: "ack" },
+  { name: "get --discard-pending", do: "get", discard: true },
+];
+
+/** A person who knows which credentials are right gets back into step: nothing fails on the way, nothing is forced. */
+function canRecover(parts: Parts, bounds: HolderBounds, from: Holders, known: Map<string, boolean>): boolean {
+  const able: HolderBounds = { ...bounds, commands: personal, ...(bounds.container ? { idle: 0 } : {}) };
+  const tried = new Set<string>();
+  const reaches = (holders: Holders): boolean => {
+    const key = keyOf(holders, false);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    if (tried.has(key)) return false;
+    tried.add(key);
+    if (!isInStep(holders) && !personMoves(parts, able, holders).some((to) => reaches(to))) return false;
+    known.set(key, true);
+    return true;
+  };
+  const found = reaches(from);
+  if (!found) known.set(keyOf(from, false), false);
+  return found;
+}
+
+/** What seems to lead on comes first. */
+function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Holders[] {
+  const running = holderSteps(parts, bounds, { ...holders, left: { runs: 9, faults: 0, events: 9 } }, true).map(({ to }) => to);
+  const found: Holders[] = [];
+  if (holders.machines.every(({ process }) => process === null)) {
+    for (const [place, { store }] of holders.machines.entries()) {
+      if (bounds.idle === place) continue;
+      const go = (change: (to: Holders, store: Store) => void | false): void => {
+        const to = editHolders(holders);
+        if (change(to, storeAt(to, place)) !== false) found.push(to);
+      };
+      const { locked, failed } = holders.service;
+      const definite = store.failed - store.possibly;
+      const mayBeUnanswered = store.possibly > 0 && failed <= definite;
+      const isSpent = parts.client.guardRefuses(store) && (!mayBeUnanswered || definite + 1 >= lockAt.failed);
+      if (locked || isSpent || store.unacked + 1 >= lockAt.unacked) {
+        go((to, kept) => {
+          Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
+          parts.steps.resetCounters(kept, "all");
+        });
+      }
+      if (mayBeUnanswered) go((_, kept) => parts.steps.resetCounters(kept, "unanswered"));
+      for (const paper of papersOf(holders)) if (pairsOf(paper).includes(holders.service.pair)) go((to) => take(parts, to, place, paper));
+    }
+  }
+  const all = [...found, ...running];
+  for (const to of all) prune(to);
+  return all;
+}
