@@ -160,8 +160,8 @@ export function isSuperseded(tx: Pick<VaultTransaction, "db">, vault: number, pr
 
 /** A pair that was refused may be the valid one since. */
 export function forgetRefusal(tx: VaultTransaction, vault: number, generation: number): void {
-  run(tx.db, "UPDATE credentials SET refused = 0 WHERE vault = ? AND generation = ?", vault, generation);
   const print = "(SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)";
+  run(tx.db, `UPDATE credentials SET refused = 0 WHERE vault = ? AND fingerprint = ${print}`, vault, vault, generation);
   run(tx.db, `DELETE FROM refusals WHERE vault = ? AND fingerprint = ${print}`, vault, vault, generation);
 }
 

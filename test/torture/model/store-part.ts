@@ -78,7 +78,7 @@ function doubtOfferedBy(store: Store, base: number): void {
 /** A pair that was refused may be the valid one since. */
 function forgetRefusal(store: Store, generation: Generation): void {
   store.refused = store.refused.filter((refused) => refused !== generation.pair);
-  generation.refused = false;
+  for (const each of store.generations) if (each.pair === generation.pair) each.refused = false;
 }
 
 /** What was counted for starts of before can no longer be taken back. */
