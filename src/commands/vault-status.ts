@@ -50,6 +50,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     pending: record.open === null ? null : { ...describeExchange(record.open, now), next: nextStep(record.uuid, record.open) },
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
+    possiblyFailed: record.possiblyFailed,
     limits: { ...policy },
     guard: { allows: allows(verdict), ...verdict },
     atRisk: !allows(verdict),

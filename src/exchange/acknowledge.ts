@@ -68,6 +68,7 @@ async function saveNow(
   save: NonNullable<AckChoice["save"]>,
   document: RecoveryDocument,
 ): Promise<void> {
+  await context.session.markElsewhere([open.baseGeneration, open.newGeneration ?? 0]);
   try {
     await save(document);
   } catch (error) {

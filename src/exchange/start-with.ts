@@ -103,6 +103,6 @@ function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: Va
   return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
     ...refusal?.facts,
     vault: uuid,
-    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history says where they come from`,
+    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history lists them`,
   });
 }

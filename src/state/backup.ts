@@ -7,7 +7,9 @@ import type { Holdings } from "./backup-check.ts";
 import { checkBackup } from "./backup-check.ts";
 import { append } from "./journal.ts";
 import type { Opening } from "./open-database.ts";
+import { schemaVersion } from "./open-database.ts";
 import { checkPrivateDirectory, statIfThere, syncDirectory } from "./private-directory.ts";
+import { run } from "./query.ts";
 import { openFinished } from "./restore-install.ts";
 import type { StoreOptions } from "./local-store.ts";
 import { patiently, StateDatabase } from "./state-database.ts";
@@ -57,7 +59,11 @@ export async function backupState({ options, opening, locks }: WholeState, file:
   try {
     const detail = { file, vaults: holdings.vaults, pending: holdings.pending, keyId: holdings.keyId };
     const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
-    await new StateDatabase(connection, opening.path, options.clock).write((db) => append(db, entry));
+    await new StateDatabase(connection, opening.path, options.clock).write((db) => {
+      append(db, entry);
+      // All pairs are known elsewhere now; a state of an older version says so of them when it is brought up to date.
+      if (schemaVersion(db) >= opening.migrations.length) run(db, "UPDATE credentials SET elsewhere = 1");
+    });
   } catch (error) {
     options.warn(`the backup is made, but the journal could not be written: ${(error as Error).message}`);
   }

@@ -119,6 +119,19 @@ describe("credentials that somebody else has used since", () => {
     expectFarFromLock(lab, lab.vault.uuid);
   });
 
+  it.each(["export", "backup", "--save-cmd"])("what has left by %s may have been acknowledged: a dead token is in doubt", async (by) => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    expectExit(await get(machine, lab, "--no-ack"), 0);
+    const leaves: Record<string, string[]> = { export: ["export", uuid], backup: ["backup", `${machine.home}/state.backup`] };
+    if (by in leaves) expectExit(await machine.inProcess({}, ...(leaves[by] ?? [])), 0);
+    const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
+    lab.clock.ahead = 3_600_000;
+    expectError(await machine.inProcess({}, "ack", uuid, "--json", ...saves), 12, "in-doubt", /may have been acknowledged before/);
+    expectExit(await get(machine, lab), 0);
+  });
+
   it("an export prints what the next start would send, and refused ones only by --generation", async () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
