@@ -54,7 +54,7 @@ After a start without an answer nothing more is started, for any vault of that s
 costs a vault one start at most.
 
 Superseded credentials are sent only by --generation N --force, and a combination of credentials, device and kind that was refused
-before only with --force. Where several credentials may be the valid ones (imported, in doubt, current) a read tries two at most, and
+before only with --force, or after it was imported once more. Where several credentials may be the valid ones (imported, in doubt, current) a read tries two at most, and
 none where only one failed attempt is left before the last: it lists them, and --generation N sends the one that you choose.
 
 The guard knows this state alone. Machines with a state of their own that use the same vault count apart, replace each other's

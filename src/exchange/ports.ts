@@ -118,7 +118,7 @@ export interface VaultSession {
   isBack(): Promise<void>;
   /**
    * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known, whatever is open;
-   * returns its number. A pair that is already recorded and live returns that generation; with another hashedPin or device
+   * returns its number. A pair that is already recorded and live returns that generation, and is no longer a refused one; with another hashedPin or device
    * than the service has accepted it becomes a new one. A new one takes over the vault's device and hashedPin where none
    * are given. Throws `no-credentials` for a superseded pair.
    */

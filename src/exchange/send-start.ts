@@ -77,7 +77,7 @@ export async function awaitService(context: ExchangeContext, { last }: VaultReco
     const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
     const waitMs = backoff(attempt);
     if (clock.elapsed() + waitMs >= deadline) {
-      throw new VaultError("network", `nothing was sent: an earlier start went unanswered, and the service is not back: ${cause}`, {
+      throw new VaultError("network", `nothing more is sent: a start went unanswered, and the service is not back: ${cause}`, {
         vault: session.uuid,
         hint: (reply.reached ? null : reply.hint) ?? "run it again when the service can be reached",
       });

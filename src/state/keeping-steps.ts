@@ -6,7 +6,16 @@ import type { Kind } from "../interface/endpoints.ts";
 import type { VaultDates } from "../interface/extended-answers.ts";
 import { exchangeIn, findExchange, openExchangeOf, sealToken, settleCounted } from "./exchange-rows.ts";
 import { fingerprint } from "./fingerprints.ts";
-import { addGeneration, bringUpToDate, differs, isSuperseded, liveGeneration, openCredentials, withPin } from "./generations.ts";
+import {
+  addGeneration,
+  bringUpToDate,
+  forgetRefusal,
+  differs,
+  isSuperseded,
+  liveGeneration,
+  openCredentials,
+  withPin,
+} from "./generations.ts";
 import { one, run } from "./query.ts";
 import { findVault } from "./read-vault.ts";
 import type { CredentialsRow } from "./rows.ts";
@@ -20,6 +29,8 @@ export function record(tx: VaultTransaction, key: SealingKey, pair: NewPair): nu
   const vault = knownVault(tx, pair.kind);
   run(tx.db, "UPDATE vaults SET kind = ?, label = coalesce(?, label) WHERE id = ?", pair.kind, pair.label ?? null, vault);
   const { generation, added } = ensureGeneration(tx, key, vault, pair);
+  // Who gives a refused pair once more says that it is the right one: the guard counts it like any other.
+  if (!added) forgetRefusal(tx, vault, generation);
   journal(tx, added ? "imported" : "imported-again", null, { generation, kind: pair.kind });
   return generation;
 }

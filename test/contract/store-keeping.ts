@@ -225,6 +225,15 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect((await known(on.session)).open).toMatchObject({ id: "x1", state: "in-doubt" });
     });
 
+    it("a refused pair that is imported once more is no longer a refused one; it counts like any other", async () => {
+      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.intend(intent("x1", 1));
+      await on.session.reject("x1", "combination", problem);
+      expect(await on.session.record({ credentials: pair("old"), kind: "credit-card/online" })).toBe(1);
+      expect(await on.session.wasRefused("combination")).toBe(false);
+      expect(await known(on.session)).toMatchObject({ failedAttempts: 1, generations: [{ refused: false }] });
+    });
+
     it("counters that came with credentials are taken over, and never lowered", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.intend(intent("x1", 1));
