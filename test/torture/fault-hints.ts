@@ -18,9 +18,7 @@ export async function followHints({ service, machine, args, last, run }: Way): P
   let result = last;
   for (let round = 0; round < 5; round += 1) {
     const hint = result.code === 0 ? "" : (errorOf(result).hint ?? "");
-    // It is the right pair that was refused: so it is to be sent once more.
-    const anew = hint.includes("send this one again with --force") ? [[...args, "--force"]] : commandsIn(hint, args);
-    for (const command of anew) {
+    for (const command of commandsIn(hint, args)) {
       if (command.includes("--reset")) service.sandbox.unlock(service.vault.uuid);
       machine.env["RIGHT"] = JSON.stringify(service.sandbox.inspect(service.vault.uuid).currentPair);
       result = await run(machine, ...command);
@@ -39,7 +37,9 @@ function commandsIn(hint: string, args: readonly string[]): string[][] {
   const commands = found.map(([, name = "", flags = ""]) => [name, uuid, ...flags.split(" ").filter(Boolean)]);
   // It was not deleted.
   const wanted = commands.filter(([name]) => name !== "forget" && name !== operation).map(completed);
-  return [...wanted, [...args]];
+  // Of two ways to reset, the one for an audit log without a failed attempt comes first, and is enough.
+  const unanswered = wanted.find((command) => command.includes("--unanswered"));
+  return [...(unanswered === undefined ? wanted : [unanswered]), [...args]];
 }
 
 /** As it is typed: what stands for something is filled in, what asks is answered. */
@@ -49,4 +49,4 @@ function completed(command: string[]): string[] {
 }
 
 const shown = ([name, , ...flags]: readonly string[]): string =>
-  [name, ...flags.filter((flag) => /^--(?:history|reset|unread|force|discard-pending)$/.test(flag))].join(" ");
+  [name, ...flags.filter((flag) => /^--(?:history|reset|unanswered|unread|discard-pending)$/.test(flag))].join(" ");

@@ -143,6 +143,6 @@ describe("whatever the service answers", () => {
 const offered = ({ stdout }: RunResult): Pair => (JSON.parse(stdout) as { vault: { credentials: Pair } }).vault.credentials;
 
 const partOf = (exported: unknown): object => {
-  const { state, old: before, new: after } = exported as { state?: string; old?: Pair; new?: Pair };
-  return state === undefined ? (exported as object) : { state, old: before, new: after };
+  const { status, old: before, new: after } = exported as { status?: string; old?: Pair; new?: Pair };
+  return status === undefined ? (exported as object) : { status, old: before, new: after };
 };

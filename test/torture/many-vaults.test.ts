@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import { cleanEnv, vaultBin } from "../support/run-vault.ts";
@@ -16,10 +17,13 @@ const rates = [
 /** The shell's own way to do many things at once: `xargs -P16`, with a process of the program for each vault. */
 async function xargs(uuids: readonly string[], env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
   const command = ["-P16", "-I{}", process.execPath, vaultBin, "get", "{}", "--json", "--max-wait", "5m"];
-  const child = spawn("xargs", command, { env: cleanEnv({ env }), stdio: ["pipe", "ignore", "pipe"] });
+  // For writing only: "ignore" would be the same to the program as a closed standard output.
+  const nowhere = openSync("/dev/null", "w");
+  const child = spawn("xargs", command, { env: cleanEnv({ env }), stdio: ["pipe", nowhere, "pipe"] });
+  closeSync(nowhere);
   let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
-  child.stdin.end(uuids.join("\n"));
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  child.stdin?.end(uuids.join("\n"));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, stderr };
 }

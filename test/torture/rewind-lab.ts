@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll } from "vitest";
@@ -89,6 +89,8 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
   mkdirSync(machine.home, { mode: 0o700 });
   const [kept, beside] = [join(folder, "kept"), join(folder, "aside")];
   let keptState = structuredClone(state as State);
+  /** The file that the database was at `keep`: the program notices another one, and so that it runs on a copy. */
+  const [database, keptFile] = [join(machine.stateDir, "vault.db"), join(folder, "vault.db")];
 
   const clear = (): void => {
     closeUnder(machine.home);
@@ -110,6 +112,8 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
     keep: () => {
       rmSync(kept, { recursive: true, force: true });
       cpSync(machine.home, kept, { recursive: true, preserveTimestamps: true });
+      rmSync(keptFile, { force: true });
+      if (existsSync(database)) linkSync(database, keptFile);
       keptState = structuredClone(state as State);
       history.splice(0, history.length, structuredClone(keptState));
     },
@@ -117,6 +121,11 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
       clear();
       // In place: a key file knows the states that were begun with it by their paths.
       cpSync(kept, machine.home, { recursive: true, preserveTimestamps: true });
+      if (existsSync(keptFile)) {
+        copyFileSync(database, keptFile);
+        rmSync(database);
+        linkSync(keptFile, database);
+      }
       rewindService(keptState);
     },
     clear,

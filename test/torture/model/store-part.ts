@@ -228,7 +228,9 @@ export const storeSteps: StoreSteps = {
     store.unacked += 1;
   },
   record(store, { number, pair }) {
+    const known = liveWith(store, pair);
     ensure(store, number, pair, null);
+    if (known !== undefined) forgetRefusal(store, known);
   },
   takeOver(store, { unacked, failed, possibly, refused }) {
     const definite = Math.max(store.failed - store.possibly, failed - possibly);
