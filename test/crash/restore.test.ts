@@ -122,7 +122,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       1,
       stride,
     );
-    expectSteps(steps, ["fsyncSync", "renameSync", "commit journal"]);
+    expectSteps(steps, ["fsyncSync", "renameSync", "commit journal+credentials"]);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 });
