@@ -192,20 +192,26 @@ export const exchangeOf = (store: Store, id: number | null): Exchange | undefine
 export const generationOf = (store: Store, number: number | null): Generation | undefined =>
   store.generations.find((g) => g.number === number);
 
+/** Nothing is known of the vault. */
+export const emptyStore = (): Store => ({
+  generations: [],
+  refused: [],
+  exchanges: [],
+  unacked: 0,
+  failed: 0,
+  possibly: 0,
+  limited: false,
+  outage: false,
+  proof: null,
+});
+
 /** A vault whose first pair is imported, at a service that has never been asked. */
 export function firstState(processes: number, uses: number | null): State {
   return {
     service: { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses },
     store: {
+      ...emptyStore(),
       generations: [{ number: 1, pair: 1, standing: "imported", proven: false, elsewhere: true, refused: false, placed: null }],
-      refused: [],
-      exchanges: [],
-      unacked: 0,
-      failed: 0,
-      possibly: 0,
-      limited: false,
-      outage: false,
-      proof: null,
     },
     processes: Array.from({ length: processes }, () => null),
     fresh: 2,

@@ -2,7 +2,8 @@ import { lockAt } from "../service-part.ts";
 import type { Store } from "../state.ts";
 import { generationOf, openOf } from "../state.ts";
 import type { Holders } from "./state.ts";
-import { emptyStore, pairsOf, papersOf } from "./state.ts";
+import { emptyStore } from "../state.ts";
+import { pairsOf, papersOf } from "./state.ts";
 
 /** Takes out what nothing depends on any more. */
 export function prune(holders: Holders): void {

@@ -1,5 +1,5 @@
 import type { EndReply, Command, Document, Process, Service, State, Store } from "../state.ts";
-import { copyProcess, copyService, copyStore } from "../state.ts";
+import { copyProcess, copyService, copyStore, emptyStore } from "../state.ts";
 import type { Attempts } from "../store-part.ts";
 
 /**
@@ -51,18 +51,6 @@ export interface HolderBounds {
   /** What lies around at first. */
   first?: (holders: Holders) => void;
 }
-
-export const emptyStore = (): Store => ({
-  generations: [],
-  refused: [],
-  exchanges: [],
-  unacked: 0,
-  failed: 0,
-  possibly: 0,
-  limited: false,
-  outage: false,
-  proof: null,
-});
 
 export const nothingCounted: Attempts = { unacked: 0, failed: 0, possibly: 0, refused: [] };
 
