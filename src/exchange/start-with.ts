@@ -58,7 +58,10 @@ export async function startWith(context: ExchangeContext, request: StartRequest,
       ...(pair.device === undefined ? {} : { device: pair.device }),
       ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
     });
-    const counted = async (): Promise<void> => await request.handover.counted(await attemptsOf(context));
+    // Counts travel with a document that leaves this state only: every other start is spared their reading.
+    const counted = async (): Promise<void> => {
+      if (request.handover.leaves) await request.handover.counted(await attemptsOf(context));
+    };
     tried.add(pair.generation);
     try {
       const sent = await sendStart(context, { ...pair, endpoint, call, counted, force });
