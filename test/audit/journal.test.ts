@@ -22,7 +22,7 @@ const wrong = '{"encryptedData":"wrong","payload":"wrong"}';
 
 /** Runs a command, and checks how it ends. */
 async function run(machine: Machine, code: number, ...args: string[]): Promise<void> {
-  expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "300ms" }, ...args), code);
+  expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "300ms" } }, ...args), code);
 }
 
 const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string => `${action} ${outcome}`;
@@ -134,7 +134,7 @@ describe("the journal as audit items", () => {
     lab.service.sandbox.lock(one?.uuid ?? "");
     await run(machine, 7, "get", one?.uuid ?? "");
     await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--yes");
-    await lab.machine().inProcess({}, "delete", two?.uuid ?? "", "--yes");
+    await lab.machine().vault("delete", two?.uuid ?? "", "--yes");
     lab.service.sandbox.unlock(one?.uuid ?? "");
     const [refused, reset] = (await itemsOf(machine)).slice(4);
     expect(refused).toMatchObject({ action: "READ_VAULT", outcome: "FAILURE", vault: one?.uuid });

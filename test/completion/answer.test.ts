@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 /** What is offered for the last word, and the directive; nothing ever on stderr, and always exit 0. */
 async function ask(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
-  const { code, stdout, stderr } = await machine.inProcess(env, "__complete", ...words);
+  const { code, stdout, stderr } = await machine.vaultWith({ env }, "__complete", ...words);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout.split("\n").slice(0, -1);
 }
@@ -140,7 +140,7 @@ describe("vaults", () => {
 
   test("those that status lists, whatever base URL is set, and no others", async () => {
     const listed = async (of: Machine): Promise<string[]> => {
-      const { stdout } = await of.inProcess({}, "status", "--json");
+      const { stdout } = await of.vault("status", "--json");
       return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).toSorted();
     };
     const elsewhere = { VAULTSVC_BASE_URL: "https://elsewhere.example.com" };
@@ -150,8 +150,8 @@ describe("vaults", () => {
         .toSorted(),
     ).toEqual(await listed(machine));
     const copy = machine.copy();
-    await copy.inProcess({}, "forget", bare.uuid, "--yes");
-    const { stdout } = await copy.inProcess({}, "__complete", "get", "");
+    await copy.vault("forget", bare.uuid, "--yes");
+    const { stdout } = await copy.vault("__complete", "get", "");
     expect(values(stdout.trim().split("\n")).slice(0, -1)).toEqual(await listed(copy));
   });
 
@@ -195,7 +195,7 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
     const copy = machine.copy();
     change(copy.stateDir);
     const before = files(copy.stateDir);
-    const { code, stdout, stderr } = await copy.inProcess({ VAULTSVC_CONFIG_DIR: tempDir("no-key") }, "__complete", "get", "1");
+    const { code, stdout, stderr } = await copy.vaultWith({ env: { VAULTSVC_CONFIG_DIR: tempDir("no-key") } }, "__complete", "get", "1");
     expect({ code, stderr, isKnown: stdout.includes(labelled.uuid) }).toEqual({ code: 0, stderr: "", isKnown });
     expect(files(copy.stateDir)).toEqual(before);
   });

@@ -21,7 +21,16 @@ export async function machineWithVaults(): Promise<Machine> {
   for (const { uuid, kind, label } of vaults) {
     const more = label === undefined ? [] : ["--label", label];
     expectExit(
-      await machine.inProcess({ PAIR: JSON.stringify(pair) }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR", ...more),
+      await machine.vaultWith(
+        { env: { PAIR: JSON.stringify(pair) } },
+        "import",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        "env:PAIR",
+        ...more,
+      ),
       0,
     );
   }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
@@ -44,7 +45,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     const steps = await atEveryStep(run, whole.steps.indexOf("send"));
     expectSteps(steps, ["create", "fsync", "rename"]);
     expect(steps.filter((name) => name === "rename")).toHaveLength(2);
-    for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
+    if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 
   it("the same command goes on where the file is what it was given: the counts are in it before the start", async () => {
@@ -76,6 +77,6 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     const { steps } = await run(0);
     await atEveryStep(run, steps.indexOf("rename") - 2);
     expect(steps.filter((name) => name === "rename")).toHaveLength(3);
-    for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
+    if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 });

@@ -10,7 +10,7 @@ import { readJson } from "../support/machine.ts";
 const others = ({ service, vault }: Lab): string[] => service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
 
 async function known(machine: Machine): Promise<string[]> {
-  const { stdout } = await machine.inProcess({}, "status", "--json");
+  const { stdout } = await machine.vault("status", "--json");
   return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid);
 }
 
@@ -23,54 +23,50 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
   it("its credentials are stored before anything is printed; else the next create names the reference by which it is found", async () => {
     const { service } = lab;
     const outcomes = new Set<string>();
-    const steps = await atEveryStep(
-      async (n) => {
-        service.sandbox.rewind();
-        const machine = lab.machine({ env: { VAULTSVC_RATE: "1000" } });
-        machine.file("device.json", device);
-        machine.file("pin", "cGlu");
-        machine.file("note.txt", "a note");
-        const online = ["--device", "@device.json", "--hashed-pin", "@pin"];
-        const create = ["create", "--kind", "generic/online", "--content", "@note.txt", ...online, "--json", "--credentials-out"];
-        const run = await runKilledAt(n, machine, [...create, "killed.json"]);
-        const check = async (): Promise<void> => {
-          const [made, ...more] = others(lab);
-          expect(more).toEqual([]);
-          const stored = await known(machine);
-          if (run.result.stdout !== "") expect(stored).toEqual([made]);
-          const again = await machine.vault(...create, "again.json");
-          expectExit(again, 0);
-          const [, reference] = /a create of .* was cut off.*external reference (\S+) among/.exec(again.stderr) ?? [];
-          const items = service.sandbox.audit().filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
-          if (stored.length > 0) {
-            outcomes.add("stored");
-            expect(again.stderr).toBe("");
-            expect(stored).toEqual([made]);
-            const pair = await machine.exported(made ?? "");
-            expect(service.sandbox.accepts(made ?? "", pair as Pair)).toBe(true);
-            const read = await machine.vault("get", made ?? "", "--json");
-            expectExit(read, 0);
-            await expectInStep(lab, machine, made ?? "");
-          } else if (made !== undefined) {
-            outcomes.add("found by its reference");
-            expect(items.map(({ action }) => action)).toEqual(["CREATE_VAULT"]);
-          } else {
-            outcomes.add(reference === undefined ? "nothing" : "nothing, and told that there may be one");
-          }
-          // What was told once is not told again.
-          const third = await machine.vault(...create, "third.json");
-          expectExit(third, 0);
-          expect(third.stderr).toBe("");
-          const { credentials } = readJson(`${machine.home}/third.json`) as { credentials: Pair };
-          const { encryptedData, payload } = credentials;
-          const last = others(lab).filter((uuid) => service.sandbox.accepts(uuid, { encryptedData, payload }));
-          expect(last).toHaveLength(1);
-        };
-        return { ...run, check };
-      },
-      1,
-      stride,
-    );
+    const steps = await atEveryStep(async (n) => {
+      service.sandbox.rewind();
+      const machine = lab.machine({ env: { VAULTSVC_RATE: "1000" } });
+      machine.file("device.json", device);
+      machine.file("pin", "cGlu");
+      machine.file("note.txt", "a note");
+      const online = ["--device", "@device.json", "--hashed-pin", "@pin"];
+      const create = ["create", "--kind", "generic/online", "--content", "@note.txt", ...online, "--json", "--credentials-out"];
+      const run = await runKilledAt(n, machine, [...create, "killed.json"]);
+      const check = async (): Promise<void> => {
+        const [made, ...more] = others(lab);
+        expect(more).toEqual([]);
+        const stored = await known(machine);
+        if (run.result.stdout !== "") expect(stored).toEqual([made]);
+        const again = await machine.vault(...create, "again.json");
+        expectExit(again, 0);
+        const [, reference] = /a create of .* was cut off.*external reference (\S+) among/.exec(again.stderr) ?? [];
+        const items = service.sandbox.audit().filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
+        if (stored.length > 0) {
+          outcomes.add("stored");
+          expect(again.stderr).toBe("");
+          expect(stored).toEqual([made]);
+          const pair = await machine.exported(made ?? "");
+          expect(service.sandbox.accepts(made ?? "", pair as Pair)).toBe(true);
+          const read = await machine.vault("get", made ?? "", "--json");
+          expectExit(read, 0);
+          await expectInStep(lab, machine, made ?? "");
+        } else if (made !== undefined) {
+          outcomes.add("found by its reference");
+          expect(items.map(({ action }) => action)).toEqual(["CREATE_VAULT"]);
+        } else {
+          outcomes.add(reference === undefined ? "nothing" : "nothing, and told that there may be one");
+        }
+        // What was told once is not told again.
+        const third = await machine.vault(...create, "third.json");
+        expectExit(third, 0);
+        expect(third.stderr).toBe("");
+        const { credentials } = readJson(`${machine.home}/third.json`) as { credentials: Pair };
+        const { encryptedData, payload } = credentials;
+        const last = others(lab).filter((uuid) => service.sandbox.accepts(uuid, { encryptedData, payload }));
+        expect(last).toHaveLength(1);
+      };
+      return { ...run, check };
+    }, 1);
     const all = ["found by its reference", "nothing", "nothing, and told that there may be one", "stored"];
     expect(all).toEqual(expect.arrayContaining([...outcomes]));
     if (stride === 1) expect(outcomes.size).toBe(all.length);
@@ -89,31 +85,27 @@ describe("vault delete, killed with SIGKILL before, between and after its steps"
     const { lab, fresh } = await template(input, async (first, machine) => expectExit(await firstGet(machine, first.vault), 0));
     const { service, vault } = lab;
     const codes = new Set<number | null>();
-    const steps = await atEveryStep(
-      async (n) => {
-        const machine = fresh();
-        const args = ["delete", vault.uuid, "--yes", "--json"];
-        const run = await runKilledAt(n, machine, args);
-        const check = async (): Promise<void> => {
-          const isDeleted = (): boolean => service.sandbox.inspect(vault.uuid).state === "deleted";
-          const kept = await machine.exported(vault.uuid);
-          if (!isDeleted()) await expectNothingLost(lab, machine);
-          if (kept === null) expect(isDeleted()).toBe(true);
-          if (run.result.stdout !== "") expect(kept).toBeNull();
-          const again = await machine.vault(...args);
-          codes.add(again.code);
-          // Deleted by this one; gone by the first one; or known to be deleted already.
-          expectExit(again, 0, 7, 4);
-          if (again.code === 7) expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
-          expect(isDeleted()).toBe(true);
-          expect(await machine.exported(vault.uuid)).toBeNull();
-          expectFarFromLock(lab, vault.uuid);
-        };
-        return { ...run, check };
-      },
-      1,
-      stride,
-    );
+    const steps = await atEveryStep(async (n) => {
+      const machine = fresh();
+      const args = ["delete", vault.uuid, "--yes", "--json"];
+      const run = await runKilledAt(n, machine, args);
+      const check = async (): Promise<void> => {
+        const isDeleted = (): boolean => service.sandbox.inspect(vault.uuid).state === "deleted";
+        const kept = await machine.exported(vault.uuid);
+        if (!isDeleted()) await expectNothingLost(lab, machine);
+        if (kept === null) expect(isDeleted()).toBe(true);
+        if (run.result.stdout !== "") expect(kept).toBeNull();
+        const again = await machine.vault(...args);
+        codes.add(again.code);
+        // Deleted by this one; gone by the first one; or known to be deleted already.
+        expectExit(again, 0, 7, 4);
+        if (again.code === 7) expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
+        expect(isDeleted()).toBe(true);
+        expect(await machine.exported(vault.uuid)).toBeNull();
+        expectFarFromLock(lab, vault.uuid);
+      };
+      return { ...run, check };
+    }, 1);
     if (stride === 1) expect([...codes].sort()).toEqual([0, 4, 7]);
     expectSteps(steps, ["lock", "send", "receive", "stdout"]);
     expect(steps.filter((step) => step.startsWith("commit")).length).toBeGreaterThanOrEqual(2);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGetArgs, onlineCard, openLab } from "../support/lab.ts";
@@ -33,7 +34,7 @@ describe("the first get of a vault on a new machine, killed with SIGKILL before,
       };
       return { ...run, check };
     });
-    expect([...codes].sort()).toEqual([0, 4]);
+    if (stride === 1) expect([...codes].sort()).toEqual([0, 4]);
     // The key and the database are there, whole and durable, before the first start; ①, ②, ③ and ④ are commits.
     expectSteps(steps, ["linkSync", "fsyncSync", "lock", "send", "receive", "stdout"]);
     expect(steps.filter((name) => name.startsWith("commit")).length).toBeGreaterThanOrEqual(6);

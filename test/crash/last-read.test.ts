@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { stride } from "../support/campaign.ts";
 import type { Template } from "../support/crash.ts";
 import { atEveryStep, runKilledAt, template } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, firstGet, note, offlineNote } from "../support/lab.ts";
@@ -42,8 +43,8 @@ describe("the last read of a limited vault, killed with SIGKILL before, between 
       };
       return { ...run, check };
     });
-    expect(seen.arrived).toBeGreaterThan(3);
-    expect(seen.readAgain).toBeGreaterThan(3);
+    if (stride === 1) expect(seen.arrived).toBeGreaterThan(3);
+    expect(seen.readAgain).toBeGreaterThan(stride === 1 ? 3 : 0);
   });
 
   it("ack does not use it up unseen: killed before the contents are known to have arrived, it asks for --unread", async () => {

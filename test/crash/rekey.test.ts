@@ -63,7 +63,7 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
 
   async function checkAll(machine: Machine): Promise<void> {
     await expectNothingLost(lab, machine);
-    const status = await machine.inProcess({}, "config", "get", "apiKey", "--reveal");
+    const status = await machine.vault("config", "get", "apiKey", "--reveal");
     expectExit(status, 0);
     expect(status.stdout.trim()).toBe(lab.service.application.apiKey);
   }
@@ -96,16 +96,16 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
       const run = await runKilledAt(n, machine, command);
       const check = async (): Promise<void> => {
         // Where it was killed late the key is needed already; where early, the key file still does.
-        const early = await machine.inProcess({}, "export", lab.vault.uuid, "--json");
+        const early = await machine.vault("export", lab.vault.uuid, "--json");
         if (early.code !== 0) {
           expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("is one that you give") as string });
-          expectExit(await machine.inProcess({ VAULTSVC_STATE_KEY: key }, "export", lab.vault.uuid), 0);
+          expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: key } }, "export", lab.vault.uuid), 0);
         }
         expectExit(await machine.vault(...command), 0);
         expect(keyLines(machine)).toEqual([expect.stringMatching(/^vaultsvc-given-1 [0-9a-f]{16}$/)]);
         const given = { VAULTSVC_STATE_KEY: key };
-        expectExit(await machine.inProcess(given, "export", lab.vault.uuid), 0);
-        const shown = await machine.inProcess(given, "config", "get", "apiKey", "--reveal");
+        expectExit(await machine.vaultWith({ env: given }, "export", lab.vault.uuid), 0);
+        const shown = await machine.vaultWith({ env: given }, "config", "get", "apiKey", "--reveal");
         expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
       };
       return { ...run, check };
@@ -122,14 +122,14 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
         const command = ["config", "rekey", "--new-passphrase", "env:NEXT", "--yes"];
         const run = await runKilledAt(n, machine, command);
         const check = async (): Promise<void> => {
-          const early = await machine.inProcess({}, "export", lab.vault.uuid, "--json");
+          const early = await machine.vault("export", lab.vault.uuid, "--json");
           if (early.code !== 0) {
             expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("wrong passphrase") as string });
-            expectExit(await machine.inProcess({ VAULTSVC_STATE_PASSPHRASE: next }, "export", lab.vault.uuid), 0);
+            expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: next } }, "export", lab.vault.uuid), 0);
           }
-          expectExit(await machine.inProcess({}, ...command), 0);
+          expectExit(await machine.vault(...command), 0);
           expect(keyLines(machine)).toEqual([expect.stringMatching(/^vaultsvc-passphrase-1 /)]);
-          const shown = await machine.inProcess({ VAULTSVC_STATE_PASSPHRASE: next }, "config", "get", "apiKey", "--reveal");
+          const shown = await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: next } }, "config", "get", "apiKey", "--reveal");
           expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
         };
         return { ...run, check };

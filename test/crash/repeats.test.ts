@@ -48,7 +48,7 @@ describe.concurrent("an unanswered start of a proven pair", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "export", uuid), 0);
+    expectExit(await machine.vault("export", uuid), 0);
     lab.faults("get-start:drop-before*all");
     for (const [exit, code, requests] of [
       [10, "network", 3],

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { restoredOf } from "../support/backups.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
-import { stride } from "../support/campaign.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -13,7 +12,7 @@ const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 
 /** The vaults that a machine knows: with `extra` it is the state of before, without it the one of the backup. */
 async function known(machine: Machine, ...more: string[]): Promise<string[]> {
-  const result = await machine.inProcess({}, "status", "--json", ...more);
+  const result = await machine.vault("status", "--json", ...more);
   expectExit(result, 0);
   return (JSON.parse(result.stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).sort();
 }
@@ -64,7 +63,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const whole = await run(0);
     const locks = whole.steps.filter((name) => name === "lock").length;
     expect(locks).toBeGreaterThanOrEqual(64);
-    const steps = await atEveryStep(run, 63, stride);
+    const steps = await atEveryStep(run, 63);
     expectSteps(steps, ["commit locks+journal", "renameSync", "fsyncSync"]);
     expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
@@ -81,25 +80,21 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
   ])("a restore of a state %s", async (_, spoil, code) => {
     const { uuid } = lab.vault;
     const found = { before: 0, restored: 0 };
-    await atEveryStep(
-      async (n) => {
-        const one = machine.copy();
-        spoil(one);
-        const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
-        const check = async (): Promise<void> => {
-          const now = await one.inProcess({}, "status", "--json");
-          expectExit(now, 0, code);
-          const isRestored = now.stdout.includes(uuid);
-          found[isRestored ? "restored" : "before"] += 1;
-          if (isRestored) expect(await known(one)).toEqual([uuid]);
-          expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
-          expect(await known(one)).toEqual([uuid]);
-        };
-        return { ...killed, check };
-      },
-      64,
-      stride,
-    );
+    await atEveryStep(async (n) => {
+      const one = machine.copy();
+      spoil(one);
+      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+      const check = async (): Promise<void> => {
+        const now = await one.vault("status", "--json");
+        expectExit(now, 0, code);
+        const isRestored = now.stdout.includes(uuid);
+        found[isRestored ? "restored" : "before"] += 1;
+        if (isRestored) expect(await known(one)).toEqual([uuid]);
+        expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+        expect(await known(one)).toEqual([uuid]);
+      };
+      return { ...killed, check };
+    }, 64);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 
@@ -107,21 +102,17 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const folder = tempDir("backups");
     const target = join(folder, "b.db");
     const found = { nothing: 0, whole: 0 };
-    const steps = await atEveryStep(
-      async (n) => {
-        const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
-        const check = async (): Promise<void> => {
-          found[existsSync(target) ? "whole" : "nothing"] += 1;
-          if (!existsSync(target)) return;
-          const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
-          expectExit(await other.vault("backup", target, "--restore"), 0);
-          expect(await known(other)).toEqual(before);
-        };
-        return { ...run, check };
-      },
-      1,
-      stride,
-    );
+    const steps = await atEveryStep(async (n) => {
+      const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
+      const check = async (): Promise<void> => {
+        found[existsSync(target) ? "whole" : "nothing"] += 1;
+        if (!existsSync(target)) return;
+        const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
+        expectExit(await other.vault("backup", target, "--restore"), 0);
+        expect(await known(other)).toEqual(before);
+      };
+      return { ...run, check };
+    }, 1);
     expectSteps(steps, ["fsyncSync", "renameSync", "commit journal+credentials"]);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { stride } from "../support/campaign.ts";
 import type { Template } from "../support/crash.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, note, offlineNote } from "../support/lab.ts";
@@ -53,7 +54,7 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
       };
       return { ...run, check };
     });
-    expect([...codes].sort()).toEqual([0, 12]);
+    if (stride === 1) expect([...codes].sort()).toEqual([0, 12]);
   });
 
   it("killed again and again at the same step, it never comes near a lock, and goes on when it is let", async () => {
@@ -65,7 +66,7 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
       const n = steps.indexOf(name) + 1;
       lab.service.sandbox.rewind();
       const codes: (number | null)[] = [];
-      for (let round = 0; round < 7; round += 1) codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
+      for (let round = 0; round < 5; round += 1) codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
       expectFarFromLock(lab, uuid);
       await expectNothingLost(lab, machine.copy());
       const last = await machine.vault("get", uuid, "--json");

@@ -11,7 +11,7 @@ async function open() {
   const lab = await openLab(offlineNote, { readyFile });
   const machine = lab.machine();
   expectExit(await firstGet(machine, lab.vault, "--external-ref", '=HYPERLINK("http://x","y")'), 0);
-  const audit = async (...args: string[]) => await machine.vault("sandbox", "audit", "--ready-file", readyFile, ...args);
+  const audit = async (...args: string[]) => await machine.start({}, "sandbox", "audit", "--ready-file", readyFile, ...args).exit;
   return { machine, audit, items: structuredClone(lab.service.sandbox.audit()) };
 }
 
@@ -52,7 +52,7 @@ describe.concurrent("vault sandbox audit --export", () => {
     const machine = (await openLab(offlineNote)).machine();
     writeFileSync(join(machine.home, "items.txt"), "mine");
     for (const name of ["items.txt", "items", "items.csv.zip"]) {
-      const refused = await machine.vault("sandbox", "audit", "--ready-file", "no-such-file", "--export", name, "--json");
+      const refused = await machine.start({}, "sandbox", "audit", "--ready-file", "no-such-file", "--export", name, "--json").exit;
       expectError(refused, 2, "usage", /--export: .*\.ndjson, \.jsonl, \.json, \.csv, \.tsv, .*\.gz/);
     }
     expect(readdirSync(machine.home).filter((name) => !name.startsWith("."))).toEqual(["items.txt"]);

@@ -105,7 +105,7 @@ describe("audit-replay", () => {
         failure: null,
       });
       for (const [key, value] of Object.entries({ "policy.tokenLifetime": "90s", "audit.failure": "denied", "policy.failed": "7" })) {
-        expectExit(await machine.inProcess({}, "config", "set", key, value), 0);
+        expectExit(await machine.vault("config", "set", key, value), 0);
       }
       expect(await rules()).toMatchObject({ tokenLifetimeMs: 90_000, failure: "denied", lockAfterFailed: 7 });
       const flags = ["--token-lifetime", "1m", "--failure", "bad", "--lock-after-failed", "4", "--release", "1.2.22"];
@@ -116,7 +116,12 @@ describe("audit-replay", () => {
       ["audit.failure", "(", /config key audit\.failure: must be a regular expression/],
       ["policy.tokenLifetime", "soon", /config key policy\.tokenLifetime: must be a duration/],
     ])("%s is checked when it is set", async (key, value, message) => {
-      expectError(await lab.machine().inProcess({ VAULTSVC_OUTPUT: "json" }, "config", "set", key, value), 3, "invalid-input", message);
+      expectError(
+        await lab.machine().vaultWith({ env: { VAULTSVC_OUTPUT: "json" } }, "config", "set", key, value),
+        3,
+        "invalid-input",
+        message,
+      );
     });
   });
 

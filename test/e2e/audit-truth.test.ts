@@ -31,9 +31,9 @@ it("of the sandbox's own export, after real commands with faults: every vault as
     const lab = await openLab(seed, { readyFile });
     const machine = lab.machine();
     const { vaults, sandbox } = lab.service;
-    const command = async (...args: string[]) => await machine.inProcess({ WRONG: wrong, CARD: card }, ...args);
+    const command = async (...args: string[]) => await machine.vaultWith({ env: { WRONG: wrong, CARD: card } }, ...args);
     for (const { uuid, kind, credentials } of vaults) {
-      await machine.inProcess({ PAIR: JSON.stringify(credentials) }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR");
+      await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR");
     }
     const [happenings = []] = fc.sample(fc.array(happening, { minLength: 60, maxLength: 60 }), { seed: run, numRuns: 1 });
     for (const { vault, what, fault } of happenings) {
@@ -48,7 +48,7 @@ it("of the sandbox's own export, after real commands with faults: every vault as
       else if (what === "delete" && vault === 4) await command("delete", uuid, "--yes", "--json");
       lab.service.faults.clear();
     }
-    for (const file of ["items.ndjson", "items.csv.gz"]) {
+    for (const file of [join(machine.home, "items.ndjson"), join(machine.home, "items.csv.gz")]) {
       expect(await machine.vault("sandbox", "audit", "--export", file, "--ready-file", readyFile)).toMatchObject({ code: 0 });
       const replayed = await machine.vault("audit-replay", file, "--token-lifetime", "5m", "--json");
       const { vaults: reports } = JSON.parse(replayed.stdout) as { vaults: VaultReport[] };

@@ -12,7 +12,7 @@ import { tempDir } from "../support/temp-dir.ts";
 describe.concurrent("vault backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
     const { machine, uuid, file } = await warm();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     const result = await machine.vault("backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n").slice(-2).join(" ").replaceAll(/\s+/g, " ")).toBe(

@@ -34,7 +34,7 @@ describe("bad input", () => {
       // What was given is not repeated where it may be a secret.
       if (one.secret !== undefined) expect(result.stderr).not.toContain(one.secret);
       expect(result.stderr).not.toMatch(/5105/);
-      const json = await machine.inProcess({ ...one.env, VAULTSVC_OUTPUT: "json" }, ...one.args);
+      const json = await machine.vaultWith({ env: { ...one.env, VAULTSVC_OUTPUT: "json" } }, ...one.args);
       if (!one.args.includes("xml") && one.input === undefined) expect(errorOf(json).code).toBe(one.exit === 2 ? "usage" : "invalid-input");
       expect(existsSync(machine.stateDir)).toBe(false);
       expect(existsSync(machine.configDir)).toBe(false);

@@ -257,12 +257,12 @@ describe.concurrent("vault doctor: backup", () => {
     expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: expect.stringContaining(file) as string, hint: null });
     const again = new RegExp(`^vault backup ${file} --force$`);
 
-    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    expectExit(await machine.vault("get", uuid), 0);
     expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials than it/, again)]);
     expectExit(await machine.vault("backup", file, "--force"), 0);
     expect(await problems(machine, "--offline")).toEqual([]);
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
-    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("ack", uuid), 0);
     expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials than it/, again)]);
 
     expectExit(await machine.vault("backup", file, "--force"), 0);
@@ -290,7 +290,7 @@ describe.concurrent("vault doctor: a fresh machine", () => {
 describe.concurrent("vault doctor: vaults", () => {
   it("an exchange that is pending, or in doubt", async () => {
     const { machine, uuid, database } = await healthy();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expect(await problems(machine, "--offline")).toEqual([
       finding("pending", "warn", new RegExp(`vault ${uuid}: a get is held, its token expires`), new RegExp(`^vault ack ${uuid}$`)),
     ]);

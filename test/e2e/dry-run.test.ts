@@ -11,7 +11,7 @@ interface DryRun {
 }
 
 async function dryRun(machine: Machine, more: Readonly<Record<string, string>>, ...args: string[]): Promise<DryRun> {
-  const result = await machine.inProcess(more, ...args, "--dry-run", "--json");
+  const result = await machine.vaultWith({ env: more }, ...args, "--dry-run", "--json");
   expectExit(result, 0);
   return JSON.parse(result.stdout) as DryRun;
 }
@@ -65,7 +65,7 @@ describe.concurrent("--dry-run", () => {
     const wrong = { ...lab.vault, credentials: { encryptedData: "wrong", payload: "wrong" } };
     expectExit(await machine.vault(...firstGetArgs(machine, wrong)), 6);
     expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/refused generation 1/);
-    expectExit(await machine.inProcess({}, "get", uuid, "--force"), 6);
+    expectExit(await machine.vault("get", uuid, "--force"), 6);
     expect((await dryRun(machine, {}, "get", uuid)).guard).toMatch(/2 of 3 failed attempts used/);
     expect((await dryRun(machine, {}, "get", uuid, "--force")).guard).toBe("allows it");
   });
@@ -74,10 +74,10 @@ describe.concurrent("--dry-run", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const unknown = await machine.inProcess({}, "get", uuid, "--generation", "99", "--force", "--dry-run", "--json");
+    const unknown = await machine.vault("get", uuid, "--generation", "99", "--force", "--dry-run", "--json");
     expectError(unknown, 4, "no-credentials", /generation 99/);
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
-    expectError(await machine.inProcess({}, "get", uuid, "--dry-run", "--json"), 11, "pending", /held/);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectError(await machine.vault("get", uuid, "--dry-run", "--json"), 11, "pending", /held/);
     expect(await dryRun(machine, {}, "get", uuid, "--discard-pending")).toMatchObject({
       settlesFirst: expect.stringMatching(/drops exchange/) as string,
       request: { generation: 2 },
@@ -89,7 +89,7 @@ describe.concurrent("--dry-run", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     lab.faults("end:drop-before");
-    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 11);
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
     expect(await dryRun(machine, {}, "get", uuid)).toMatchObject({
       settlesFirst: expect.stringMatching(/^acknowledge exchange .* ending$/) as string,
       request: { generation: 3 },
@@ -101,14 +101,14 @@ describe.concurrent("--dry-run", () => {
   it("prints one value of it with --field", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const guard = await machine.inProcess({}, "get", lab.vault.uuid, "--dry-run", "--field", "guard");
+    const guard = await machine.vault("get", lab.vault.uuid, "--dry-run", "--field", "guard");
     expect(guard).toMatchObject({ code: 0, stdout: "allows it" });
   });
 
   it("takes the kind from a recovery document", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", lab.vault.uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", lab.vault.uuid, "--no-ack"), 0);
     const more = { DOCUMENT: JSON.stringify(await machine.exported(lab.vault.uuid)) };
     expect(await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT")).toMatchObject({
       kind: lab.vault.kind,

@@ -38,14 +38,14 @@ async function prepare(malice: Malice) {
     secrets.add("token", `token-${n}-of-the-service`);
   }
   const run = async (...args: string[]): Promise<RunResult> => {
-    const result = await machine.inProcess({ DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) }, ...args);
+    const result = await machine.vaultWith({ env: { DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) } }, ...args);
     runs.push(result);
     return result;
   };
   const expectClean = async (): Promise<void> => {
     expect(runs.flatMap(({ stderr }) => secrets.in(stderr))).toEqual([]);
     for (const args of [["status"], ["status", uuid, "--json", "--history"], ["guard"]]) {
-      const { stdout, stderr } = await machine.inProcess({}, ...args);
+      const { stdout, stderr } = await machine.vault(...args);
       expect(secrets.in(stdout + stderr)).toEqual([]);
     }
     expect(secrets.inFolder(machine.stateDir)).toEqual([]);

@@ -15,7 +15,7 @@ describe.concurrent("what an error says was counted", () => {
     const machine = await lab.warmMachine();
     if (fault === "") lab.service.sandbox.lock(uuid);
     else lab.faults(fault);
-    const failed = await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid, "--json");
+    const failed = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid, "--json");
     expectExit(failed, exitCode);
     const { unackedStarts, failedAttempts } = await machine.status(uuid);
     expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unacked: 5, failed: 3 } });
@@ -26,9 +26,9 @@ describe.concurrent("what an error says was counted", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     lab.faults("end:drop-before");
-    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 11);
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
     lab.faults("start:status=418");
-    const failed = await machine.inProcess({}, "get", uuid, "--json");
+    const failed = await machine.vault("get", uuid, "--json");
     expectError(failed, 13, "service");
     expect(errorOf(failed)).toMatchObject({ settled: [{ operation: "get", outcome: "acknowledged" }] });
   });
@@ -40,9 +40,9 @@ describe.concurrent("--max-wait", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "0s" };
-    expectExit(await machine.inProcess(slow, "get", uuid), 0);
+    expectExit(await machine.vaultWith({ env: slow }, "get", uuid), 0);
     const sent = lab.service.sandbox.requests().length;
-    const limited = await machine.inProcess(slow, "get", uuid, "--json");
+    const limited = await machine.vaultWith({ env: slow }, "get", uuid, "--json");
     expectError(limited, 9, "rate-limited", /--max-wait/);
     expect(errorOf(limited)).toMatchObject({ retry: "safe", vault: uuid });
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
@@ -55,10 +55,10 @@ describe.concurrent("a start that is refused for want of a place", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "100ms" };
-    expectExit(await machine.inProcess(slow, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--no-ack"), 0);
     // Within the second of the first one; as places, they would take longer than an end call waits.
-    for (let n = 0; n < 8; n += 1) expectExit(await machine.inProcess(slow, "get", uuid, "--discard-pending"), 9);
-    expectExit(await machine.inProcess(slow, "ack", uuid), 0);
+    for (let n = 0; n < 8; n += 1) expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--discard-pending"), 9);
+    expectExit(await machine.vaultWith({ env: slow }, "ack", uuid), 0);
   });
 });
 
@@ -68,13 +68,13 @@ describe.concurrent("a lock", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     lab.service.sandbox.lock(uuid);
-    expectExit(await machine.inProcess({}, "get", uuid), 7);
+    expectExit(await machine.vault("get", uuid), 7);
     lab.faults("start:drop-before*all");
-    expectExit(await machine.inProcess({ VAULTSVC_MAX_WAIT: "0s" }, "get", uuid), 10);
-    expectError(await machine.inProcess({}, "status", "--fail-on", "locked", "--json"), 17, "finding", /locked/);
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 10);
+    expectError(await machine.vault("status", "--fail-on", "locked", "--json"), 17, "finding", /locked/);
     lab.service.faults.clear();
     lab.service.sandbox.unlock(uuid);
-    expectExit(await machine.inProcess({}, "get", uuid), 0);
-    expectExit(await machine.inProcess({}, "status", "--fail-on", "locked"), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    expectExit(await machine.vault("status", "--fail-on", "locked"), 0);
   });
 });

@@ -26,7 +26,7 @@ describe.concurrent("an answer about another vault", () => {
       const { service, machine } = await world();
       service.be((asked, { good, send }) => send(asked.what === what ? withVault(good, { uuid: another }) : good));
       const contents = operation === "update" ? ["--content", "env:CARD"] : [];
-      expectError(await machine.inProcess({}, operation, uuid, ...contents, "--json"), 13, "service");
+      expectError(await machine.vault(operation, uuid, ...contents, "--json"), 13, "service");
       expect(await machine.exported(uuid)).toEqual(oldPair);
       expect(await machine.exported(another)).toBeNull();
     },
@@ -37,20 +37,20 @@ describe.concurrent("an answer about another vault", () => {
     async (named) => {
       const { service, machine } = await world();
       service.be((_, { good, send }) => send({ ...good, ...named, autoLockDate: "2031-01-01T00:00:00Z" }));
-      expectError(await machine.inProcess({}, "info", uuid, "--json"), 13, "service", /about another vault/);
-      expect((await machine.inProcess({}, "status", uuid, "--json")).stdout).not.toContain("2031-01-01");
+      expectError(await machine.vault("info", uuid, "--json"), 13, "service", /about another vault/);
+      expect((await machine.vault("status", uuid, "--json")).stdout).not.toContain("2031-01-01");
       service.be((_, { good, send }) => send({ ...good, uuid: uuid.toUpperCase(), autoLockDate: "2031-01-01T00:00:00Z" }));
-      expectExit(await machine.inProcess({}, "info", uuid, "--json"), 0);
-      expect((await machine.inProcess({}, "status", uuid, "--json")).stdout).toContain("2031-01-01");
+      expectExit(await machine.vault("info", uuid, "--json"), 0);
+      expect((await machine.vault("status", uuid, "--json")).stdout).toContain("2031-01-01");
     },
   );
 
   it("to a create, one that is known here: its pair stays the current one", async () => {
     const { service, machine } = await world();
-    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
     const before = await machine.exported(uuid);
     service.be((_, { good, send }) => send(withVault(good, { uuid })));
-    await machine.inProcess({}, "create", "--kind", "generic/offline", "--content", "env:CARD", "--json");
+    await machine.vault("create", "--kind", "generic/offline", "--content", "env:CARD", "--json");
     expect(await machine.exported(uuid)).toEqual(before);
   });
 });
@@ -62,18 +62,18 @@ describe("a large answer", () => {
     const { service, machine } = await world();
     const content = "é".repeat(10 * 2 ** 20);
     service.be((asked, { good, send }) => send(asked.what === "get-start" ? withVault(good, { content }) : good));
-    const result = await machine.inProcess({}, "get", uuid, "--field", "vault.content");
+    const result = await machine.vault("get", uuid, "--field", "vault.content");
     expectExit(result, 0);
     expect(result.stdout === content).toBe(true);
   });
 
   it("above 64 MiB is told as such, and counts as one start: nothing is repeated", async () => {
     const { service, machine } = await world();
-    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
     const pair = await machine.exported(uuid);
     service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
     const before = service.asked.length;
-    const result = await machine.inProcess({ VAULTSVC_MAX_WAIT: "1m" }, "get", uuid, "--json");
+    const result = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, "get", uuid, "--json");
     expectError(result, 13, "service", /larger than 64 MiB \(65\.0 MiB\), cut off/);
     expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1 } });
     expect(errorOf(result).hint).toMatch(/each repetition counts .* vault status /);
@@ -88,7 +88,7 @@ describe("a large answer", () => {
   ])("above 64 MiB to %s: the same", async (_, args) => {
     const { service, machine } = await world();
     service.be((_, { send }) => send(tooLarge));
-    expectError(await machine.inProcess({ VAULTSVC_MAX_WAIT: "1m" }, ...args, "--json"), 13, "service", /larger than 64 MiB/);
+    expectError(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, ...args, "--json"), 13, "service", /larger than 64 MiB/);
     expect(service.asked).toHaveLength(1);
   });
 });
@@ -105,7 +105,7 @@ describe.concurrent("what is nested without end", () => {
       ] as const) {
         for (const text of [deep, `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000)]) {
           service.be((_, { send }) => send(`{"responseStatus":{"status":"${status === 200 ? "SUCCESS" : "ERROR"}","x":${text}}}`, status));
-          const result = await machine.inProcess({}, "info", uuid, ...shown);
+          const result = await machine.vault("info", uuid, ...shown);
           expectExit(result, code);
           expect(result.stderr).not.toMatch(/call stack|at .*\.ts:/);
         }
@@ -141,7 +141,7 @@ describe.concurrent("what is nested without end", () => {
     const { machine } = await world();
     writeFileSync(join(machine.configDir, "config.json"), `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`);
     for (const args of [["get", uuid], ["config", "list"], ["config", "set", "rateLimit", "5"], ["status"]]) {
-      const result = await machine.inProcess({}, ...args, "--json");
+      const result = await machine.vault(...args, "--json");
       expect([0, 14]).toContain(result.code);
       expect(result.stderr).not.toMatch(/call stack/);
     }

@@ -48,7 +48,7 @@ describe.concurrent("vault init on a terminal", () => {
       currentProfile: "default",
       profiles: { default: { baseUrl: "https://vaults.example.com", appUuid, live: true } },
     });
-    expect((await machine.inProcess({}, "config", "get", "apiKey", "--reveal")).stdout).toBe(`${apiKey}\n`);
+    expect((await machine.vault("config", "get", "apiKey", "--reveal")).stdout).toBe(`${apiKey}\n`);
   });
 
   it.each([/Name of the profile/, /Base URL/, /Uuid/, /Key of/])("Ctrl-C at %s writes nothing", async (question) => {

@@ -100,7 +100,7 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
   ])("%s", async (_, profile, message) => {
     const machine = lab.machine();
     configure(machine, profile(machine));
-    expectError(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 3, "invalid-input", message);
+    expectError(await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit, 3, "invalid-input", message);
     expect(lab.service.sandbox.requests()).toEqual([]);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
     await expectNothingLost(lab, machine);
@@ -144,9 +144,9 @@ describe("online vaults need none (specification, section 5.4): what an applicat
     for (const kind of ["credit-card/online", "generic/offline"]) {
       const machine = machineFor(service);
       const { uuid } = (await openLab()).vault;
-      expectExit(await machine.inProcess(env, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--device", "env:DEVICE"), 0);
-      expectExit(await machine.inProcess(env, "info", uuid), 0);
-      expectExit(await machine.inProcess(env, "delete", uuid, "--yes"), 0);
+      expectExit(await machine.vaultWith({ env }, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--device", "env:DEVICE"), 0);
+      expectExit(await machine.vaultWith({ env }, "info", uuid), 0);
+      expectExit(await machine.vaultWith({ env }, "delete", uuid, "--yes"), 0);
     }
     expect(sent).toEqual([
       ["credit-card/online/get-start", false],
@@ -240,7 +240,7 @@ test.each<[string, (file: string) => string, object, number]>([
   const machine = lab.machine();
   const token = good();
   configure(machine, { ...settings, jwt: { command: command(machine.file("token", `${token}\n`)) } });
-  const { code, stderr } = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+  const { code, stderr } = await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit;
   expect(stderr).toContain("talk");
   expect(stderr).toContain("«redacted»");
   for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)]) expect(stderr).not.toContain(part);

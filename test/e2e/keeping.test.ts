@@ -19,15 +19,15 @@ describe.concurrent("ack --token", () => {
     const lab = await openLab(offlineNote);
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     const { token } = (await machine.exported(uuid)) as Recovery;
     const args = ["ack", uuid, "--token", "env:TOKEN", "--kind", kind, "--operation", "get", "--json"];
     const sent = lab.service.sandbox.requests().length;
-    const refused = await machine.inProcess({ TOKEN: token }, ...args);
+    const refused = await machine.vaultWith({ env: { TOKEN: token } }, ...args);
     expectError(refused, 2, "usage", /token of exchange/);
     expect(errorOf(refused).hint).toBe(`vault ack ${uuid}`);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    expectExit(await machine.vault("ack", uuid), 0);
     await expectInStep(lab, machine, uuid);
   });
 });
@@ -38,15 +38,15 @@ describe.concurrent("ack --all", () => {
     const there = await openLab(offlineCard);
     const machine = await here.warmMachine();
     const elsewhere = there.machine({ stateDir: machine.stateDir, configDir: machine.configDir });
-    expectExit(await machine.inProcess({}, "get", here.vault.uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", here.vault.uuid, "--no-ack"), 0);
     expectExit(await elsewhere.vault(...firstGetArgs(elsewhere, there.vault), "--no-ack"), 0);
-    const all = await machine.inProcess({}, "ack", "--all", "--json");
+    const all = await machine.vault("ack", "--all", "--json");
     expectError(all, 16, "partial");
     expect(JSON.parse(all.stdout)).toMatchObject({
       acknowledged: [{ uuid: here.vault.uuid }],
       failed: [{ uuid: there.vault.uuid, error: { code: "no-credentials", message: expect.stringContaining("belongs to") as string } }],
     });
-    expectExit(await elsewhere.inProcess({}, "ack", "--all"), 0);
+    expectExit(await elsewhere.vault("ack", "--all"), 0);
     await expectInStep(there, elsewhere, there.vault.uuid);
   });
 });
@@ -59,20 +59,20 @@ describe.concurrent("import", () => {
     // The last read, masked: held, and not delivered.
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 11);
     const document = JSON.stringify(await machine.exported(uuid));
-    const again = await machine.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT", "--json");
+    const again = await machine.vaultWith({ env: { DOCUMENT: document } }, "import", uuid, "--credentials", "env:DOCUMENT", "--json");
     expectError(again, 11, "pending", /held/);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { delivered: false } });
     // Another machine has nothing but the document, and must not use the last read up either: it can read it.
     for (const command of ["import", "get"]) {
       const other = lab.machine();
-      const run = await other.inProcess({ DOCUMENT: document }, command, uuid, "--credentials", "env:DOCUMENT", "--json");
+      const run = await other.vaultWith({ env: { DOCUMENT: document } }, command, uuid, "--credentials", "env:DOCUMENT", "--json");
       expectError(run, 11, "pending", /held/);
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     }
     const third = lab.machine();
-    expectExit(await third.inProcess({ DOCUMENT: document }, "import", uuid, "--credentials", "env:DOCUMENT"), 11);
-    const read = await third.inProcess({}, "get", uuid, "--discard-pending", "--json");
+    expectExit(await third.vaultWith({ env: { DOCUMENT: document } }, "import", uuid, "--credentials", "env:DOCUMENT"), 11);
+    const read = await third.vault("get", uuid, "--discard-pending", "--json");
     expectExit(read, 0);
     expect(documentOf(read).vault).toMatchObject({ creditCard: { number: card.number } });
   });
@@ -81,12 +81,12 @@ describe.concurrent("import", () => {
     const lab = await openLab(offlineNote);
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     const document = (await machine.exported(uuid)) as Recovery;
     const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
     const other = lab.machine();
-    expectExit(await other.inProcess(more, "import", uuid, "--kind", kind, "--credentials", "env:NEW"), 0);
-    expectExit(await other.inProcess(more, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
+    expectExit(await other.vaultWith({ env: more }, "import", uuid, "--kind", kind, "--credentials", "env:NEW"), 0);
+    expectExit(await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
     expect(await other.status(uuid)).toMatchObject({ state: "acknowledged" });
     await expectInStep(lab, other, uuid);
   });
@@ -168,11 +168,18 @@ describe.concurrent("import", () => {
     const current = await machine.exported(uuid);
     expect(current).toMatchObject({ hashedPin: credentials.hashedPin });
     const other = { ...current, hashedPin: "YW5vdGhlcg==" };
-    const imported = await machine.inProcess({ PAIR: JSON.stringify(other) }, "import", uuid, "--credentials", "env:PAIR", "--json");
+    const imported = await machine.vaultWith(
+      { env: { PAIR: JSON.stringify(other) } },
+      "import",
+      uuid,
+      "--credentials",
+      "env:PAIR",
+      "--json",
+    );
     expectExit(imported, 0);
     expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ generation: 3 }] });
     // The pair that was accepted is the next one, with its own hashedPin.
-    const read = await machine.inProcess({}, "get", uuid, "--json");
+    const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
     expect(read.stderr).toMatch(/refused the credentials of generation 3.*; generation 2 was accepted/);
     await expectInStep(lab, machine, uuid);
@@ -189,7 +196,7 @@ describe.concurrent("import", () => {
       [current, 2],
       [wrong, 3],
     ] as const) {
-      const imported = await machine.inProcess({ PAIR: pair }, "import", uuid, "--credentials", "env:PAIR", "--json");
+      const imported = await machine.vaultWith({ env: { PAIR: pair } }, "import", uuid, "--credentials", "env:PAIR", "--json");
       expectExit(imported, 0);
       expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ uuid, generation }] });
     }
@@ -201,8 +208,8 @@ describe.concurrent("import", () => {
     const machine = await lab.warmMachine();
     const moved = { VAULTSVC_BASE_URL: "https://moved.example.com", PAIR: JSON.stringify(lab.vault.credentials) };
     const args = ["import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR", "--rebind", "--json"];
-    expectError(await machine.inProcess(moved, ...args), 3, "invalid-input", /--kind/);
-    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    expectError(await machine.vaultWith({ env: moved }, ...args), 3, "invalid-input", /--kind/);
+    expectExit(await machine.vault("get", uuid), 0);
   });
 
   it("takes what export --all prints, in both forms", async () => {
@@ -210,7 +217,7 @@ describe.concurrent("import", () => {
     const machine = lab.machine();
     for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
     for (const flag of [["--json"], []]) {
-      const exported = await machine.inProcess({}, "export", "--all", ...flag);
+      const exported = await machine.vault("export", "--all", ...flag);
       expectExit(exported, 0);
       const lines = exported.stdout.trimEnd().split("\n");
       const entries = (flag.length > 0 ? JSON.parse(exported.stdout) : lines.map((line) => JSON.parse(line) as unknown)) as object[];
@@ -229,8 +236,8 @@ describe.concurrent("export", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const other = JSON.stringify({ encryptedData: "other", payload: "other" });
-    expectExit(await machine.inProcess({ PAIR: other }, "import", uuid, "--credentials", "env:PAIR"), 0);
-    const exported = await machine.inProcess({}, "export", uuid);
+    expectExit(await machine.vaultWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR"), 0);
+    const exported = await machine.vault("export", uuid);
     expectExit(exported, 0);
     expect(JSON.parse(exported.stdout)).toMatchObject({ payload: "other" });
     expect(exported.stderr).toMatch(/generation 3 is exported; 2 may be the valid one as well/);
@@ -241,8 +248,8 @@ describe.concurrent("export", () => {
     const machine = await lab.warmMachine();
     const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
     const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
-    expect((await local.inProcess({}, "export", "--all")).stdout).toContain(lab.vault.uuid);
-    const elsewhere = await machine.inProcess({ VAULTSVC_BASE_URL: "https://other.example.com" }, "export", "--all");
+    expect((await local.vault("export", "--all")).stdout).toContain(lab.vault.uuid);
+    const elsewhere = await machine.vaultWith({ env: { VAULTSVC_BASE_URL: "https://other.example.com" } }, "export", "--all");
     expectExit(elsewhere, 0);
     expect(elsewhere.stderr).toMatch(/other services are not in it/);
   });
@@ -253,16 +260,16 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     // The service takes the acknowledgement, and something on the way answers with an error in its name.
     lab.faults("get-end:error-after=400");
-    expectError(await machine.inProcess({}, "ack", uuid, "--all", "--json"), 2, "usage");
-    expectExit(await machine.inProcess({}, "ack", uuid, "--json"), 13);
+    expectError(await machine.vault("ack", uuid, "--all", "--json"), 2, "usage");
+    expectExit(await machine.vault("ack", uuid, "--json"), 13);
     expect(await machine.status(uuid)).toMatchObject({ state: "expired", generation: 2 });
-    const unknown = await machine.inProcess({}, "get", uuid, "--generation", "9", "--json");
+    const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, 4, "no-credentials", /generation 9 .* is not kept/);
     expect(errorOf(unknown).hint).toMatch(/can be sent: 3, 2;/);
-    const read = await machine.inProcess({}, "get", uuid, "--json");
+    const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
     expect(documentOf(read).settled).toMatchObject([{ outcome: "acknowledged" }]);
     await expectInStep(lab, machine, uuid);

@@ -12,14 +12,20 @@ describe.concurrent("--field", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     const sent = lab.service.sandbox.requests().length;
     for (const args of [
       ["ack", uuid],
       ["forget", uuid, "--yes", "--discard-pending"],
       ["import", uuid, "--credentials", "env:PAIR"],
     ]) {
-      const refused = await machine.inProcess({ PAIR: JSON.stringify(lab.vault.credentials) }, ...args, "--field", "vault", "--json");
+      const refused = await machine.vaultWith(
+        { env: { PAIR: JSON.stringify(lab.vault.credentials) } },
+        ...args,
+        "--field",
+        "vault",
+        "--json",
+      );
       expectError(refused, 2, "usage", /--field vault: must begin with/);
     }
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
@@ -30,12 +36,12 @@ describe.concurrent("--field", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
-    const done = await machine.inProcess({}, "ack", uuid, "--field", "acknowledged.0.exchange.stat");
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    const done = await machine.vault("ack", uuid, "--field", "acknowledged.0.exchange.stat");
     expectExit(done, 0);
     expect(done.stdout).toBe("");
     expect(done.stderr).toMatch(/warning: --field .*there is no stat .*state/);
-    const right = await machine.inProcess({}, "ack", uuid, "--field", "acknowledged.0.exchange.state");
+    const right = await machine.vault("ack", uuid, "--field", "acknowledged.0.exchange.state");
     expect(right.stdout).toBe("acknowledged");
   });
 });
@@ -53,7 +59,7 @@ describe.concurrent("an output that cannot be written", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     lab.faults("end:drop-before*all");
     const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
     const run = async (...args: string[]): Promise<number> =>
@@ -91,7 +97,7 @@ describe.concurrent("export --field", () => {
     const machine = await lab.warmMachine();
     const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true });
     expect(await main(["export", lab.vault.uuid, "--field", "payload"], host)).toBe(0);
-    const piped = await machine.inProcess({}, "export", lab.vault.uuid, "--field", "payload");
+    const piped = await machine.vault("export", lab.vault.uuid, "--field", "payload");
     expect(host.out).toBe(`${piped.stdout}\n`);
   });
 });
@@ -101,7 +107,7 @@ describe.concurrent("an error", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { output: "json" } } }));
-    expectError(await machine.inProcess({}, "get", lab.vault.uuid.replace(/.$/, "f").replace(/^./, "f")), 4, "no-credentials");
+    expectError(await machine.vault("get", lab.vault.uuid.replace(/.$/, "f").replace(/^./, "f")), 4, "no-credentials");
   });
 });
 

@@ -24,7 +24,7 @@ describe("several processes", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const runs = await Promise.all(Array.from({ length: 6 }, () => machine.vault("get", uuid, "--json")));
+    const runs = await Promise.all(Array.from({ length: 6 }, () => machine.start({}, "get", uuid, "--json").exit));
     for (const run of runs) expectExit(run, 0);
     const generations = runs.map((run) => documentOf(run).exchange.generation).sort((a, b) => a - b);
     expect(generations).toEqual([3, 4, 5, 6, 7, 8]);
@@ -37,7 +37,7 @@ describe("several processes", () => {
     const lab = await openLab([offlineNote, offlineNote, offlineNote, offlineNote]);
     const machine = lab.machine();
     await Promise.all(
-      lab.service.vaults.map(async (vault) => expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0)),
+      lab.service.vaults.map(async (vault) => expectExit(await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit, 0)),
     );
     for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
   });
@@ -71,7 +71,7 @@ describe("several processes", () => {
     const { sandbox } = lab.service;
     const machine = lab.machine({ env: { VAULTSVC_RATE: "" } });
     await atATime(16, lab.service.vaults, async (vault) => {
-      const result = await machine.vault(...firstGetArgs(machine, vault), "--json");
+      const result = await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit;
       expectExit(result, 0);
       expect(result.stderr).toBe("");
     });

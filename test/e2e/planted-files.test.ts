@@ -83,10 +83,10 @@ describe.skipIf(!mayBeOther).concurrent("what belongs to another user (needs an 
     const machine = lab.machine({ home, stateDir });
     const args = firstGetArgs(machine, lab.vault);
     for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
-    expectError(await machine.vaultWith(...asOther([...args, "--json"])), 14, "state", /belongs to another user \(uid 65532\)/);
+    expectError(await machine.start(...asOther([...args, "--json"])).exit, 14, "state", /belongs to another user \(uid 65532\)/);
     expect(lab.service.sandbox.requests()).toEqual([]);
     // One of its own beside it is as good as any.
-    expectExit(await machine.vaultWith(...asOther([...args, "--state", join(shared, "mine"), "--json"])), 0);
+    expectExit(await machine.start(...asOther([...args, "--state", join(shared, "mine"), "--json"])).exit, 0);
     expect(lstatSync(join(shared, "mine")).mode & 0o777).toBe(0o700);
   });
 });
@@ -98,7 +98,7 @@ describe.skipIf(!mayBeOther).concurrent("without the rights of an administrator"
     const machine = lab.machine({ home });
     const args = firstGetArgs(machine, lab.vault);
     for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
-    expectExit(await machine.vaultWith(...asOther([...args, "--json"])), 0);
+    expectExit(await machine.start(...asOther([...args, "--json"])).exit, 0);
     const sent = lab.service.sandbox.requests().length;
     for (const [path, mode] of [
       [machine.stateDir, 0o000],
@@ -107,12 +107,12 @@ describe.skipIf(!mayBeOther).concurrent("without the rights of an administrator"
     ] as const) {
       const before = lstatSync(path).mode;
       chmodSync(path, mode);
-      const result = await machine.vaultWith(...asOther(["get", lab.vault.uuid, "--json"]));
+      const result = await machine.start(...asOther(["get", lab.vault.uuid, "--json"])).exit;
       expectError(result, 14, "state", /permission denied|read-only|cannot be/);
       chmodSync(path, before);
     }
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expectExit(await machine.vaultWith(...asOther(["get", lab.vault.uuid, "--json"])), 0);
+    expectExit(await machine.start(...asOther(["get", lab.vault.uuid, "--json"])).exit, 0);
   });
 });
 

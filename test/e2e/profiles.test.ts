@@ -87,7 +87,7 @@ describe.concurrent("vault init", () => {
 describe.concurrent("vault config", () => {
   it("set checks what flags check, and names the key; nothing is written", async () => {
     const machine = bare();
-    expectExit(await machine.inProcess({}, ...init), 0);
+    expectExit(await machine.vault(...init), 0);
     const before = textOf(machine);
     for (const [key, value, code, message] of [
       ["timeout", "soon", "invalid-input", /^config key timeout: must be a duration/],
@@ -103,7 +103,7 @@ describe.concurrent("vault config", () => {
       ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
       ["stateKeySource", "passphrase", "usage", /^stateKeySource: there is a key already/],
     ] as const) {
-      const result = await machine.inProcess({}, "config", "set", key, value, "--json");
+      const result = await machine.vault("config", "set", key, value, "--json");
       expect(errorOf(result)).toMatchObject({ code, message: expect.stringMatching(message) as string });
     }
     expect(textOf(machine)).toBe(before);
@@ -125,16 +125,16 @@ describe.concurrent("vault config", () => {
     const state = join(machine.home, "here");
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7, policy: { failed: 4, unacked: 6 }, live: true, device, state });
     for (const key of ["policy.failed", "policy.unacked", "live", "device", "state", "timeout"]) {
-      expectExit(await machine.inProcess({}, "config", "unset", key), 0);
+      expectExit(await machine.vault("config", "unset", key), 0);
     }
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
   });
 
   it("list --origin says what holds and where it comes from, and shows no secret", async () => {
     const machine = bare();
-    expectExit(await machine.inProcess({}, ...init, "--profile", "work", "--rate", "5"), 0);
+    expectExit(await machine.vault(...init, "--profile", "work", "--rate", "5"), 0);
     const env = { VAULTSVC_TIMEOUT: "9s", VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64") };
-    const result = await machine.inProcess(env, "config", "list", "--origin", "--max-wait", "1m", "--json");
+    const result = await machine.vaultWith({ env }, "config", "list", "--origin", "--max-wait", "1m", "--json");
     expectExit(result, 0);
     const { settings, profile } = JSON.parse(result.stdout) as {
       profile: string;
@@ -153,7 +153,7 @@ describe.concurrent("vault config", () => {
       device: [null, null],
       apiKey: [expect.stringMatching(/^•{8} \(sealed with key [0-9a-f]{16}\)$/), "profile work"],
     });
-    for (const output of [result.stdout, (await machine.inProcess(env, "config", "list", "--origin")).stdout]) {
+    for (const output of [result.stdout, (await machine.vaultWith({ env }, "config", "list", "--origin")).stdout]) {
       expect(output).not.toContain(apiKey);
       expect(output).not.toContain(env.VAULTSVC_STATE_KEY);
     }
@@ -161,37 +161,37 @@ describe.concurrent("vault config", () => {
 
   it("use chooses a profile, and only one that is there", async () => {
     const machine = bare();
-    expectExit(await machine.inProcess({}, ...init), 0);
-    expectExit(await machine.inProcess({}, ...init, "--profile", "other", "--timeout", "4s"), 0);
-    expect((await machine.inProcess({}, "config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.inProcess({}, "config", "use", "nobody", "--json"), 2, "usage", /there is no profile nobody/);
-    expectExit(await machine.inProcess({}, "config", "use", "other"), 0);
-    expect((await machine.inProcess({}, "config", "get", "timeout")).stdout).toBe("4s\n");
-    expect((await machine.inProcess({ VAULTSVC_PROFILE: "default" }, "config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.inProcess({}, "status", "--profile", "nobody", "--json"), 2, "usage", /no profile nobody/);
+    expectExit(await machine.vault(...init), 0);
+    expectExit(await machine.vault(...init, "--profile", "other", "--timeout", "4s"), 0);
+    expect((await machine.vault("config", "get", "timeout")).stdout).toBe("30s\n");
+    expectError(await machine.vault("config", "use", "nobody", "--json"), 2, "usage", /there is no profile nobody/);
+    expectExit(await machine.vault("config", "use", "other"), 0);
+    expect((await machine.vault("config", "get", "timeout")).stdout).toBe("4s\n");
+    expect((await machine.vaultWith({ env: { VAULTSVC_PROFILE: "default" } }, "config", "get", "timeout")).stdout).toBe("30s\n");
+    expectError(await machine.vault("status", "--profile", "nobody", "--json"), 2, "usage", /no profile nobody/);
   });
 
   it("mends a profile that stops every other command", async () => {
     const machine = bare();
-    expectExit(await machine.inProcess({}, ...init), 0);
+    expectExit(await machine.vault(...init), 0);
     const path = join(machine.configDir, "config.json");
     writeFileSync(path, textOf(machine).replace('"baseUrl"', '"timeout": "soon", "baseUrl"'));
-    expectError(await machine.inProcess({}, "status", "--json"), 3, "invalid-input", /config key timeout/);
-    const listed = await machine.inProcess({}, "config", "list", "--json");
+    expectError(await machine.vault("status", "--json"), 3, "invalid-input", /config key timeout/);
+    const listed = await machine.vault("config", "list", "--json");
     expectExit(listed, 0);
     expect(listed.stderr).toMatch(/^vault: warning: profile default does not fit: config key timeout/);
-    expectExit(await machine.inProcess({}, "config", "unset", "timeout"), 0);
-    expectExit(await machine.inProcess({}, "status"), 0);
+    expectExit(await machine.vault("config", "unset", "timeout"), 0);
+    expectExit(await machine.vault("status"), 0);
   });
 
   it("changes at the same time are all kept", async () => {
     const machine = bare();
     const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
-    const codes = await Promise.all(names.map(async (name) => (await machine.vault(...init, "--profile", name)).code));
+    const codes = await Promise.all(names.map(async (name) => (await machine.start({}, ...init, "--profile", name).exit).code));
     expect(codes).toEqual(names.map(() => 0));
     expect(Object.keys(configOf(machine).profiles).sort()).toEqual(names);
     for (const profile of names) {
-      expect((await machine.inProcess({}, "config", "get", "apiKey", "--reveal", "--profile", profile)).stdout).toBe(`${apiKey}\n`);
+      expect((await machine.vault("config", "get", "apiKey", "--reveal", "--profile", profile)).stdout).toBe(`${apiKey}\n`);
     }
   });
 });
@@ -199,36 +199,36 @@ describe.concurrent("vault config", () => {
 describe.concurrent("a sealed apiKey", () => {
   it("opens in its own profile only", async () => {
     const machine = bare();
-    expectExit(await machine.inProcess({}, ...init), 0);
+    expectExit(await machine.vault(...init), 0);
     writeFileSync(join(machine.configDir, "config.json"), textOf(machine).replaceAll("default", "moved"));
-    const result = await machine.inProcess({}, "config", "get", "apiKey", "--reveal", "--json");
+    const result = await machine.vault("config", "get", "apiKey", "--reveal", "--json");
     expectError(result, 14, "state", /config key apiKey of profile moved cannot be opened: it was changed, or moved/);
   });
 
   it("with its key file gone is exit 14, and no other is made in its place", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.inProcess({}, "init"), 0);
+    expectExit(await machine.vault("init"), 0);
     rmSync(join(machine.configDir, "state.key"));
     const get = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
     expectError(get, 14, "state", /state\.key is missing/);
     expectError(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 14, "state", /the configuration are sealed with key/);
-    expectError(await machine.inProcess({}, "config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"), 14, "state");
+    expectError(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"), 14, "state");
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ unackedStarts: 0, failedAccesses: 0 });
-    expectExit(await machine.inProcess({}, "config", "unset", "apiKey"), 0);
-    expectExit(await machine.inProcess({}, "config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
+    expectExit(await machine.vault("config", "unset", "apiKey"), 0);
+    expectExit(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
   });
 
   it("with another key is exit 14; written in clear it is not used", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.inProcess({}, "init"), 0);
+    expectExit(await machine.vault("init"), 0);
     const path = join(machine.configDir, "state.key");
     const key = readFileSync(path, "utf8");
     rmSync(path);
     rmSync(join(machine.configDir, "config.json"));
-    expectExit(await machine.inProcess({}, "init"), 0);
+    expectExit(await machine.vault("init"), 0);
     writeFileSync(path, key);
     const other = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
     expectError(other, 14, "state", /wrong key/);

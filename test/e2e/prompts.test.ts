@@ -64,12 +64,12 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     ] as const) {
       const pair = { PAIR: JSON.stringify(vault?.credentials) };
       const args = ["--kind", vault?.kind ?? "", "--credentials", "env:PAIR", "--label", label];
-      expectExit(await machine.inProcess(pair, "import", vault?.uuid ?? "", ...args), 0);
+      expectExit(await machine.vaultWith({ env: pair }, "import", vault?.uuid ?? "", ...args), 0);
     }
     const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
     await run.waitFor(/Which vault/);
     await run.waitFor(/garden gate/);
-    const listed = (await machine.inProcess({}, "status", "--json")).stdout;
+    const listed = (await machine.vault("status", "--json")).stdout;
     const order = (JSON.parse(listed) as { vaults: { label: string }[] }).vaults.map((vault) => vault.label);
     run.type((order[0] === "garden gate" ? "" : down) + enter);
     const { code, text } = await run.exit;

@@ -42,7 +42,10 @@ describe.concurrent("vault backup --restore", () => {
     expectExit(await machine.vault("backup", file), 0);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     const pair = JSON.stringify(lab.vault.credentials);
-    expectExit(await machine.inProcess({ PAIR: pair }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
+    expectExit(
+      await machine.vaultWith({ env: { PAIR: pair } }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"),
+      0,
+    );
     const refused = await machine.vault("backup", file, "--restore", "--json");
     expectError(refused, 2, "usage", /Replace the state/);
     expect(errorOf(refused).hint).toContain("--yes");
@@ -158,7 +161,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   it("its pair is superseded by what the replaced state knows, and is never sent", async () => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("backup", file), 0);
-    expectExit(await machine.inProcess({}, "get", uuid), 0);
+    expectExit(await machine.vault("get", uuid), 0);
     const result = await machine.vault("backup", file, "--restore", "--yes", "--json");
     expectExit(result, 0);
     expect(restoredOf(result)).toMatchObject({ outdated: 1 });
@@ -199,11 +202,11 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const { uuid, kind, credentials } = lab.vault;
     const file = join(tempDir("b"), "b");
     expectExit(
-      await machine.inProcess({ PAIR: JSON.stringify(credentials) }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
+      await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
       0,
     );
     expectExit(await machine.vault("backup", file), 0);
-    for (const _ of [1, 2]) expectExit(await machine.inProcess({}, "get", uuid), 0);
+    for (const _ of [1, 2]) expectExit(await machine.vault("get", uuid), 0);
     lab.service.sandbox.rewind();
     expectExit(await machine.vault("backup", file, "--restore", "--service-restored", "--yes"), 0);
     expectExit(await machine.vault("get", uuid), 0);
@@ -215,9 +218,9 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     ["was never acknowledged", [], "expired"],
   ])("a held exchange that %s is in doubt, and the next get settles it", async (_, more, state) => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.inProcess({}, "get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectExit(await machine.vault("backup", file), 0);
-    for (const command of more) expectExit(await machine.inProcess({}, command, uuid), 0);
+    for (const command of more) expectExit(await machine.vault(command, uuid), 0);
     const other = anew(lab, machine);
     const result = await other.vault("backup", file, "--restore", "--json");
     expectExit(result, 0);
@@ -238,7 +241,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   it("an end call that went unanswered is sent again, and settles it or leaves it in doubt", async () => {
     const { lab, machine, uuid, file } = await warm();
     lab.faults("get-end:drop-after*9");
-    expectExit(await machine.inProcess({}, "get", uuid, "--max-wait", "1s"), 11);
+    expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 11);
     expectExit(await machine.vault("backup", file), 0);
     lab.service.faults.clear();
     const other = anew(lab, machine);

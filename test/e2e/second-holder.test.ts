@@ -9,12 +9,12 @@ import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise<RunResult> =>
-  await machine.inProcess({}, "get", vault.uuid, "--json", ...more);
+  await machine.vault("get", vault.uuid, "--json", ...more);
 
 /** Puts what one machine exports into the state of another one. */
 async function carry(from: Machine, to: Machine, { vault: { uuid, kind } }: Lab): Promise<void> {
-  const copy = to.file("copy.json", (await from.inProcess({}, "export", uuid)).stdout);
-  expectExit(await to.inProcess({}, "import", uuid, "--kind", kind, "--credentials", `@${copy}`), 0);
+  const copy = to.file("copy.json", (await from.vault("export", uuid)).stdout);
+  expectExit(await to.vault("import", uuid, "--kind", kind, "--credentials", `@${copy}`), 0);
 }
 
 /** A machine, and the recovery document of an exchange that it acknowledged and has followed by another one. */
@@ -22,7 +22,7 @@ async function withOldDocument(lab: Lab): Promise<{ first: Machine; document: st
   const first = await lab.warmMachine();
   const document = first.file("document.json", "");
   expectExit(await get(first, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
-  expectExit(await first.inProcess({}, "ack", lab.vault.uuid, "--saved"), 0);
+  expectExit(await first.vault("ack", lab.vault.uuid, "--saved"), 0);
   expectExit(await get(first, lab), 0);
   return { first, document };
 }
@@ -39,7 +39,7 @@ describe.each([true, false])("recovery documents of any age; a repeated acknowle
     for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
     const line = { uuid, kind, credentials: JSON.parse(readFileSync(document, "utf8")) as unknown };
     const source = by === "--file" ? ["--file", second.file("lines.ndjson", line)] : [uuid, "--credentials", `@${document}`];
-    const imported = await second.inProcess({}, "import", ...source, "--json");
+    const imported = await second.vault("import", ...source, "--json");
     // Where the repetition is refused, it is in doubt.
     expect([0, 12, 16], imported.stderr).toContain(imported.code);
     for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
@@ -52,7 +52,7 @@ describe.each([true, false])("recovery documents of any age; a repeated acknowle
     const { first, document } = await withOldDocument(lab);
     const fresh = lab.machine();
     await carry(first, fresh, lab);
-    expect([0, 12]).toContain((await fresh.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`, "--json")).code);
+    expect([0, 12]).toContain((await fresh.vault("import", lab.vault.uuid, "--credentials", `@${document}`, "--json")).code);
     const read = await get(fresh, lab);
     // Where the first one tried was the old one, a person chooses: one attempt is left before the last.
     if (read.code !== 0) expect(errorOf(read).message).toMatch(/generations .*1 \(imported\)/);
@@ -65,7 +65,7 @@ describe.each([true, false])("recovery documents of any age; a repeated acknowle
     const lab = await open();
     const { first, document } = await withOldDocument(lab);
     const before = await first.status(lab.vault.uuid);
-    const imported = await first.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`, "--json");
+    const imported = await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`, "--json");
     expectError(imported, 4, "no-credentials", /older/);
     expect(await first.status(lab.vault.uuid)).toEqual(before);
   });
@@ -77,7 +77,7 @@ describe.each([true, false])("recovery documents of any age; a repeated acknowle
     await carry(first, colleague, lab);
     const document = colleague.file("document.json", "");
     expectExit(await get(colleague, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
-    expectExit(await first.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${document}`), 0);
+    expectExit(await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`), 0);
     expectExit(await get(first, lab), 0);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, maxFailedAccesses: 0 });
   });
@@ -125,10 +125,10 @@ describe("credentials that somebody else has used since", () => {
     const { uuid } = lab.vault;
     expectExit(await get(machine, lab, "--no-ack"), 0);
     const leaves: Record<string, string[]> = { export: ["export", uuid], backup: ["backup", `${machine.home}/state.backup`] };
-    if (by in leaves) expectExit(await machine.inProcess({}, ...(leaves[by] ?? [])), 0);
+    if (by in leaves) expectExit(await machine.vault(...(leaves[by] ?? [])), 0);
     const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
     lab.clock.ahead = 3_600_000;
-    expectError(await machine.inProcess({}, "ack", uuid, "--json", ...saves), 12, "in-doubt", /may have been acknowledged before/);
+    expectError(await machine.vault("ack", uuid, "--json", ...saves), 12, "in-doubt", /may have been acknowledged before/);
     expectExit(await get(machine, lab), 0);
   });
 
@@ -137,14 +137,14 @@ describe("credentials that somebody else has used since", () => {
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
     const wrong = machine.file("wrong.json", { encryptedData: "wrong", payload: "wrong" });
-    const good = (await machine.inProcess({}, "export", uuid)).stdout;
-    expectExit(await machine.inProcess({}, "import", uuid, "--credentials", `@${wrong}`), 0);
-    expect((await machine.inProcess({}, "export", uuid)).stdout).toMatch(/"wrong"/);
+    const good = (await machine.vault("export", uuid)).stdout;
+    expectExit(await machine.vault("import", uuid, "--credentials", `@${wrong}`), 0);
+    expect((await machine.vault("export", uuid)).stdout).toMatch(/"wrong"/);
     lab.faults("end:drop-before*all");
-    expectExit(await machine.inProcess({}, "get", uuid, "--json", "--generation", "3"), 6);
-    expect((await machine.inProcess({}, "export", uuid)).stdout).toBe(good);
-    expect((await machine.inProcess({}, "export", uuid, "--generation", "3")).stdout).toMatch(/"wrong"/);
-    expect((await machine.inProcess({}, "export", uuid, "--generation", "1")).stdout).toContain(lab.vault.credentials.payload);
+    expectExit(await machine.vault("get", uuid, "--json", "--generation", "3"), 6);
+    expect((await machine.vault("export", uuid)).stdout).toBe(good);
+    expect((await machine.vault("export", uuid, "--generation", "3")).stdout).toMatch(/"wrong"/);
+    expect((await machine.vault("export", uuid, "--generation", "1")).stdout).toContain(lab.vault.credentials.payload);
   });
 });
 
@@ -154,18 +154,17 @@ describe("a service that is out", () => {
     const machine = machineFor(service);
     const vaults = Array.from({ length: 5 }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-00000000000${n}`);
     const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-    for (const uuid of vaults)
-      expectExit(await machine.inProcess({}, "import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`), 0);
+    for (const uuid of vaults) expectExit(await machine.vault("import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`), 0);
     for (const status of [503, 502]) {
       service.be((_, { send }) => send("Service Unavailable", status));
       for (let round = 0; round < 3; round += 1) {
-        for (const uuid of vaults) expect((await machine.inProcess({}, "get", uuid, "--json", "--max-wait", "10ms")).code).toBe(10);
+        for (const uuid of vaults) expect((await machine.vault("get", uuid, "--json", "--max-wait", "10ms")).code).toBe(10);
       }
     }
     const starts = service.asked.filter(({ what }) => what === "get-start").map(({ path }) => path);
     expect(new Set(starts).size).toBe(starts.length);
     service.be((_, { good, send }) => send(good));
-    for (const uuid of vaults) expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    for (const uuid of vaults) expectExit(await machine.vault("get", uuid, "--json"), 0);
   });
 
   it("a token that has died meanwhile does not stand in the way of a get for ever", async () => {
@@ -180,10 +179,10 @@ describe("a service that is out", () => {
         send({ ...good, transactionToken: { ...token, expiry: "2020-01-01T00:00:00Z" } });
       });
       const kind = ["--kind", "generic/offline", "--credentials", `@${pair}`];
-      expectExit(await machine.inProcess({}, "get", uuid, "--json", ...kind), 12);
-      expectExit(await machine.inProcess({}, "ack", uuid, "--json"), 12);
+      expectExit(await machine.vault("get", uuid, "--json", ...kind), 12);
+      expectExit(await machine.vault("ack", uuid, "--json"), 12);
       service.be((_, { good, send }) => send(good));
-      const read = await machine.inProcess({}, "get", uuid, "--json");
+      const read = await machine.vault("get", uuid, "--json");
       expectExit(read, 0);
       expect(JSON.parse(read.stdout)).toMatchObject({ settled: [{ outcome: "acknowledged" }] });
     }
@@ -203,7 +202,7 @@ describe("a read whose answer lacks the contents", () => {
       );
     });
     const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-    const read = await machine.inProcess({}, "get", uuid, "--json", "--kind", kind, "--credentials", `@${pair}`);
+    const read = await machine.vault("get", uuid, "--json", "--kind", kind, "--credentials", `@${pair}`);
     return { read, ends: service.asked.filter(({ what: asked }) => asked === "get-end").length };
   };
 

@@ -167,7 +167,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     const file = machine.file("out.json", content(uuid));
     const before = readFileSync(file, "utf8");
     for (const more of [[], ["--dry-run"]]) {
-      const refused = await machine.inProcess({}, "get", uuid, "--json", "--credentials-out", file, ...more);
+      const refused = await machine.vault("get", uuid, "--json", "--credentials-out", file, ...more);
       expectError(refused, 3, "invalid-input", message);
       if (message === own) expect(errorOf(refused).hint).toContain(`vault get ${uuid} --credentials @${file}`);
     }
@@ -180,7 +180,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const file = join(machine.home, "out.json");
-    const get = async (...more: string[]): Promise<RunResult> => await machine.inProcess({}, "get", uuid, "--json", ...more);
+    const get = async (...more: string[]): Promise<RunResult> => await machine.vault("get", uuid, "--json", ...more);
     expectExit(await get("--credentials-out", file), 0);
     const superseded = readFileSync(file, "utf8");
     expectExit(await get("--credentials-out", file), 0);
@@ -197,7 +197,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     const machine = lab.machine();
     const file = machine.file("out.json", lab.vault.credentials);
     const args = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", file, "--json"];
-    expectError(await machine.inProcess({}, ...args), 3, "invalid-input", /is not empty, and is not replaced: nothing was sent/);
+    expectError(await machine.vault(...args), 3, "invalid-input", /is not empty, and is not replaced: nothing was sent/);
     expect(lab.service.sandbox.vaults()).toHaveLength(1);
     expect(readJson(file)).toEqual(lab.vault.credentials);
   });
@@ -257,10 +257,10 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     const { uuid, kind, credentials } = lab.vault;
     const machine = lab.machine();
     const pair = machine.file("pair.json", credentials);
-    const first = await machine.inProcess({}, "get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--save-cmd", "cat >/dev/null");
+    const first = await machine.vault("get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--save-cmd", "cat >/dev/null");
     expectExit(first, 0);
     expect(first.stderr).toMatch(/is new to this state: the lockout guard knows this run only/);
-    const second = await machine.inProcess({}, "get", uuid, "--save-cmd", "cat >/dev/null");
+    const second = await machine.vault("get", uuid, "--save-cmd", "cat >/dev/null");
     expectExit(second, 0);
     expect(second.stderr).not.toMatch(/lockout guard/);
   });
@@ -278,18 +278,18 @@ describe.concurrent("documents", () => {
     expectExit(await volume.run(), 0);
     const other = lab.service.vaults[1]?.uuid ?? "";
     const before = requests(volume);
-    const wrong = await lab.machine().inProcess({}, "get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
+    const wrong = await lab.machine().vault("get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
     expectError(wrong, 3, "invalid-input", new RegExp(lab.vault.uuid));
     expectError(
-      await lab.machine().inProcess({}, "import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
+      await lab.machine().vault("import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
       3,
       "invalid-input",
       new RegExp(lab.vault.uuid),
     );
     expect(requests(volume)).toBe(before);
     const machine = lab.machine();
-    expectExit(await machine.inProcess({}, "import", lab.vault.uuid, "--credentials", `@${file}`), 0);
-    expectExit(await machine.inProcess({}, "get", lab.vault.uuid), 0);
+    expectExit(await machine.vault("import", lab.vault.uuid, "--credentials", `@${file}`), 0);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 
   it("with a token expiry that cannot be read is settled within --max-wait", async () => {
@@ -302,9 +302,7 @@ describe.concurrent("documents", () => {
     const document = machine.file("changed.json", first);
     lab.faults("get-end:drop-before*all");
     const before = lab.service.sandbox.requests().length;
-    const result = await lab
-      .machine()
-      .vaultWith({ timeoutMs: 10_000 }, "import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
+    const result = await lab.machine().vault("import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
     expectError(result, 11, "pending");
     expect(lab.service.sandbox.requests().length - before).toBeLessThan(5);
   });

@@ -160,7 +160,7 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     const { bin, keyring } = installed();
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    const run = async (...args: string[]): Promise<RunResult> => await machine.vaultWith({ bin }, ...args);
+    const run = async (...args: string[]): Promise<RunResult> => await machine.start({ bin }, ...args).exit;
     expectExit(await run("config", "set", "stateKeySource", "keyring"), 0);
     expectExit(await run(...firstGetArgs(machine, lab.vault)), 0);
     const [, first = ""] = /^vaultsvc-keyring-1 ([0-9a-f]{16})\n$/.exec(keyFile(machine)) ?? [];

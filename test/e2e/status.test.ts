@@ -28,8 +28,8 @@ describe.concurrent("status on a terminal", () => {
 
     // The last read, masked: held and not delivered.
     expectExit(
-      await machine.inProcess(
-        { PAIR: JSON.stringify(unread.credentials) },
+      await machine.vaultWith(
+        { env: { PAIR: JSON.stringify(unread.credentials) } },
         "get",
         unread.uuid,
         "--kind",
@@ -43,7 +43,7 @@ describe.concurrent("status on a terminal", () => {
     const { err } = await onTerminal(machine, "--pending");
     expect(err.split(/\n +|\n/).toSorted()).toEqual(["", again, inDoubt, "next: vault ack --all"].toSorted());
 
-    expectExit(await machine.inProcess({}, "ack", held.uuid), 0);
+    expectExit(await machine.vault("ack", held.uuid), 0);
     expect((await onTerminal(machine)).err).not.toContain("ack --all");
   });
 
@@ -51,8 +51,8 @@ describe.concurrent("status on a terminal", () => {
     const lab = await openLab();
     const machine = lab.machine();
     expect((await onTerminal(machine)).out).toMatch(/^No vaults/);
-    await machine.inProcess(
-      { PAIR: JSON.stringify(lab.vault.credentials) },
+    await machine.vaultWith(
+      { env: { PAIR: JSON.stringify(lab.vault.credentials) } },
       "import",
       lab.vault.uuid,
       "--kind",

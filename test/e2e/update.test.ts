@@ -21,11 +21,11 @@ import { Secrets } from "../support/secret-search.ts";
 const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
 
 async function update(machine: Machine, uuid: string, ...args: string[]) {
-  return await machine.inProcess({ CARD: JSON.stringify(newCard) }, "update", uuid, "--card", "env:CARD", ...args);
+  return await machine.vaultWith({ env: { CARD: JSON.stringify(newCard) } }, "update", uuid, "--card", "env:CARD", ...args);
 }
 
 async function storedCard(lab: Lab, machine: Machine): Promise<object | undefined> {
-  const read = await machine.inProcess({}, "get", lab.vault.uuid, "--json");
+  const read = await machine.vault("get", lab.vault.uuid, "--json");
   expectExit(read, 0);
   return documentOf(read).vault.creditCard;
 }
@@ -91,8 +91,8 @@ describe.concurrent("update", () => {
     const said: string[] = [];
     for (const fault of ["", "start:drop-after", "start:status=400", "end:drop-before*all", "update-start:hang"]) {
       if (fault !== "") lab.faults(fault);
-      const run = await machine.inProcess(
-        { CARD: JSON.stringify(newCard), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "200ms" },
+      const run = await machine.vaultWith(
+        { env: { CARD: JSON.stringify(newCard), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "200ms" } },
         "update",
         lab.vault.uuid,
         "--card",
@@ -114,10 +114,10 @@ describe.concurrent("update", () => {
     const machine = await lab.warmMachine();
     const sent = lab.service.sandbox.requests().length;
     const { uuid } = lab.vault;
-    expectError(await machine.inProcess({}, "update", uuid, "--json"), 2, "usage", /the card is missing/);
+    expectError(await machine.vault("update", uuid, "--json"), 2, "usage", /the card is missing/);
     const online = await update(machine, uuid.replace(/^./, "a"), "--kind", "credit-card/online", "--credentials", "env:CARD", "--json");
     expectError(online, 3, "invalid-input");
-    const content = await machine.inProcess({ TEXT: "x" }, "update", uuid, "--content", "env:TEXT", "--json");
+    const content = await machine.vaultWith({ env: { TEXT: "x" } }, "update", uuid, "--content", "env:TEXT", "--json");
     expectError(content, 2, "usage", /holds a card/);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
@@ -143,7 +143,7 @@ describe.concurrent("update", () => {
     expect(JSON.parse(held.stdout)).toMatchObject({ exchange: { state: "held", acknowledgedAt: null } });
     await expectNothingLost(lab, machine);
     expectError(await update(machine, uuid, "--json"), 11, "pending", /held/);
-    expectExit(await machine.inProcess({}, "ack", uuid), 0);
+    expectExit(await machine.vault("ack", uuid), 0);
     expect(await storedCard(lab, machine)).toEqual(newCard);
   });
 });
@@ -161,7 +161,7 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
     expectError(lost, 11, "pending");
     expect(errorOf(lost)).toMatchObject({ exchange: { operation: "update", state: "ending" } });
     lab.clock.ahead += 61_000;
-    const next = await machine.inProcess({}, "get", uuid, "--json");
+    const next = await machine.vault("get", uuid, "--json");
     expectExit(next, 0);
     expect(documentOf(next)).toMatchObject({ settled: [{ operation: "update", outcome }], vault: { creditCard: current } });
     await expectInStep(lab, machine, uuid);

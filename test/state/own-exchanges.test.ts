@@ -25,7 +25,7 @@ async function find(machine: Machine, externalRef: string, near?: Near): Promise
 }
 
 async function run(machine: Machine, code: number, ...args: string[]): Promise<string> {
-  const result = await machine.inProcess({}, ...args);
+  const result = await machine.vault(...args);
   expectExit(result, code);
   return result.stdout;
 }
@@ -35,7 +35,7 @@ describe("an exchange of this machine", () => {
     const { warmMachine, vault } = await openLab();
     const machine = await warmMachine();
     const before = Date.now();
-    const result = await machine.inProcess({}, "get", vault.uuid, "--no-ack", "--json");
+    const result = await machine.vault("get", vault.uuid, "--no-ack", "--json");
     const { exchange } = documentOf(result);
     const reference = `vault-${exchange.id}`;
     const found = await find(machine, reference);
@@ -73,7 +73,7 @@ describe("an exchange of this machine", () => {
       const pair = { PAIR: JSON.stringify(vault?.credentials) };
       const known = ids.length === 2 ? [] : ["--kind", "generic/offline", "--credentials", "env:PAIR"];
       const args = ["get", vault?.uuid ?? "", ...known, "--external-ref", "order-1", "--json"];
-      ids.push(documentOf(await machine.inProcess(pair, ...args)).exchange.id);
+      ids.push(documentOf(await machine.vaultWith({ env: pair }, ...args)).exchange.id);
     }
     expect(await find(machine, "order-1")).toMatchObject({ id: ids[2] });
     expect(await find(machine, "order-1", { vault: two?.uuid ?? "" })).toMatchObject({ id: ids[1] });
@@ -86,7 +86,7 @@ describe("an exchange of this machine", () => {
   test("taken over from another machine: by the reference that it has there by default", async () => {
     const { warmMachine, machine: make, vault } = await openLab();
     const first = await warmMachine();
-    const { exchange } = documentOf(await first.inProcess({}, "get", vault.uuid, "--no-ack", "--json"));
+    const { exchange } = documentOf(await first.vault("get", vault.uuid, "--no-ack", "--json"));
     const document = await run(first, 0, "export", vault.uuid);
     const second = make();
     await run(second, 0, "import", vault.uuid, "--kind", vault.kind, "--credentials", document);

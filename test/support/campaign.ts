@@ -11,4 +11,4 @@ export const stride = isWhole ? 1 : 5;
 export const some = <T>(cases: readonly T[]): T[] => cases.filter((_, index) => index % stride === 0);
 
 /** How many sequences a model is tried with. */
-export const sequences = isWhole ? 400 : 60;
+export const sequences = isWhole ? 400 : 20;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { VaultInput } from "../../src/sandbox/state.ts";
+import { stride } from "./campaign.ts";
 import type { Lab } from "./lab.ts";
 import { expectExit, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
@@ -23,21 +24,17 @@ export interface KilledRun {
 export async function runKilledAt(n: number, machine: Machine, args: readonly string[], options: RunOptions = {}): Promise<KilledRun> {
   const log = join(tempDir("steps"), "steps");
   const env = { ...options.env, NODE_OPTIONS: `--require=${killHook}`, KILL_AT: String(n), KILL_LOG: log };
-  const result = await machine.vaultWith({ ...options, env }, ...args);
+  const result = await machine.start({ ...options, env }, ...args).exit;
   const steps = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   return { result, killed: result.signal === "SIGKILL", steps };
 }
 
 /**
- * Calls `run` with n = `first`, `first` + `by`, … until its program ends by itself. Returns all steps of the whole run; a failure says
- * between which of them the program was killed.
+ * Calls `run` with n = `first`, and then each `stride`-th, until its program ends by itself. Returns all steps of the whole run; a
+ * failure says between which of them the program was killed.
  */
-export async function atEveryStep(
-  run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>,
-  first = 1,
-  by = 1,
-): Promise<string[]> {
-  for (let n = first; n < 200 + by; n += by) {
+export async function atEveryStep(run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>, first = 1): Promise<string[]> {
+  for (let n = first; n < 200 + stride; n += stride) {
     const { killed, steps, result, check } = await run(n);
     try {
       await check();

@@ -13,11 +13,11 @@ export interface FakeHostOptions {
   columns?: number;
   color?: boolean;
   /** What is on standard input. */
-  input?: string;
+  input?: string | Uint8Array;
   /** By path, as `readFile` is given it; or those of the machine. */
   files?: Record<string, string> | "real";
-  /** Milliseconds since the epoch. */
-  now?: number;
+  /** Milliseconds since the epoch; or time as it goes by, and what was slept on top. */
+  now?: number | "real";
   /** What each write to stdout fails with, for example { code: "EPIPE" }. */
   stdoutFails?: { code: string; syscall?: string };
 }
@@ -54,7 +54,9 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       written.err += Buffer.from(bytes).toString();
     },
   });
-  let now = options.now ?? Date.parse("2026-11-21T12:00:00Z");
+  let slept = 0;
+  const start = options.now ?? Date.parse("2026-11-21T12:00:00Z");
+  const now = (): number => (start === "real" ? Date.now() : start) + slept;
 
   return {
     env: options.env ?? {},
@@ -96,11 +98,11 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       await stdout.flush();
       await stderr.flush();
     },
-    now: () => now,
-    elapsed: () => now,
+    now,
+    elapsed: now,
     sleep: async (milliseconds, signal) => {
       await orAborted(Promise.resolve(), signal);
-      now += milliseconds;
+      slept += milliseconds;
     },
     interrupt: (signal = "SIGINT") => first.abort(new Interruption(signal)),
     kill: (signal = "SIGINT") => second.abort(new Interruption(signal)),

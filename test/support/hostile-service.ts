@@ -109,8 +109,8 @@ export const oldPair: Pair = { encryptedData: "the-old-data", payload: "the-old-
 
 /** The machine comes to know a vault by `oldPair`. */
 export async function importOld(machine: Machine, uuid: string, vaultKind: string): Promise<void> {
-  const given = await machine.inProcess(
-    { PAIR: JSON.stringify(oldPair) },
+  const given = await machine.vaultWith(
+    { env: { PAIR: JSON.stringify(oldPair) } },
     "import",
     uuid,
     "--kind",

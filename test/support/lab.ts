@@ -59,7 +59,7 @@ export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, set
   const warmMachine = async (options: MachineOptions = {}): Promise<Machine> => {
     const made = machine(options);
     const more = { PAIR: JSON.stringify(vault.credentials) };
-    expectExit(await made.inProcess(more, "get", vault.uuid, "--kind", vault.kind, "--credentials", "env:PAIR", "--json"), 0);
+    expectExit(await made.vaultWith({ env: more }, "get", vault.uuid, "--kind", vault.kind, "--credentials", "env:PAIR", "--json"), 0);
     return made;
   };
   return { service, clock, vault, machine, warmMachine, faults: (...rules) => service.faults.add(rules.map(parseFault)) };

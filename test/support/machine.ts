@@ -5,7 +5,7 @@ import type { Pair } from "../../src/interface/answers.ts";
 import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
-import { startVault } from "./run-vault.ts";
+import { cleanEnv, startVault } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 
 /** A user's machine: a home, a configuration, a state, and the settings of one application of a sandbox. */
@@ -14,12 +14,11 @@ export interface Machine {
   stateDir: string;
   configDir: string;
   env: Record<string, string>;
-  /** Runs the program to its end. */
+  /** Runs the program to its end, in this process: fifty times as fast as a process of its own. */
   vault(...args: string[]): Promise<RunResult>;
-  vaultWith(options: RunOptions, ...args: string[]): Promise<RunResult>;
+  vaultWith(options: Pick<RunOptions, "env" | "input" | "cwd">, ...args: string[]): Promise<RunResult>;
+  /** Starts a process: for what is about signals, crashes, a second process, the entry or a hook in the runtime. */
   start(options: RunOptions, ...args: string[]): RunningVault;
-  /** The same in this process, with more of an environment: for what a test prepares or looks up, many times faster. */
-  inProcess(more: Readonly<Record<string, string>>, ...args: string[]): Promise<RunResult>;
   /** Writes a file in the home folder and returns its path. */
   file(name: string, content: unknown): string;
   /** What `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
@@ -50,6 +49,10 @@ export interface Status {
 
 export type MachineOptions = Partial<Pick<Machine, "home" | "stateDir" | "configDir" | "env">>;
 
+/** What the runtime reads when it starts, and what takes real time: a command that is run. */
+const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean =>
+  Boolean(env["NODE_OPTIONS"]) || Boolean(env["NODE_EXTRA_CA_CERTS"]) || args.includes("--save-cmd");
+
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
 export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "application">, options: MachineOptions = {}): Machine {
   const home = options.home ?? tempDir("machine");
@@ -65,37 +68,39 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     VAULTSVC_RATE: "0",
     ...options.env,
   };
-  const start = (run: RunOptions, ...args: string[]): RunningVault => startVault(args, { cwd: home, ...run, env: { ...env, ...run.env } });
-  const inProcess = async (more: Readonly<Record<string, string>>, ...args: string[]): Promise<RunResult> => {
-    const host = fakeHost({ env: { ...env, ...more }, home, cwd: home, now: Date.now(), files: "real" });
+  const start: Machine["start"] = (options, ...args) => startVault(args, { cwd: home, ...options, env: { ...env, ...options.env } });
+  const vaultWith: Machine["vaultWith"] = async (options, ...args) => {
+    const whole = { ...env, ...options.env };
+    if (needsProcess(whole, args)) return await start(options, ...args).exit;
+    const host = fakeHost({ home, cwd: home, ...options, env: cleanEnv({ env: whole }), now: "real", files: "real" });
     const code = await main(args, host);
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };
+  const run: Machine["vault"] = async (...args) => await vaultWith({}, ...args);
   return {
     home,
     stateDir,
     configDir,
     env,
     start,
-    inProcess,
-    vault: async (...args) => await start({}, ...args).exit,
-    vaultWith: async (run, ...args) => await start(run, ...args).exit,
+    vault: run,
+    vaultWith,
     file: (name, content) => {
       const path = join(home, name);
       writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
       return path;
     },
     exported: async (uuid) => {
-      const { code, stdout, stderr } = await inProcess({}, "export", uuid);
+      const { code, stdout, stderr } = await run("export", uuid);
       // All of them were refused: one is named.
       const [, named] = /prints one all the same: (\d+)/.exec(stderr) ?? [];
-      if (named !== undefined) return JSON.parse((await inProcess({}, "export", uuid, "--generation", named)).stdout) as Pair;
+      if (named !== undefined) return JSON.parse((await run("export", uuid, "--generation", named)).stdout) as Pair;
       if (code === 4) return null;
       if (code !== 0) throw new Error(`export: exit ${code}: ${stderr}`);
       return JSON.parse(stdout) as Pair | Recovery;
     },
     status: async (uuid) => {
-      const { code, stdout, stderr } = await inProcess({}, "status", uuid, "--json");
+      const { code, stdout, stderr } = await run("status", uuid, "--json");
       if (code !== 0) throw new Error(`status: exit ${code}: ${stderr}`);
       const [vault] = (JSON.parse(stdout) as { vaults: Status[] }).vaults;
       if (vault === undefined) throw new Error("status shows no vault");

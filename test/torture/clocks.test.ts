@@ -50,7 +50,7 @@ describe("a clock that jumps", () => {
     const { lab } = made;
     const { uuid } = lab.vault;
     await expectNothingLost(lab, machine.copy());
-    expectExit(await machine.inProcess({}, "get", uuid, "--json"), 0);
+    expectExit(await machine.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);

@@ -67,7 +67,7 @@ export const exchanges: Operation[] = [
     args: (lab) => get(lab, ...given(lab)),
     goesOn: async (lab) => {
       await nothingLost(lab);
-      const again = await lab.machine.inProcess({}, ...get(lab, ...given(lab)));
+      const again = await lab.machine.vault(...get(lab, ...given(lab)));
       // A later pair is stored, with which it goes on.
       expectExit(again, 0, 4);
       if (again.code === 4) await getGoesOn(lab, { creditCard: card });

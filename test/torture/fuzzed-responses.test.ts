@@ -158,7 +158,7 @@ describe("over a connection, to the whole program", () => {
           );
           socket.end(isBytes ? changeBytes(whole, bytes) : whole);
         });
-        const { code, stdout, stderr } = await machine.inProcess({}, "get", one, "--no-ack");
+        const { code, stdout, stderr } = await machine.vault("get", one, "--no-ack");
         expect(code).not.toBe(1);
         if (code !== 0) {
           expect(documented).toContain(code);

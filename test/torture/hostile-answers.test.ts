@@ -52,7 +52,7 @@ async function tryOn(what: string, { malice }: Hostile, command: (uuid: string) 
   hostile.be(kind);
   await importOld(machine, uuid, "credit-card/offline");
   hostile.be((asked, answered) => (asked.what === what ? malice : kind)(asked, answered));
-  const result = await machine.inProcess({}, ...command(uuid));
+  const result = await machine.vault(...command(uuid));
   hostile.be(kind);
   return { result, uuid, exported: await machine.exported(uuid) };
 }

@@ -16,7 +16,7 @@ describe("several processes at the same moment, some killed", () => {
     const machine = lab.machine();
     for (const { uuid, kind, credentials } of lab.service.vaults) {
       const more = { PAIR: JSON.stringify(credentials) };
-      expectExit(await machine.inProcess(more, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--json"), 0);
+      expectExit(await machine.vaultWith({ env: more }, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--json"), 0);
     }
     const dice = new Dice(seed);
     for (let round = 0; round < rounds; round += 1) await playRound(dice, lab, machine, round);
@@ -33,7 +33,7 @@ describe("many processes on one vault", () => {
     const runs = await Promise.all(
       Array.from(
         { length: count },
-        async () => await machine.vaultWith({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s"),
+        async () => await machine.start({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s").exit,
       ),
     );
     for (const run of runs) expectExit(run, 0);

@@ -109,7 +109,7 @@ class LongRun {
   async #run(args: string[]): Promise<RunResult> {
     const limits = args[0] === "config" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
     const timeoutMs = 180_000;
-    if (this.dice.between(1, 6) > 1) return await this.machine.vaultWith({ timeoutMs }, ...args, ...limits);
+    if (this.dice.between(1, 6) > 1) return await this.machine.start({ timeoutMs }, ...args, ...limits).exit;
     return (await runKilledAt(this.dice.between(1, 45), this.machine, [...args, ...limits], { timeoutMs })).result;
   }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 const inMemory = "/dev/shm";
 
-/** Half of the campaign's time would go into waiting for disks to sync. What a power loss leaves is worked out from what was written. */
+/** Half of the time of all tests would go into waiting for disks to sync. What a power loss leaves is worked out from what was written. */
 export const memoryFolder = existsSync(inMemory) ? inMemory : tmpdir();
 
 /** Whether all of the campaign can lie there: there is room, and programs and devices can be made, as on a disk. */

@@ -27,7 +27,7 @@ export interface Operation {
 /** A command in this process; PAIR0, PAIR1, … are the pairs that the vaults had at first. */
 export const here = async (lab: RewindLab, ...args: string[]): Promise<RunResult> => {
   const more = Object.fromEntries(lab.vaults.map(({ credentials }, index) => [`PAIR${index}`, JSON.stringify(credentials)]));
-  return await lab.machine.inProcess(more, ...args);
+  return await lab.machine.vaultWith({ env: more }, ...args);
 };
 export const get = (lab: RewindLab, ...more: string[]): string[] => ["get", lab.vault.uuid, "--json", ...more];
 export const given = ({ vaults }: RewindLab, index = 0): string[] => [

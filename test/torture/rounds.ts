@@ -96,7 +96,7 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
   const from = lab.service.sandbox.requests().length;
   const results = await Promise.all(
     processes.map(async ({ args, killAt, signal }) => {
-      if (killAt === 0) return await machine.vaultWith({ timeoutMs: 120_000 }, ...args);
+      if (killAt === 0) return await machine.start({ timeoutMs: 120_000 }, ...args).exit;
       return (await runKilledAt(killAt, machine, args, { timeoutMs: 120_000, env: { KILL_SIGNAL: signal } })).result;
     }),
   );

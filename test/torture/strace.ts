@@ -51,7 +51,7 @@ export async function traced(
 ): Promise<Traced> {
   const through = ["strace", "-f", "-y", "-qq", "-e", "signal=none", "-o", log, "-e", `trace=${names.join(",")}`, ...more];
   const env = { UV_THREADPOOL_SIZE: "1", ...run.env };
-  const result = await machine.vaultWith({ timeoutMs: 120_000, ...run, env, through }, ...args);
+  const result = await machine.start({ timeoutMs: 120_000, ...run, env, through }, ...args).exit;
   return { result, calls: parse(readFileSync(log, "latin1")) };
 }
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { stride } from "../support/campaign.ts";
+import { isWhole } from "./effort.ts";
 import { memoryReport } from "../support/peak-memory.ts";
 
 interface Measured {
@@ -25,9 +25,9 @@ async function measure(kind: string, megabytes: number): Promise<Measured> {
 const stopped = "reading stopped";
 
 test.each([
-  ["a line", 300 / stride, 2, ["2: longer than 1 MiB"]],
-  ["a line of gzip", 300 / stride, 2, ["2: longer than 1 MiB"]],
-  ["a string", 100 / stride, 2, ["2: longer than 1 MiB"]],
+  ["a line", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
+  ["a line of gzip", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
+  ["a string", isWhole ? 100 : 20, 2, ["2: longer than 1 MiB"]],
   ["a key", 50, 2, ["2: longer than 1 MiB"]],
   ["a number", 50, 2, ["2: longer than 1 MiB"]],
   ["a list", 30, 2, ["2: longer than 1 MiB"]],
@@ -47,7 +47,7 @@ test.each([
 
 test.each(["rows", "rows without quotes", "elements"])("what is kept of %s does not keep the rest", async (kind) => {
   // More than there is memory for, if all of it were kept.
-  const megabytes = stride === 1 ? 160 : 96;
+  const megabytes = isWhole ? 160 : 96;
   const measured = await measure(kind, megabytes);
   expect(measured.skips).toEqual([]);
   expect(measured.count).toBe(megabytes * 4000 + (kind === "elements" ? 1 : 0));

@@ -4,7 +4,7 @@ import { openInput } from "../../src/audit/input.ts";
 import { readItems } from "../../src/audit/read-items.ts";
 
 /**
- * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded.test.ts in a process
+ * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process
  * of its own.
  */
 const [kind = "", megabytes = "1"] = process.argv.slice(2);
