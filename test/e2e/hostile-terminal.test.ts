@@ -49,7 +49,7 @@ const ownColors = /\u001B\[(?:1|2|22|3[1-6]|39)m/g;
 const unfit =
   /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;
 
-async function onTerminal(machine: Machine, ...args: string[]): Promise<string> {
+async function expectVisible(machine: Machine, ...args: string[]): Promise<string> {
   const { raw } = await vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 120 }).exit;
   const text = raw.replaceAll(ownColors, "");
   expect(text).not.toMatch(unfit);
@@ -77,13 +77,13 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     ],
   ])("%s", async (_, malice, args) => {
     const { machine } = await world(malice);
-    expect(await onTerminal(machine, ...args)).not.toMatch(forged);
+    expect(await expectVisible(machine, ...args)).not.toMatch(forged);
   });
 
   it("contents, whose lines are theirs", async () => {
     for (const how of [["--reveal"], ["--field", "vault.content"]]) {
       const { machine } = await world(inContents);
-      await onTerminal(machine, ...first("generic/offline"), ...how);
+      await expectVisible(machine, ...first("generic/offline"), ...how);
     }
   });
 
@@ -92,12 +92,12 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     const vaults = [uuid, uuid.replace("0", "1")];
     for (const each of vaults) {
       const args = ["get", each, "--kind", "generic/offline", "--credentials", "env:PAIR", "--json"];
-      await machine.inProcess({}, ...args, "--no-ack");
+      await machine.vault(...args, "--no-ack");
       const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown, label: evil };
       expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
     }
     for (const args of [["ack", "--all"], ["status"], ["status", uuid], ["status", "--json"], ["guard"]]) {
-      expect(await onTerminal(machine, ...args)).not.toMatch(forged);
+      expect(await expectVisible(machine, ...args)).not.toMatch(forged);
     }
     expect(service.asked.filter(({ what }) => what === "get-end").length).toBeGreaterThan(0);
   });
@@ -128,7 +128,7 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     const lines = [item, { ...item, action: evil, id: evil }, { ...item, description: evil, outcome: "FAILURE" }];
     const items = machine.file("items.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
     for (const how of [[], ["--vault", uuid, "--timeline"], ["--json"], ["-o", "ndjson"], ["--field", "vaults.0.who"]]) {
-      expect(await onTerminal(machine, "audit-replay", items, ...how)).not.toMatch(forged);
+      expect(await expectVisible(machine, "audit-replay", items, ...how)).not.toMatch(forged);
     }
   });
 });
@@ -137,7 +137,7 @@ describe.concurrent("a program gets the exact values", () => {
   it("of contents, by --json and by --field", async () => {
     for (const kind of ["generic/offline", "credit-card/offline"]) {
       const { machine } = await world(inContents);
-      const { code, stdout, stderr } = await machine.inProcess({}, ...first(kind), "--json");
+      const { code, stdout, stderr } = await machine.vault(...first(kind), "--json");
       expect(code).toBe(0);
       expect(stdout).not.toMatch(unfit);
       expect(stderr).not.toMatch(unfit);
@@ -155,7 +155,7 @@ describe.concurrent("a program gets the exact values", () => {
 
   it("of errors, in one line of JSON", async () => {
     const { machine } = await world(refused);
-    const result = await machine.inProcess({}, ...first("generic/offline"), "--json");
+    const result = await machine.vault(...first("generic/offline"), "--json");
     expect(result.stderr.trimEnd()).not.toMatch(unfit);
     expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
     const { message, service } = errorOf(result) as ReturnType<typeof errorOf> & { service: { responseStatus: object } };
@@ -165,7 +165,7 @@ describe.concurrent("a program gets the exact values", () => {
 
   it("of the calls that --debug shows, a line of JSON each", async () => {
     const { machine } = await world(refused);
-    const { stderr } = await machine.inProcess({}, ...first("generic/offline"), "--json", "--debug");
+    const { stderr } = await machine.vault(...first("generic/offline"), "--json", "--debug");
     const lines = stderr
       .trimEnd()
       .split("\n")

@@ -38,7 +38,7 @@ describe("a state that cannot be used", () => {
     async () => await store.reserveSlot("app", state.clock.now(), 40),
   ];
   /** Every way in fails with one message that has these parts, and leaves the database as it is. */
-  const refused = async (...parts: string[]): Promise<void> => {
+  const expectRefused = async (...parts: string[]): Promise<void> => {
     const before = existsSync(state.path) ? readFileSync(state.path) : null;
     for (const way of ways(state.another())) {
       const error: unknown = await way().then(
@@ -65,7 +65,7 @@ describe("a state that cannot be used", () => {
     const bytes = readFileSync(state.path);
     for (let n = from; n < to; n += 1) bytes[n] = (n * 197 + 31) % 251;
     rewrite(bytes);
-    await refused(state.path, "damaged");
+    await expectRefused(state.path, "damaged");
   });
 
   it.each([
@@ -77,7 +77,7 @@ describe("a state that cannot be used", () => {
     copyFileSync(state.path, `${state.path}.copy`);
     truncateSync(`${state.path}.copy`, size);
     rewrite(readFileSync(`${state.path}.copy`));
-    await refused(state.path, part);
+    await expectRefused(state.path, part);
   });
 
   it("a damaged table is noticed before anything is written", async () => {
@@ -97,7 +97,7 @@ describe("a state that cannot be used", () => {
     const other = new DatabaseSync(state.path);
     other.exec("CREATE TABLE things (name TEXT)");
     other.close();
-    await refused(state.path, "not made by this program");
+    await expectRefused(state.path, "not made by this program");
   });
 
   it("one of a newer version is not touched, its WAL neither", async () => {
@@ -108,7 +108,7 @@ describe("a state that cannot be used", () => {
     state.sql("PRAGMA user_version = 99");
     holder.close();
     const wal = readFileSync(`${state.path}-wal`);
-    await refused(state.path, "newer version", "99");
+    await expectRefused(state.path, "newer version", "99");
     expect(readFileSync(`${state.path}-wal`).equals(wal)).toBe(true);
     expect(wal.length).toBeGreaterThan(0);
   });
@@ -124,12 +124,12 @@ describe("a state that cannot be used", () => {
 
   it("a directory that is a file, itself or above", async () => {
     writeFileSync(join(state.root, "deep"), "");
-    await refused(join(state.root, "deep"), "a file is where a directory should be");
+    await expectRefused(join(state.root, "deep"), "a file is where a directory should be");
     state.dispose();
     state = temporaryState();
     mkdirSync(dirname(state.directory));
     writeFileSync(state.directory, "");
-    await refused(state.directory, "a file is where a directory should be");
+    await expectRefused(state.directory, "a file is where a directory should be");
   });
 
   it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
@@ -153,7 +153,7 @@ describe("a state that cannot be used", () => {
   it("a directory that others can write to; one that they can read is closed to them", async () => {
     await settled();
     chmodSync(state.directory, 0o770);
-    await refused(state.directory, "other users can write");
+    await expectRefused(state.directory, "other users can write");
     chmodSync(state.directory, 0o755);
     chmodSync(state.path, 0o644);
     expect((await state.another().list()).length).toBe(1);

@@ -65,7 +65,7 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
     };
 
     /** Stops it there; another one is busy for as long as it holds the vault, and has its turn as soon as it has not. */
-    async function stopAt(n: number): Promise<void> {
+    async function expectTurnsAround(n: number): Promise<void> {
       const { lab, fresh } = made;
       const { uuid } = lab.vault;
       const machine = fresh();
@@ -101,11 +101,11 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
     }
 
     it("after ②, after ③ and during the end call: only the service tells whether the token still lived", async () => {
-      for (const n of Object.values(moments())) await stopAt(n);
+      for (const n of Object.values(moments())) await expectTurnsAround(n);
     });
 
     it.runIf(isWhole)("before each of its steps", async () => {
-      for (let n = 1; n <= steps.length; n += 1) await stopAt(n);
+      for (let n = 1; n <= steps.length; n += 1) await expectTurnsAround(n);
     });
   },
 );
