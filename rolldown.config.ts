@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { defineConfig, type Plugin } from "rolldown";
 
 /** The name of the package that a module belongs to, or null for our own. */
@@ -55,7 +55,9 @@ function listChunks(): Plugin {
       for (const chunk of Object.values(bundle)) {
         if (chunk.type !== "chunk") continue;
         const packages = chunk.moduleIds.map(packageOf).filter((name) => name !== null);
-        const sources = chunk.moduleIds.filter((id) => packageOf(id) === null && !id.startsWith("\0")).map((id) => basename(id));
+        const sources = chunk.moduleIds
+          .filter((id) => packageOf(id) === null && !id.startsWith("\0"))
+          .map((id) => relative(join(import.meta.dirname, "src"), id));
         chunks[chunk.fileName] = { packages: [...new Set(packages)].sort(), sources: sources.sort() };
       }
       this.emitFile({ type: "asset", fileName: "chunks.json", source: `${JSON.stringify(chunks, null, 2)}\n` });
@@ -122,7 +124,7 @@ const program = defineConfig({
 
 /** What a thread runs is a program of its own, so that it loads nothing but what it needs. */
 const scanThread = defineConfig({
-  input: { "scan-thread": "src/audit/scan-thread.ts" },
+  input: { "scan-thread": "src/audit/read/scan/scan-thread.ts" },
   platform: "node",
   plugins: [withoutPackages()],
   output: { dir: "dist", format: "cjs", entryFileNames: "[name].cjs", minify: true, sourcemap: false },

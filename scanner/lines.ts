@@ -5,7 +5,7 @@ import { isoLength, isUsual, timeAt } from "./time";
 import { endOfBare, endOfString, isPlainBare, mixed } from "./values";
 import { vaultAt } from "./vaults";
 
-// Places in `roles` of src/audit/item.ts; what follows the last value of a line ends it.
+// Places in `roles` of src/audit/read/item.ts; what follows the last value of a line ends it.
 const timeRole: i32 = 0;
 const actionRole: i32 = 1;
 const vaultRole: i32 = 2;

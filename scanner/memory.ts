@@ -11,7 +11,7 @@ export const descriptions: usize = 0x9000;
 /** Kinds of events by what items say (kinds.ts). */
 export const kinds: usize = 0xd000;
 
-/** Shapes of lines: their number, where each begins, and what src/audit/line-shape.ts makes of them. */
+/** Shapes of lines: their number, where each begins, and what src/audit/read/scan/line-shape.ts makes of them. */
 export const shapes: usize = 0x12000;
 export const shapesEnd: usize = 0x22000;
 

@@ -60,7 +60,7 @@ function afterDigits(from: usize): usize {
   return at;
 }
 
-/** What src/audit/bytes.ts makes of the same bytes. */
+/** What src/audit/read/bytes.ts makes of the same bytes. */
 export function mixed(from: usize, to: usize): i32 {
   let hash = <i32>(to - from);
   let at = from;

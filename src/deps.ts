@@ -1,25 +1,23 @@
 import { resolve } from "node:path";
-import { once } from "./config/once.ts";
-import { readSettings } from "./config/read-settings.ts";
-import type { ValueSources } from "./config/secret-value.ts";
-import { exactText, stdinForOne } from "./config/stdin.ts";
-import type { GivenFlags, Settings, Sourced } from "./config/settings.ts";
-import { missingSetting, resolveSettings, serviceName } from "./config/settings.ts";
-import { settingWorld } from "./config/world.ts";
-import type { NamedProfile } from "./config/profile.ts";
+import { once } from "./settings/once.ts";
+import { readSettings } from "./settings/read-settings.ts";
+import type { ValueSources } from "./secrets/secret-value.ts";
+import { exactText, stdinForOne } from "./settings/stdin.ts";
+import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
+import { missingSetting, resolveSettings, serviceName } from "./settings/settings.ts";
+import { settingWorld } from "./settings/sources.ts";
+import type { NamedProfile } from "./settings/profile.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { Service, Store } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
-import type { Device } from "./interface/fields.ts";
-import type { Narrator } from "./terminal/narrator.ts";
+import type { Device } from "./protocol/fields.ts";
 import type { Probe } from "./service/probe.ts";
-import type { StateFacts } from "./state/inspect.ts";
-import { configDirectory, stateDirectory } from "./state/paths.ts";
-import type { WholeStateWork } from "./state/whole-state.ts";
-import { createNarrator } from "./terminal/narrator.ts";
-import type { Redactor } from "./terminal/redactor.ts";
-import { createRedactor } from "./terminal/redactor.ts";
+import type { StateFacts } from "./store/inspect.ts";
+import { configDirectory, stateDirectory } from "./store/paths.ts";
+import type { WholeStateWork } from "./store/whole-state.ts";
+import { createNarrator, type Narrator } from "./terminal/narrator.ts";
+import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 import type { LocalState } from "./state-access.ts";
 
 /** The program's own flags and those of one command, as commander hands them over. */
@@ -140,7 +138,9 @@ export async function createDeps(host: Host, flags: GlobalFlags, version: string
     inspectState: async () => await (await deps.wholeState()).inspect(),
     probe: async () => await probeService(deps),
     service: once(async () => await createService(deps)),
-    device: once(async () => settings.deviceSpec && (await (await import("./config/device.ts")).readDevice(settings.deviceSpec, sources))),
+    device: once(
+      async () => settings.deviceSpec && (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
+    ),
     withLock: async (lockFile, what, work) => await (await import("./state-access.ts")).withLock(deps, lockFile, what, work),
     hold: async (uuid, options = {}) => await holdVault(deps, uuid, options),
   };
@@ -172,9 +172,9 @@ async function createService(deps: Deps): Promise<Service> {
   const world = settingWorld(deps);
   const apiKey = await deps.readSecret(settings.apiKeySpec);
   const [{ checkApplication }, { createBearerToken }, { readTransport }, { openService }] = await Promise.all([
-    import("./config/application.ts"),
-    import("./config/jwt.ts"),
-    import("./config/transport.ts"),
+    import("./settings/application.ts"),
+    import("./settings/jwt.ts"),
+    import("./settings/transport.ts"),
     import("./service/open-service.ts"),
   ]);
   const application = checkApplication(settings.appUuid, apiKey);
@@ -200,7 +200,7 @@ async function createService(deps: Deps): Promise<Service> {
 async function probeService(deps: Deps): Promise<Probe> {
   deps.serviceName();
   const { baseUrl = "", apiPrefix, timeoutMs } = deps.settings;
-  const [{ readTransport }, { probe }] = await Promise.all([import("./config/transport.ts"), import("./service/probe.ts")]);
+  const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport.ts"), import("./service/probe.ts")]);
   const transport = await readTransport(deps.settings, settingWorld(deps));
   return await probe({ baseUrl, apiPrefix, timeoutMs, version: deps.version, ...transport }, deps.host.interrupted);
 }

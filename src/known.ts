@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from "node:path";
 import type { Known } from "./completion/candidates.ts";
-import { readConfigurationFile } from "./config/configuration-file.ts";
-import { findSetting } from "./config/settings.ts";
+import { readConfigurationFile } from "./settings/configuration-file.ts";
+import { findSetting } from "./settings/settings.ts";
 import type { Host } from "./host.ts";
-import { configDirectory, stateDirectory } from "./state/paths.ts";
+import { configDirectory, stateDirectory } from "./store/paths.ts";
 
 /**
  * What completion may know of this machine: beside deps.ts the only place that names the state, because building Deps
@@ -21,7 +21,7 @@ export function createKnown(host: Host): Known {
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => host.home);
       const found = findSetting("state", flag === undefined ? {} : { state: flag }, host.env, profiles[name] ?? {});
       const directory = found?.text ?? stateDirectory(host);
-      const { readKnownVaults } = await import("./state/known-vaults.ts");
+      const { readKnownVaults } = await import("./store/sqlite/known-vaults.ts");
       const vaults = readKnownVaults(isAbsolute(directory) ? directory : resolve(host.cwd, directory));
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
     },

@@ -1,27 +1,27 @@
 import type { OutputConfiguration } from "commander";
 import { Command, CommanderError, Option } from "commander";
-import { readAction } from "./commands/act.ts";
-import type { Act } from "./commands/act.ts";
-import { defineAck } from "./commands/ack.ts";
-import { defineAuditReplay } from "./commands/audit-replay.ts";
-import { defineBackup } from "./commands/backup.ts";
+import { readAction } from "./cli/act.ts";
+import type { Act } from "./cli/act.ts";
+import { defineAck } from "./commands/ack/descriptor.ts";
+import { defineAuditReplay } from "./commands/audit-replay/descriptor.ts";
+import { defineBackup } from "./commands/backup/descriptor.ts";
 import { defineCompletion } from "./commands/completion.ts";
-import { defineDoctor } from "./commands/doctor.ts";
+import { defineDoctor } from "./commands/doctor/descriptor.ts";
 import { defineCreate, defineDelete, defineInfo } from "./commands/extended.ts";
-import { defineConfig } from "./commands/config.ts";
-import { defineGet } from "./commands/get.ts";
-import { defineGuard } from "./commands/guard.ts";
-import { defineHelp } from "./commands/help.ts";
-import { helpScreen } from "./commands/help-screen.ts";
-import { defineExport, defineForget, defineImport } from "./commands/import.ts";
-import { defineInit } from "./commands/init.ts";
-import { defineSandbox } from "./commands/sandbox.ts";
-import { defineStatus } from "./commands/status.ts";
-import { defineUpdate } from "./commands/update.ts";
+import { defineConfig } from "./commands/config/descriptor.ts";
+import { defineGet } from "./commands/get/descriptor.ts";
+import { defineGuard } from "./commands/guard/descriptor.ts";
+import { defineHelp } from "./commands/help/descriptor.ts";
+import { helpScreen } from "./cli/help-screen.ts";
+import { defineExport, defineForget, defineImport } from "./commands/import/descriptor.ts";
+import { defineInit } from "./commands/init/descriptor.ts";
+import { defineSandbox } from "./commands/sandbox/descriptor.ts";
+import { defineStatus } from "./commands/status/descriptor.ts";
+import { defineUpdate } from "./commands/update/descriptor.ts";
 import { completeCommand } from "./completion/protocol.ts";
 import type { CommandNode } from "./completion/tree.ts";
-import type { SettingDefinition } from "./config/definitions.ts";
-import { settingDefinitions } from "./config/definitions.ts";
+import type { SettingDefinition } from "./settings/definitions.ts";
+import { settingDefinitions } from "./settings/definitions.ts";
 import { VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
 
@@ -63,7 +63,7 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return result;
-    const [{ usageError }, { describeCommand }] = await Promise.all([import("./commands/usage-error.ts"), import("./completion/tree.ts")]);
+    const [{ usageError }, { describeCommand }] = await Promise.all([import("./cli/usage-error.ts"), import("./completion/tree.ts")]);
     throw usageError(error, describeCommand(buildProgram(version, act, output)), argv);
   }
   return result;

@@ -1,27 +1,27 @@
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import type { Configuration } from "./config/config-file.ts";
-import { readConfiguration, writeConfiguration } from "./config/config-file.ts";
-import { secretKeys } from "./config/config-keys.ts";
-import { waysToSet } from "./config/definitions.ts";
-import type { Profile } from "./config/profile.ts";
-import { profileValue, withValue } from "./config/profile.ts";
-import type { Settings, Sourced } from "./config/settings.ts";
+import type { Configuration } from "./settings/config-file.ts";
+import { readConfiguration, writeConfiguration } from "./settings/config-file.ts";
+import { secretKeys } from "./settings/config-keys.ts";
+import { waysToSet } from "./settings/definitions.ts";
+import type { Profile } from "./settings/profile.ts";
+import { profileValue, withValue } from "./settings/profile.ts";
+import type { Settings, Sourced } from "./settings/settings.ts";
 import { VaultError } from "./errors.ts";
 import type { Waiting } from "./exchange/ports.ts";
-import { checkOwner } from "./config/owner.ts";
+import { checkOwner } from "./files/owner.ts";
 import type { Host } from "./host.ts";
-import type { JournalLine } from "./state/journal-items.ts";
-import type { KeyAccess, KeySource } from "./state/key-source.ts";
-import { withLockFile } from "./state/lock-file.ts";
-import type { SealedConfiguration, SealedSecret } from "./state/rekey.ts";
-import { isSealed } from "./state/sealing.ts";
-import { realFolder } from "./state/known-states.ts";
-import type { LocalStore } from "./state/local-store.ts";
-import type { Near, OwnExchange } from "./state/own-exchanges.ts";
-import { openStore } from "./state/sqlite-store.ts";
-import { stateDirectory } from "./state/paths.ts";
-import { ensurePrivateDirectory } from "./state/private-directory.ts";
-import type { WholeStateWork } from "./state/whole-state.ts";
+import type { JournalLine } from "./store/journal/items.ts";
+import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
+import { withLockFile } from "./files/lock-file.ts";
+import type { SealedConfiguration, SealedSecret } from "./store/keys/rekey.ts";
+import { isSealed } from "./secrets/sealing.ts";
+import { realFolder } from "./store/keys/known-states.ts";
+import type { LocalStore } from "./store/local-store.ts";
+import type { Near, OwnExchange } from "./store/journal/own-exchanges.ts";
+import { openStore } from "./store/sqlite/store.ts";
+import { stateDirectory } from "./store/paths.ts";
+import { ensurePrivateDirectory } from "./files/private-directory.ts";
+import type { WholeStateWork } from "./store/whole-state.ts";
 import type { Narrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 
@@ -85,7 +85,7 @@ export async function openLocalState(place: StatePlace, anySource = false): Prom
   return {
     store,
     openSecret: async (at, sealed) => await openProfileSecret(place, store, at, sealed),
-    whole: async () => (await import("./state/whole-state.ts")).openWholeState(options),
+    whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
     history: async () => await openHistory(place, directory),
     configure: async (change) => await changeConfiguration(place, change),
     rekey: async (plan) =>
@@ -95,9 +95,9 @@ export async function openLocalState(place: StatePlace, anySource = false): Prom
 
 async function openHistory({ host }: StatePlace, directory: string): Promise<StateHistory | null> {
   const [{ openForReading }, { journalLines }, { OwnExchanges }] = await Promise.all([
-    import("./state/read-only.ts"),
-    import("./state/journal-items.ts"),
-    import("./state/own-exchanges.ts"),
+    import("./store/sqlite/read-only.ts"),
+    import("./store/journal/items.ts"),
+    import("./store/journal/own-exchanges.ts"),
   ]);
   const db = await openForReading(directory, host);
   if (db === null) return null;
@@ -217,7 +217,7 @@ function keyAccess(place: StatePlace, path: string): KeyAccess {
       answers.set(id ?? "", answer);
       return answer;
     },
-    keyring: async () => await (await import("./state/os-keyring.ts")).openOsKeyring(),
+    keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => {
       const configuration = await readConfiguration(place.configDirectory());
       const [first] = configuration === null ? [] : secretsIn(place, path, configuration);

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SettingDefinition } from "../src/config/definitions.ts";
-import { settingDefinitions } from "../src/config/definitions.ts";
-import { readProfile } from "../src/config/profile.ts";
-import { resolveSettings } from "../src/config/settings.ts";
+import type { SettingDefinition } from "../src/settings/definitions.ts";
+import { settingDefinitions } from "../src/settings/definitions.ts";
+import { readProfile } from "../src/settings/profile.ts";
+import { resolveSettings } from "../src/settings/settings.ts";
 import { errorKinds } from "../src/errors.ts";
 import { buildProgram } from "../src/program.ts";
 import { codeBlocks, section, tableRows } from "./support/markdown.ts";

@@ -1,18 +1,18 @@
-import { conditionOf } from "./conditions.ts";
-import type { Batch } from "./batch.ts";
-import type { EventKind } from "./events.ts";
-import { eventKinds, isFailedAccess } from "./events.ts";
-import { numberOf } from "./classify-item.ts";
-import { Fold } from "./fold.ts";
-import type { Item } from "./item.ts";
-import type { ReenactmentReport, VaultState } from "./report.ts";
-import type { Rules } from "./rules.ts";
-import type { Due } from "./time-order.ts";
-import { TimeOrder } from "./time-order.ts";
-import { Timelines } from "./timelines.ts";
-import { field, small } from "./vault-records.ts";
-import type { VaultTable } from "./vault-table.ts";
-import type { WhatIf } from "./what-if.ts";
+import { conditionOf } from "./fold/conditions.ts";
+import type { Batch } from "./read/batch.ts";
+import type { EventKind } from "./fold/events.ts";
+import { eventKinds, isFailedAccess } from "./fold/events.ts";
+import { numberOf } from "./read/columns/classify-item.ts";
+import { Fold } from "./fold/fold.ts";
+import type { Item } from "./read/item.ts";
+import type { ReenactmentReport, VaultState } from "./report/report.ts";
+import type { Rules } from "./fold/rules.ts";
+import type { Due } from "./fold/time-order.ts";
+import { TimeOrder } from "./fold/time-order.ts";
+import { Timelines } from "./report/timelines.ts";
+import { field, small } from "./fold/vault-records.ts";
+import type { VaultTable } from "./fold/vault-table.ts";
+import type { WhatIf } from "./fold/what-if.ts";
 
 /** An emulated service that is taken through the same events. */
 export interface Reenacted {

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
-import type { Act } from "./act.ts";
-import { examples } from "./act.ts";
+import type { Act } from "../cli/act.ts";
+import { examples } from "../cli/act.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];

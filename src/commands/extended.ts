@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { kindList } from "../interface/endpoints.ts";
-import type { Act } from "./act.ts";
-import { examples } from "./act.ts";
-import { addContentsOptions } from "./contents-flags.ts";
+import { kindList } from "../protocol/endpoints.ts";
+import type { Act } from "../cli/act.ts";
+import { examples } from "../cli/act.ts";
+import { addContentsOptions } from "./exchange/contents-flags.ts";
 
 /** What stands in front of every description here: the specification shows none of these shapes. */
 const extended = "Extended operation, which the interface document names without showing its shape.";
@@ -17,7 +17,7 @@ export function defineInfo(program: Command, act: Act): void {
     )
     .option("--kind <kind>", `needed where the vault is not known here: ${kindList}`)
     .addHelpText("after", examples("vault info $VAULT", "vault info $VAULT --json", "vault info $VAULT --field info.autoLockDate"))
-    .action(act(async () => (await import("./info-run.ts")).runInfo));
+    .action(act(async () => (await import("./info/run.ts")).runInfo));
 }
 
 export function defineCreate(program: Command, act: Act): void {
@@ -44,7 +44,7 @@ export function defineCreate(program: Command, act: Act): void {
         "vault create --kind credit-card/offline --card @card.json --json",
       ),
     )
-    .action(act(async () => (await import("./create-run.ts")).runCreate));
+    .action(act(async () => (await import("./create/run.ts")).runCreate));
 }
 
 export function defineDelete(program: Command, act: Act): void {
@@ -61,5 +61,5 @@ export function defineDelete(program: Command, act: Act): void {
     .option("--force", "send what the guard would refuse")
     .option("--yes", "do not ask for the last four characters of the uuid")
     .addHelpText("after", examples("vault delete $VAULT --yes", "vault delete $VAULT --yes --external-ref 'closed account 2291'"))
-    .action(act(async () => (await import("./delete-run.ts")).runDelete));
+    .action(act(async () => (await import("./delete/run.ts")).runDelete));
 }

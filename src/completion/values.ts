@@ -1,7 +1,7 @@
 import type { Argument, Option } from "commander";
-import type { SettingDefinition } from "../config/definitions.ts";
-import { outputFormats, settingDefinitions } from "../config/definitions.ts";
-import { kinds, operations } from "../interface/endpoints.ts";
+import type { SettingDefinition } from "../settings/definitions.ts";
+import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
+import { kinds, operations } from "../protocol/endpoints.ts";
 
 /** A word that may stand on a command line, and what it means. */
 export interface Candidate {

@@ -1,6 +1,6 @@
 import type { Retry } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { Answer } from "../interface/answers.ts";
+import type { Answer } from "../protocol/answers.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarise } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";

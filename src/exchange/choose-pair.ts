@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import type { Kind } from "../interface/endpoints.ts";
-import { isOnline, kindList } from "../interface/endpoints.ts";
-import type { Device } from "../interface/fields.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import { isOnline, kindList } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
 import { combinationOf } from "./combination.ts";
 import type { ExchangeContext } from "./context.ts";

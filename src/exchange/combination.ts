@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Kind } from "../interface/endpoints.ts";
-import type { Device } from "../interface/fields.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "./records.ts";
 
 /** SHA-256, as 64 hexadecimal digits, over the length-prefixed parts: no two lists of parts give the same input. */

@@ -1,7 +1,7 @@
 import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { ErrorRule } from "../interface/classify.ts";
-import type { Kind } from "../interface/endpoints.ts";
+import type { ErrorRule } from "../protocol/classify.ts";
+import type { Kind } from "../protocol/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { Clock, Ids, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";

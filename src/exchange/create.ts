@@ -1,9 +1,9 @@
 import { VaultError } from "../errors.ts";
-import type { Answer } from "../interface/answers.ts";
-import { isSuccess } from "../interface/answers.ts";
-import type { CreateSuccess } from "../interface/extended-answers.ts";
-import { readCreateSuccess } from "../interface/extended-answers.ts";
-import type { Device, Metadata } from "../interface/fields.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import type { CreateSuccess } from "../protocol/extended-answers.ts";
+import { readCreateSuccess } from "../protocol/extended-answers.ts";
+import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Reply, Store } from "./ports.ts";
 import type { Creation, Credentials } from "./records.ts";
 import { serviceDetails } from "./service-errors.ts";

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import { isSuccess } from "../interface/answers.ts";
-import type { Kind } from "../interface/endpoints.ts";
-import { classify } from "../interface/classify.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import { classify } from "../protocol/classify.ts";
 import { inDoubt } from "./acknowledge.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";

@@ -1,7 +1,7 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { isSuccess } from "../interface/answers.ts";
-import { classify } from "../interface/classify.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import { classify } from "../protocol/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentSpent } from "./context.ts";
 import type { Reply, Service } from "./ports.ts";

@@ -1,4 +1,4 @@
-import type { SingleOperation } from "../interface/endpoints.ts";
+import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { Settled } from "./states.ts";
 
 /** What happens during an exchange, for whoever narrates it. Holds no secret. */

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Device } from "../interface/fields.ts";
+import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./context.ts";
 import { spentBy } from "./context.ts";
 import type { VaultRecord } from "./records.ts";

@@ -1,4 +1,4 @@
-import type { Kind, Operation } from "../interface/endpoints.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import type { Attempts, Credentials } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";

@@ -1,7 +1,7 @@
-import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { Answer, Pair } from "../interface/answers.ts";
-import type { VaultDates } from "../interface/extended-answers.ts";
-import type { Device, Metadata } from "../interface/fields.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
+import type { Answer, Pair } from "../protocol/answers.ts";
+import type { VaultDates } from "../protocol/extended-answers.ts";
+import type { Device, Metadata } from "../protocol/fields.ts";
 import type {
   AdoptedExchange,
   AdoptionOutcome,

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { Endpoint, Kind, Operation } from "../interface/endpoints.ts";
-import { findEndpoint, isOnline, kinds } from "../interface/endpoints.ts";
+import type { Endpoint, Kind, Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { PairChoice } from "./choose-pair.ts";
 import { checkGiven, chooseKind } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";

@@ -1,7 +1,7 @@
-import type { Pair } from "../interface/answers.ts";
-import type { Kind, Operation } from "../interface/endpoints.ts";
-import type { VaultDates } from "../interface/extended-answers.ts";
-import type { Device } from "../interface/fields.ts";
+import type { Pair } from "../protocol/answers.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
+import type { VaultDates } from "../protocol/extended-answers.ts";
+import type { Device } from "../protocol/fields.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
 /** A pair with what is sent beside it. */

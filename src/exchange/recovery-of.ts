@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import { isOnline } from "../interface/endpoints.ts";
+import { isOnline } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { Credentials, OpenExchange, VaultRecord } from "./records.ts";
 import type { GivenCredentials, RecoveryDocument } from "./recovery.ts";

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { Kind } from "../interface/endpoints.ts";
-import { object } from "../interface/answers.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import { object } from "../protocol/answers.ts";
 import { expiredError, inDoubt } from "./acknowledge.ts";
 import { adoptRecovery } from "./adopt.ts";
 import type { ExchangeContext } from "./context.ts";

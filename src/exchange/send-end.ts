@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import { isSuccess, object } from "../interface/answers.ts";
-import type { Answer } from "../interface/answers.ts";
-import { classify } from "../interface/classify.ts";
+import { isSuccess, object } from "../protocol/answers.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { classify } from "../protocol/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive, tokenEnds } from "./context.ts";
 import type { EndCall, Reply } from "./ports.ts";

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import type { StartSuccess } from "../interface/answers.ts";
-import { readStartSuccess } from "../interface/answers.ts";
-import type { Endpoint } from "../interface/endpoints.ts";
+import type { StartSuccess } from "../protocol/answers.ts";
+import { readStartSuccess } from "../protocol/answers.ts";
+import type { Endpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { admit, backoff, currentRecord, interrupted, note, pause, throwIfInterrupted } from "./context.ts";
 import { allowsRetry, guardStart } from "./guard.ts";

@@ -1,7 +1,7 @@
 import type { ServiceDetails } from "../errors.ts";
-import type { Answer } from "../interface/answers.ts";
-import { object } from "../interface/answers.ts";
-import { findErrorUuid } from "../interface/classify.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { object } from "../protocol/answers.ts";
+import { findErrorUuid } from "../protocol/classify.ts";
 
 /** What of an answer is shown in an error: HTTP status, `responseStatus` as received, the error uuid. */
 export function serviceDetails(answer: Answer): ServiceDetails {

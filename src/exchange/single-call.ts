@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import type { Answer } from "../interface/answers.ts";
-import type { ErrorRule } from "../interface/classify.ts";
-import { classify } from "../interface/classify.ts";
+import type { Answer } from "../protocol/answers.ts";
+import type { ErrorRule } from "../protocol/classify.ts";
+import { classify } from "../protocol/classify.ts";
 import { backoff } from "./context.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { Clock, Reply, Service, SingleCall } from "./ports.ts";

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import type { Answer } from "../interface/answers.ts";
-import { isSuccess } from "../interface/answers.ts";
-import { classify } from "../interface/classify.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import { classify } from "../protocol/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { backoff, note } from "./context.ts";
 import { serviceDetails, wording } from "./service-errors.ts";

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Operation } from "../interface/endpoints.ts";
+import type { Operation } from "../protocol/endpoints.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";

@@ -1,5 +1,5 @@
 import type { Service } from "../exchange/ports.ts";
-import { isOnline } from "../interface/endpoints.ts";
+import { isOnline } from "../protocol/endpoints.ts";
 
 /**
  * The same service, whose `admit` also sees to it that the bearer token is good for the call that follows, where that is about

@@ -1,4 +1,4 @@
-import { isLoopback } from "../interface/address.ts";
+import { isLoopback } from "../protocol/address.ts";
 
 /** Why a call failed, in a short sentence for a person, with the setting that mends it. */
 export interface Cause {

@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import buildConnector from "undici/lib/core/connect.js";
-import { isLoopback } from "../interface/address.ts";
+import { isLoopback } from "../protocol/address.ts";
 import type { Proxy, Route } from "./causes.ts";
 import { answerLimit, proxyFailure } from "./causes.ts";
 import type { HttpRequest } from "./request.ts";

@@ -1,6 +1,6 @@
 import type { Reply } from "../exchange/ports.ts";
-import type { Answer } from "../interface/answers.ts";
-import { parseJson } from "../interface/json.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { parseJson } from "../protocol/json.ts";
 
 /** A response that has arrived whole. Header names are in lower case. */
 export interface WholeResponse {

@@ -1,8 +1,8 @@
 import { VaultError } from "../errors.ts";
 import type { EndCall, SingleCall, StartCall } from "../exchange/ports.ts";
-import type { AnyEndpoint, Endpoint, Kind, Step } from "../interface/endpoints.ts";
-import { findEndpoint, isOnline, singleEndpoint } from "../interface/endpoints.ts";
-import type { Application } from "../interface/requests.ts";
+import type { AnyEndpoint, Endpoint, Kind, Step } from "../protocol/endpoints.ts";
+import { findEndpoint, isOnline, singleEndpoint } from "../protocol/endpoints.ts";
+import type { Application } from "../protocol/requests.ts";
 
 /** Which service, and as whom. */
 export interface Target {

@@ -1,4 +1,4 @@
-import { characters } from "../interface/limits.ts";
+import { characters } from "../protocol/limits.ts";
 
 /** How a secret is shown in table form: only this file turns one into something for the eye. */
 

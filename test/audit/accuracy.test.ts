@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
-import type { VaultReport } from "../../src/audit/report.ts";
+import type { VaultReport } from "../../src/audit/report/report.ts";
 import type { Truth, VaultTruth } from "../support/audit-log-facts.ts";
 import type { LogOptions } from "../support/audit-log.ts";
 import { writeLog } from "../support/audit-log.ts";

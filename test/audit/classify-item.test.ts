@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Classifier } from "../../src/audit/classify-item.ts";
-import type { EventKind } from "../../src/audit/events.ts";
+import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import type { EventKind } from "../../src/audit/fold/events.ts";
 
 const kindOf = (action: string, outcome: string | null, description: string | null): EventKind =>
   new Classifier(null).kindOf({ action, outcome, description });

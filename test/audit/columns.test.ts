@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { recogniseColumns } from "../../src/audit/columns.ts";
-import type { Columns } from "../../src/audit/item.ts";
-import type { ColumnMap } from "../../src/audit/parse-map.ts";
+import { recogniseColumns } from "../../src/audit/read/columns/columns.ts";
+import type { Columns } from "../../src/audit/read/item.ts";
+import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import { uuid } from "./reading.ts";
 
 type Values = Record<string, string>;

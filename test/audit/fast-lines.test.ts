@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Batch } from "../../src/audit/batch.ts";
-import { hashOf, wholeHashOf } from "../../src/audit/bytes.ts";
-import { Classifier } from "../../src/audit/classify-item.ts";
-import { FastLines } from "../../src/audit/fast-lines.ts";
-import { parseTime } from "../../src/audit/times.ts";
-import { VaultTable } from "../../src/audit/vault-table.ts";
+import { Batch } from "../../src/audit/read/batch.ts";
+import { hashOf, wholeHashOf } from "../../src/audit/read/bytes.ts";
+import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import { FastLines } from "../../src/audit/read/scan/fast-lines.ts";
+import { parseTime } from "../../src/audit/read/columns/times.ts";
+import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { compileScanner } from "../support/scanner.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -271,6 +271,6 @@ describe("values", () => {
 });
 
 it("the module is what its sources are compiled to (else: npm run scanner)", () => {
-  const path = join(import.meta.dirname, "..", "..", "src", "audit", "scanner-module.ts");
+  const path = join(import.meta.dirname, "..", "..", "src", "audit", "read", "scan", "scanner-module.ts");
   expect(readFileSync(path, "utf8")).toBe(compileScanner());
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Kind, Operation, Step } from "../../src/interface/endpoints.ts";
-import { endpoints, isCreditCard, isOnline, singleEndpoint } from "../../src/interface/endpoints.ts";
-import type { Call } from "../../src/sandbox/call.ts";
-import { Sandbox } from "../../src/sandbox/model.ts";
-import { demoDevice } from "../../src/sandbox/seeds.ts";
-import type { AuditItem } from "../../src/sandbox/state.ts";
+import type { Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
+import { endpoints, isCreditCard, isOnline, singleEndpoint } from "../../src/protocol/endpoints.ts";
+import type { Call } from "../../src/sandbox/model/call.ts";
+import { Sandbox } from "../../src/sandbox/model/model.ts";
+import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
+import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import type { Fact } from "../support/audit-log-facts.ts";
 
 const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { openInput, type Input } from "../../src/audit/input.ts";
+import { openInput, type Input } from "../../src/audit/read/records/input.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { inputOf } from "./reading.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readRoles, toItem } from "../../src/audit/items.ts";
+import { readRoles, toItem } from "../../src/audit/read/columns/items.ts";
 import { uuid } from "./reading.ts";
 
 const good = { time: "2026-11-20T14:02:11Z", action: "READ_VAULT" };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Item } from "../../src/audit/item.ts";
-import { journalItems } from "../../src/audit/journal.ts";
-import { journalLines } from "../../src/state/journal-items.ts";
-import { openForReading } from "../../src/state/read-only.ts";
+import type { Item } from "../../src/audit/read/item.ts";
+import { journalItems } from "../../src/audit/read/journal.ts";
+import { journalLines } from "../../src/store/journal/items.ts";
+import { openForReading } from "../../src/store/sqlite/read-only.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";

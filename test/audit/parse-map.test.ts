@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseMap } from "../../src/audit/parse-map.ts";
+import { parseMap } from "../../src/audit/read/columns/parse-map.ts";
 
 describe("--map", () => {
   test("names a column for each role", () => {

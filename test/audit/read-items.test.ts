@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { auditToCsv, auditToNdjson } from "../../src/sandbox/audit-export.ts";
-import type { AuditItem } from "../../src/sandbox/state.ts";
+import { auditToCsv, auditToNdjson } from "../../src/sandbox/control/audit-export.ts";
+import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import { VaultError } from "../../src/errors.ts";
 import { readAll, uuid } from "./reading.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VaultTable } from "../../src/audit/vault-table.ts";
+import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { vaultUuid } from "./support.ts";
 
 const hexadecimal = fc.stringMatching(/^[0-9a-fA-F-]{36}$/);

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 
 /**
  * What starting and one exchange over loopback cost, as ratios of medians within one run: against a bare start of the

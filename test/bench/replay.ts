@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { VaultReport } from "../../src/audit/report.ts";
+import type { VaultReport } from "../../src/audit/report/report.ts";
 import type { Truth } from "../support/audit-log-facts.ts";
 import { writeLog } from "../support/audit-log.ts";
 

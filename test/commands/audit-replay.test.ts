@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
-import type { ReplaySummary, VaultReport } from "../../src/audit/report.ts";
-import { documentRoots, fieldPieces, jsonDocument, jsonPieces, List, ndjsonDocument } from "../../src/commands/audit-replay-document.ts";
-import { portions } from "../../src/commands/audit-replay-output.ts";
+import type { ReplaySummary, VaultReport } from "../../src/audit/report/report.ts";
+import { documentRoots, fieldPieces, jsonDocument, jsonPieces, List, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
+import { portions } from "../../src/commands/audit-replay/output.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";

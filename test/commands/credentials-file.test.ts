@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { replaceFile } from "../../src/commands/credentials-file.ts";
+import { replaceFile } from "../../src/commands/exchange/credentials-file.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 it("two writers replace a file 200 times: no error, never a torn content, nothing left beside it", async () => {

@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { helpScreen, tasks } from "../../src/commands/help-screen.ts";
-import { texts } from "../../src/commands/help-texts.ts";
-import { topics } from "../../src/commands/topics.ts";
+import { helpScreen, tasks } from "../../src/cli/help-screen.ts";
+import { texts } from "../../src/commands/help/texts.ts";
+import { topics } from "../../src/cli/topics.ts";
 import { locate } from "../../src/completion/locate.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/completion/tree.ts";
-import type { SettingDefinition } from "../../src/config/definitions.ts";
-import { settingDefinitions } from "../../src/config/definitions.ts";
+import type { SettingDefinition } from "../../src/settings/definitions.ts";
+import { settingDefinitions } from "../../src/settings/definitions.ts";
 import { errorKinds } from "../../src/errors.ts";
 import { main } from "../../src/main.ts";
 import { buildProgram } from "../../src/program.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";

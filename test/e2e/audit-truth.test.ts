@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { VaultReport } from "../../src/audit/report.ts";
+import type { VaultReport } from "../../src/audit/report/report.ts";
 import { offlineCard, offlineNote, openLab } from "../support/lab.ts";
 import { tempDir } from "../support/temp-dir.ts";
 

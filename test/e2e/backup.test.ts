@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import { backupOf, warm } from "../support/backups.ts";
 import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import { startHostileService } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";

@@ -4,12 +4,12 @@ import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { Credentials, VaultRecord } from "../../src/exchange/records.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
-import { findEndpoint } from "../../src/interface/endpoints.ts";
-import { openSandbox } from "../../src/sandbox/start-sandbox.ts";
-import type { SandboxResponse } from "../../src/sandbox/messages.ts";
+import { findEndpoint } from "../../src/protocol/endpoints.ts";
+import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { endRequest, singleRequest, startRequest } from "../../src/service/request.ts";
-import { openStore } from "../../src/state/sqlite-store.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
 
 /** What the network does with the next call. */
 export type Weather = "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "clock-set-back";

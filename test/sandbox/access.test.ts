@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { classify } from "../../src/interface/classify.ts";
-import { completePolicy } from "../../src/sandbox/policy.ts";
-import { isWhitelisted } from "../../src/sandbox/whitelist.ts";
+import { classify } from "../../src/protocol/classify.ts";
+import { completePolicy } from "../../src/sandbox/model/policy.ts";
+import { isWhitelisted } from "../../src/sandbox/model/whitelist.ts";
 import { jwtKeys, makeJwt } from "../support/jwt.ts";
 import type { Answer } from "./support.ts";
 import { Bench, containing, properties } from "./support.ts";

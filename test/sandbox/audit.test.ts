@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { auditExport, auditToCsv, auditToNdjson } from "../../src/sandbox/audit-export.ts";
-import type { AuditItem } from "../../src/sandbox/state.ts";
+import { auditExport, auditToCsv, auditToNdjson } from "../../src/sandbox/control/audit-export.ts";
+import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import { Bench, matching, wrongPair } from "./support.ts";
 
 describe("the audit", () => {

@@ -1,12 +1,12 @@
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { connectControl } from "../../src/sandbox/control-client.ts";
-import { parseFault } from "../../src/sandbox/fault-grammar.ts";
-import { refuseForeign } from "../../src/sandbox/loopback.ts";
-import type { ReadyFile } from "../../src/sandbox/ready.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { connectControl } from "../../src/sandbox/control/client.ts";
+import { parseFault } from "../../src/sandbox/faults/grammar.ts";
+import { refuseForeign } from "../../src/sandbox/server/loopback.ts";
+import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { end, nth, request, running, start, target } from "./over-sockets.ts";
 import { anyText, containing, temporaryFolder } from "./support.ts";
 

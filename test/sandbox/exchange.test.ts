@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { demoDevice } from "../../src/sandbox/seeds.ts";
+import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
 import { Bench, card, otherCard, properties, wrongPair } from "./support.ts";
 
 describe("a read", () => {

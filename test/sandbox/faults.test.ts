@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parseFault } from "../../src/sandbox/fault-grammar.ts";
-import type { FaultRule } from "../../src/sandbox/faults.ts";
-import { checkFaultRule, Faults } from "../../src/sandbox/faults.ts";
+import { parseFault } from "../../src/sandbox/faults/grammar.ts";
+import type { FaultRule } from "../../src/sandbox/faults/faults.ts";
+import { checkFaultRule, Faults } from "../../src/sandbox/faults/faults.ts";
 import { Bench, anyText } from "./support.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";

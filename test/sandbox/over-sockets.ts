@@ -1,9 +1,9 @@
 import http from "node:http";
 import { onTestFinished } from "vitest";
-import { demoSeed } from "../../src/sandbox/seeds.ts";
-import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/start-sandbox.ts";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
+import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server/start-sandbox.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 
 /** A sandbox with the demo vaults on a free port, closed with the test. */
 export async function running(settings: Partial<SandboxSettings> = {}): Promise<RunningSandbox> {

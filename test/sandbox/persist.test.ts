@@ -3,9 +3,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
-import { connectControl } from "../../src/sandbox/control-client.ts";
-import type { ReadyFile } from "../../src/sandbox/ready.ts";
-import { demoSeed } from "../../src/sandbox/seeds.ts";
+import { connectControl } from "../../src/sandbox/control/client.ts";
+import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
+import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import { Bench, temporaryFolder, wrongPair } from "./support.ts";
 
 const node = path.resolve(import.meta.dirname, "../../node_modules/.bin/node");

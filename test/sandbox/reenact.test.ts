@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Reenactment } from "../../src/sandbox/reenact.ts";
-import type { ReenactedEvent, ReenactedStep, ReplayedState } from "../../src/sandbox/reenact-types.ts";
-import { Rehearsal } from "../../src/sandbox/reenact-calls.ts";
-import type { AuditItem, State } from "../../src/sandbox/state.ts";
+import { Reenactment } from "../../src/audit/reenact/reenact.ts";
+import type { ReenactedEvent, ReenactedStep, ReplayedState } from "../../src/audit/reenact/types.ts";
+import { Rehearsal } from "../../src/audit/reenact/calls.ts";
+import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
 import { tellFacts } from "../support/audit-log.ts";
 import type { DialectName } from "../support/audit-log-dialects.ts";
 import { dialects } from "../support/audit-log-dialects.ts";

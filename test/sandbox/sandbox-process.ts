@@ -1,5 +1,5 @@
-import { demoSeed } from "../../src/sandbox/seeds.ts";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 
 /** A sandbox to be killed: `node sandbox-process.ts DATA READY`; prints its process id once it listens. */
 const [dataFolder = "", readyFile = ""] = process.argv.slice(2);

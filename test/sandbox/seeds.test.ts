@@ -1,9 +1,9 @@
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { completePolicy, defaultPolicy, readPolicy } from "../../src/sandbox/policy.ts";
-import { demoSeed, readSeed } from "../../src/sandbox/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import { completePolicy, defaultPolicy, readPolicy } from "../../src/sandbox/model/policy.ts";
+import { demoSeed, readSeed } from "../../src/sandbox/seeds/seeds.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import { Bench, card, temporaryFolder } from "./support.ts";
 
 function file(contents: unknown): string {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { SingleOperation } from "../../src/interface/endpoints.ts";
-import { kinds, isCreditCard, isOnline, singleEndpoint } from "../../src/interface/endpoints.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
-import { demoDevice } from "../../src/sandbox/seeds.ts";
+import type { SingleOperation } from "../../src/protocol/endpoints.ts";
+import { kinds, isCreditCard, isOnline, singleEndpoint } from "../../src/protocol/endpoints.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
+import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
 import type { Answer } from "./support.ts";
 import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { EndCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
-import type { Kind, Operation } from "../../src/interface/endpoints.ts";
-import { endpoints, singleEndpoint } from "../../src/interface/endpoints.ts";
-import { requestSchema } from "../../src/interface/requests.ts";
-import { validate } from "../../src/interface/validate.ts";
+import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
+import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
+import { requestSchema } from "../../src/protocol/requests.ts";
+import { validate } from "../../src/protocol/validate.ts";
 import { application, clientOf, endCall, httpServer, never, startCall, uuid } from "./servers.ts";
 
 const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };

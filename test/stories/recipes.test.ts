@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { parseFault } from "../../src/sandbox/fault-grammar.ts";
+import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import { codeBlocks, section } from "../support/markdown.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "../support/story.ts";

@@ -81,7 +81,6 @@ function readSource(path: string, text: string): SourceFile {
   if (statements.length > 0 && statements.every(passesOn)) file.broken.push("only passes on what others export");
   const lines = text.split("\n").length - 1;
   if (lines > longest) file.broken.push(`has ${lines} lines, more than ${longest}`);
-  if (path.split("/").length > 2) file.broken.push("lies deeper than two levels");
   if (!path.split("/").every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.d)?(\.ts)?$/.test(name)))
     file.broken.push("has a name that is not kebab-case");
   return file;

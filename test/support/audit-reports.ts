@@ -1,4 +1,4 @@
-import type { EventKind } from "../../src/audit/events.ts";
+import type { EventKind } from "../../src/audit/fold/events.ts";
 import type {
   Cause,
   ItemReference,
@@ -10,8 +10,8 @@ import type {
   VaultReport,
   VaultState,
   WhatIfReport,
-} from "../../src/audit/report.ts";
-import type { Rules } from "../../src/audit/rules.ts";
+} from "../../src/audit/report/report.ts";
+import type { Rules } from "../../src/audit/fold/rules.ts";
 
 /** Reports as a replay makes them, written by hand: one of each verdict and of each way to a lock. */
 

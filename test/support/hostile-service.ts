@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import { expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, expect } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
-import { parseFault } from "../../src/sandbox/fault-grammar.ts";
-import type { Sandbox } from "../../src/sandbox/model.ts";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
-import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/start-sandbox.ts";
-import type { VaultInput } from "../../src/sandbox/state.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
+import { parseFault } from "../../src/sandbox/faults/grammar.ts";
+import type { Sandbox } from "../../src/sandbox/model/model.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server/start-sandbox.ts";
+import type { VaultInput } from "../../src/sandbox/model/state.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { main } from "../../src/main.ts";
-import type { Pair } from "../../src/interface/answers.ts";
-import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
+import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { cleanEnv, startVault } from "./run-vault.ts";

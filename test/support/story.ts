@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { demoSeed } from "../../src/sandbox/seeds.ts";
-import type { RunningSandbox } from "../../src/sandbox/start-sandbox.ts";
-import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
+import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { certificateAuthority } from "../service/certificate.ts";
 import { startProxy } from "./proxy-server.ts";
 import { quote, startInPty } from "./pty.ts";

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { reenactmentView, whatIfView } from "../../src/terminal/audit-changes.ts";
-import { exactTime, shown } from "../../src/terminal/audit-text.ts";
-import { auditTimeline } from "../../src/terminal/audit-timeline.ts";
-import type { AuditView } from "../../src/terminal/audit-text.ts";
-import { auditSummary, columnLines } from "../../src/terminal/audit-view.ts";
+import { reenactmentView, whatIfView } from "../../src/audit/render/text/changes.ts";
+import { exactTime, shown } from "../../src/audit/render/text/text.ts";
+import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
+import type { AuditView } from "../../src/audit/render/text/text.ts";
+import { auditSummary, columnLines } from "../../src/audit/render/text/view.ts";
 import { widthOf } from "../../src/terminal/width.ts";
 import * as reports from "../support/audit-reports.ts";
 

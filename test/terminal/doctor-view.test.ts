@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { doctorTable } from "../../src/terminal/doctor-view.ts";
+import { doctorTable } from "../../src/commands/doctor/view.ts";
 import { widthOf } from "../../src/terminal/width.ts";
 
 const vault = "123e4567-e89b-42d3-a456-426614174000";

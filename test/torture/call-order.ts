@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { LoggedRequest } from "../../src/sandbox/request-log.ts";
+import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
 import type { Lab } from "../support/lab.ts";
 
 export type Calls = readonly Pick<LoggedRequest, "step" | "status">[];

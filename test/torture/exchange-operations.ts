@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { pairsOf } from "../../src/exchange/recovery-of.ts";
 import { parseCredentials } from "../../src/exchange/recovery.ts";
-import { knownStates } from "../../src/state/known-states.ts";
+import { knownStates } from "../../src/store/keys/known-states.ts";
 import { card, device, expectExit, expectFarFromLock, note, offlineCard, offlineNote, onlineCard } from "../support/lab.ts";
 import { documentOf, errorOf, pairIn } from "../support/machine.ts";
 import type { Operation } from "./operation.ts";

@@ -4,12 +4,12 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll } from "vitest";
-import { Faults } from "../../src/sandbox/faults.ts";
-import { createHandler } from "../../src/sandbox/handler.ts";
-import type { SandboxResponse } from "../../src/sandbox/messages.ts";
-import { Sandbox } from "../../src/sandbox/model.ts";
-import type { State, VaultInput } from "../../src/sandbox/state.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import { Faults } from "../../src/sandbox/faults/faults.ts";
+import { createHandler } from "../../src/sandbox/server/handler.ts";
+import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
+import { Sandbox } from "../../src/sandbox/model/model.ts";
+import type { State, VaultInput } from "../../src/sandbox/model/state.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Certificate } from "../service/certificate.ts";
 
 export type Step = "start" | "end";

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
-import type { Pair } from "../../src/interface/answers.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import { card, importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";

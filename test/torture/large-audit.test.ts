@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, expect, it, vi } from "vitest";
 import { writeLog } from "../support/audit-log.ts";
 import type { Truth } from "../support/audit-log-facts.ts";
-import type { ReplaySummary } from "../../src/audit/report.ts";
+import type { ReplaySummary } from "../../src/audit/report/report.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";

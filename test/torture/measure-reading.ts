@@ -1,7 +1,7 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { openInput } from "../../src/audit/input.ts";
-import { readItems } from "../../src/audit/read-items.ts";
+import { openInput } from "../../src/audit/read/records/input.ts";
+import { readItems } from "../../src/audit/read/read-items.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process

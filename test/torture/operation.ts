@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { Pair } from "../../src/interface/answers.ts";
-import type { VaultInput } from "../../src/sandbox/state.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
+import type { VaultInput } from "../../src/sandbox/model/state.ts";
 import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, note } from "../support/lab.ts";
 import type { GetDocument } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { defaults } from "../../src/interface/limits.ts";
+import { defaults } from "../../src/protocol/limits.ts";
 import type { Template } from "../support/crash.ts";
 import { killHook, runKilledAt, template } from "../support/crash.ts";
 import {

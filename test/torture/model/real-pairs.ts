@@ -1,6 +1,6 @@
 import { combinationOf } from "../../../src/exchange/combination.ts";
-import type { Pair } from "../../../src/interface/answers.ts";
-import { fingerprint } from "../../../src/state/fingerprints.ts";
+import type { Pair } from "../../../src/protocol/answers.ts";
+import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 
 export const service = "https://vaults.test/vaultsvc/v1-2";
 export const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";

@@ -1,10 +1,10 @@
 import type { EndCall, Reply, StartCall } from "../../../src/exchange/ports.ts";
-import { Faults } from "../../../src/sandbox/faults.ts";
-import type { Handler } from "../../../src/sandbox/handler.ts";
-import { createHandler } from "../../../src/sandbox/handler.ts";
-import { Sandbox } from "../../../src/sandbox/model.ts";
-import type { State as SandboxState, VaultState } from "../../../src/sandbox/state.ts";
-import type { Pair } from "../../../src/interface/answers.ts";
+import { Faults } from "../../../src/sandbox/faults/faults.ts";
+import type { Handler } from "../../../src/sandbox/server/handler.ts";
+import { createHandler } from "../../../src/sandbox/server/handler.ts";
+import { Sandbox } from "../../../src/sandbox/model/model.ts";
+import type { State as SandboxState, VaultState } from "../../../src/sandbox/model/state.ts";
+import type { Pair } from "../../../src/protocol/answers.ts";
 import type { HttpRequest, Target } from "../../../src/service/request.ts";
 import { endRequest, startRequest } from "../../../src/service/request.ts";
 import type { RealPairs } from "./real-pairs.ts";

@@ -1,0 +1,28 @@
+import type { LockRule } from "../report/report.ts";
+import type { VaultRecords } from "./vault-records.ts";
+import { small } from "./vault-records.ts";
+
+/** A vault is in one of these; its record has the number. */
+export const conditions = ["active", "locked", "deleted"] as const;
+
+export type Condition = (typeof conditions)[number];
+
+export const active = 0;
+export const locked = 1;
+export const deleted = 2;
+
+/** By the number in the record of a locked vault. */
+export const lockRules: readonly LockRule[] = [
+  "failed-accesses",
+  "unacknowledged-starts",
+  "expired-invalid-start",
+  "auto-lock",
+  "administrator",
+  "unseen",
+];
+
+export const conditionOf = (records: VaultRecords, vault: number): Condition =>
+  conditions[records.getSmall(vault, small.condition)] as Condition;
+
+/** Of a locked vault. */
+export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getSmall(vault, small.rule)] as LockRule;

@@ -1,0 +1,105 @@
+import { Batch, batchSize } from "../read/batch.ts";
+import type { Item } from "../read/item.ts";
+
+/** An item, in short, that is due. */
+export interface Due {
+  readonly time: number;
+  readonly vault: number;
+  readonly kind: number;
+  readonly place: number;
+  readonly line: number;
+  readonly idHash: number;
+  readonly item: Item | undefined;
+}
+
+/** So many items are held back: one that stands no further from its place than that is put right. */
+export const windowSize = 4096;
+
+/**
+ * Puts items in order of time, those of one time in the order in which they came. What comes later than the window allows is
+ * passed on late.
+ */
+export class TimeOrder {
+  readonly #pass: (due: Due) => void;
+  readonly #held = new Batch(2 * windowSize + batchSize);
+  readonly #cursor = new Cursor(this.#held);
+  #isSorted = true;
+  #newest = Number.NEGATIVE_INFINITY;
+  /** Items that came after a later one. */
+  reordered = 0;
+
+  constructor(pass: (due: Due) => void) {
+    this.#pass = pass;
+  }
+
+  add(batch: Batch, from: number, to: number): void {
+    if (this.#held.size + to - from > this.#held.capacity) this.#release(this.#held.size - windowSize);
+    const { time } = batch;
+    for (let at = from; at < to; at++) {
+      const one = time[at] as number;
+      if (one >= this.#newest) this.#newest = one;
+      else {
+        this.#isSorted = false;
+        this.reordered += 1;
+      }
+    }
+    this.#held.addRange(batch, from, to);
+  }
+
+  /** Passes on what is still held back. */
+  end(): void {
+    this.#release(this.#held.size);
+  }
+
+  #release(count: number): void {
+    if (!this.#isSorted) this.#sort();
+    const cursor = this.#cursor;
+    for (cursor.at = 0; cursor.at < count; cursor.at++) this.#pass(cursor);
+    this.#held.shift(count);
+  }
+
+  #sort(): void {
+    const { time, size } = this.#held;
+    const order = Uint32Array.from({ length: size }, (_, at) => at);
+    this.#held.arrange(order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b));
+    this.#isSorted = true;
+  }
+}
+
+/** One for all items of a batch: whoever is passed it keeps nothing of it. */
+class Cursor implements Due {
+  readonly #batch: Batch;
+  at = 0;
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  get time(): number {
+    return this.#batch.time[this.at] as number;
+  }
+
+  get vault(): number {
+    return this.#batch.vault[this.at] as number;
+  }
+
+  get kind(): number {
+    return this.#batch.kind[this.at] as number;
+  }
+
+  get place(): number {
+    return this.#batch.place[this.at] as number;
+  }
+
+  get line(): number {
+    return this.#batch.line[this.at] as number;
+  }
+
+  get idHash(): number {
+    return this.#batch.idHash[this.at] as number;
+  }
+
+  get item(): Item | undefined {
+    return this.#batch.items[this.at];
+  }
+}

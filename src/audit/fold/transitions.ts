@@ -1,0 +1,240 @@
+import { isGenericEndpoint } from "../read/columns/looks.ts";
+import { active, deleted, locked, lockRules } from "./conditions.ts";
+import { Chains } from "./chains.ts";
+import type { EventKind } from "./events.ts";
+import { KeptItems } from "./kept-items.ts";
+import type { Oddity } from "./oddities.ts";
+import { Oddities } from "./oddities.ts";
+import type { LockRule } from "../report/report.ts";
+import type { Rules } from "./rules.ts";
+import { beforeRelease } from "./rules.ts";
+import type { Due } from "./time-order.ts";
+import type { VaultRecords } from "./vault-records.ts";
+import { field, flag, small } from "./vault-records.ts";
+
+/** What each event does to a vault: the service's state machine, as far as audit items show it. */
+export class Transitions {
+  readonly oddities = new Oddities();
+  readonly kept = new KeptItems();
+  readonly rules: Rules;
+  readonly records: VaultRecords;
+  readonly #chains: Chains;
+  readonly #expiringInvalid: boolean;
+  readonly #hypothetical: boolean;
+  /** The event applied last has locked its vault. */
+  hasLocked = false;
+
+  /** `hypothetical`: what items say of locks is not what would have come; only the rules count. */
+  constructor(rules: Rules, records: VaultRecords, hypothetical: boolean) {
+    this.rules = rules;
+    this.records = records;
+    this.#hypothetical = hypothetical;
+    this.#chains = new Chains(records, this.kept);
+    this.#expiringInvalid = beforeRelease(rules.release, "1.2.23");
+  }
+
+  apply(vault: number, due: Due, event: EventKind): void {
+    this.hasLocked = false;
+    switch (event) {
+      case "read":
+      case "update":
+        return this.#start(vault, due, event === "read" ? 1 : 2);
+      case "ack-read":
+      case "ack-update":
+        return this.#acknowledge(vault, due, event === "ack-read" ? 1 : 2);
+      case "failed-read":
+      case "failed-update":
+      case "failed-delete":
+      case "failed-access":
+      case "refused":
+        return this.#fail(vault, due, event);
+      case "locking-failure":
+        this.#fail(vault, due, event);
+        return this.#lockAsSaid(vault, due, "failed-accesses");
+      case "create":
+        return this.#create(vault, due);
+      case "delete":
+        if (this.records.getSmall(vault, small.condition) === deleted) return this.#note(due, "activity-after-deletion");
+        this.records.setSmall(vault, small.pending, 0);
+        return this.#become(vault, deleted, due);
+      case "locking-start":
+        return this.#lockByStart(vault, due);
+      case "refused-locked":
+        return this.#findLocked(vault, due);
+      case "lock":
+        return this.#lock(vault, due, "administrator", flag.lockIsSaid);
+      case "unlock":
+        this.records.raise(vault, flag.known | flag.unlockedByItem);
+        return this.#reopen(vault, due);
+      case "unanswered-start":
+        this.records.raise(vault, flag.unanswered);
+        if (this.#isOpenFor(vault, due, false)) this.#start(vault, due, 1);
+        return;
+      case "unanswered-ack":
+        return this.records.raise(vault, flag.unanswered);
+      case "other":
+        return this.records.raise(vault, flag.other);
+      case "failed-ack":
+      case "not-performed":
+      case "application":
+    }
+  }
+
+  /** Refused because it was locked: by time, where it has been idle for so long, else by what the log does not show. */
+  #findLocked(vault: number, due: Due): void {
+    const { records, rules } = this;
+    if (this.#hypothetical || records.getSmall(vault, small.condition) !== active) return;
+    const lockedAt = (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) + rules.autoLockAfterMs;
+    const isAuto = lockedAt <= due.time;
+    if (!isAuto) this.#note(due, "refused-while-open");
+    this.#lock(vault, due, isAuto ? "auto-lock" : "unseen", flag.lockIsSaid);
+    if (isAuto) records.set(vault, field.since, lockedAt);
+  }
+
+  #create(vault: number, due: Due): void {
+    const isFirst = this.records.getSmall(vault, small.items) === 1;
+    if (this.records.has(vault, flag.created)) this.#note(due, "created-twice");
+    else if (!isFirst) this.#note(due, "activity-before-creation");
+    this.records.raise(vault, flag.created | flag.known);
+    if (isFirst) this.#reopen(vault, due);
+    this.#noteKind(vault, due);
+  }
+
+  #start(vault: number, due: Due, operation: number): void {
+    this.#isOpenFor(vault, due, true);
+    const records = this.records;
+    this.#chains.clearFailures(vault);
+    this.#chains.countStart(due);
+    records.setSmall(vault, small.pending, operation);
+    records.set(vault, field.lastStart, due.time);
+    records.set(vault, field.pendingSince, due.time);
+    this.#noteKind(vault, due);
+    if (records.getSmall(vault, small.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
+  }
+
+  /** The item whose endpoint names the vault's kind, if it has one. */
+  #noteKind(vault: number, due: Due): void {
+    this.records.set(vault, field.pendingPlace, due.place);
+    this.records.set(vault, field.pendingLine, due.line);
+    if (isGenericEndpoint(due.item?.endpoint)) this.records.raise(vault, flag.generic);
+  }
+
+  #acknowledge(vault: number, due: Due, operation: number): void {
+    const records = this.records;
+    const pending = records.getSmall(vault, small.pending);
+    const wasOpen = records.getSmall(vault, small.condition) === active;
+    this.#isOpenFor(vault, due, true);
+    if (!wasOpen) {
+      // Noted already; its start was before the lock.
+    } else if (pending === 0) {
+      // The first item of a vault whose start the log does not reach back to is nothing odd.
+      if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
+    } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
+    else if (due.time - records.get(vault, field.pendingSince) > this.rules.tokenLifetimeMs) {
+      this.#note(due, "acknowledgement-after-expiry");
+    }
+    records.raise(vault, flag.known);
+    this.#chains.clearStarts(vault);
+    this.#chains.clearFailures(vault);
+    records.setSmall(vault, small.pending, 0);
+  }
+
+  #fail(vault: number, due: Due, event: EventKind): void {
+    const records = this.records;
+    if (records.getSmall(vault, small.condition) !== active) {
+      if (event === "locking-failure") this.#noteLockedBefore(vault, due);
+      return;
+    }
+    if (event === "refused") records.raise(vault, flag.unworded);
+    const failed = this.#chains.countFailure(due);
+    if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
+      records.set(vault, field.invalidSince, due.time);
+      this.kept.drop(records.get(vault, field.causePlace));
+      records.set(vault, field.causePlace, due.place);
+      records.set(vault, field.causeLine, due.line);
+      this.kept.keep(due);
+    }
+    if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
+  }
+
+  #lockByStart(vault: number, due: Due): void {
+    if (!this.#isOpenFor(vault, due, false)) return this.#noteLockedBefore(vault, due);
+    if (this.#hypothetical) return this.#start(vault, due, 1);
+    // Its credentials were the right ones.
+    this.#chains.clearFailures(vault);
+    this.#chains.countStart(due);
+    this.#lockAsSaid(vault, due, "unacknowledged-starts");
+  }
+
+  /** By the rules it was locked already. */
+  #noteLockedBefore(vault: number, due: Due): void {
+    if (this.records.getSmall(vault, small.condition) === locked) this.#note(due, "locked-at-another-moment");
+  }
+
+  /** The item says that it locked the vault, and is believed; where the rules have it otherwise, that is noted. */
+  #lockAsSaid(vault: number, due: Due, rule: LockRule): void {
+    const { records, rules } = this;
+    const isOpen = records.getSmall(vault, small.condition) === active;
+    if (this.#hypothetical || (!isOpen && !this.hasLocked)) return;
+    const [count, limit] =
+      rule === "failed-accesses"
+        ? [records.getSmall(vault, small.failed), rules.lockAfterFailed]
+        : [records.getSmall(vault, small.unacked), rules.lockAfterUnacked];
+    if (count < limit && records.has(vault, flag.known)) this.#note(due, "locked-at-another-moment");
+    this.#lock(vault, due, rule);
+    records.raise(vault, flag.lockIsSaid);
+  }
+
+  /** Whether calls can be accepted here; where one was although the log says otherwise, that is noted, and it is open again. */
+  #isOpenFor(vault: number, due: Due, wasAccepted: boolean): boolean {
+    const condition = this.records.getSmall(vault, small.condition);
+    if (condition === active) return true;
+    if (!wasAccepted) return false;
+    this.#note(due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
+    this.#reopen(vault, due);
+    return true;
+  }
+
+  /** What time alone has done until a moment: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
+  expireInvalid(vault: number, now: number): void {
+    if (!this.#expiringInvalid) return;
+    const at = this.records.get(vault, field.invalidSince) + this.rules.tokenLifetimeMs;
+    if (!(at <= now) || this.records.getSmall(vault, small.condition) !== active) return;
+    this.records.setSmall(vault, small.rule, lockRules.indexOf("expired-invalid-start"));
+    this.records.setSmall(vault, small.condition, locked);
+    this.records.set(vault, field.since, at);
+  }
+
+  #lock(vault: number, due: Due, rule: LockRule, flags = 0): void {
+    if (this.records.getSmall(vault, small.condition) === locked) return;
+    // A call that finds it locked has not locked it.
+    this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
+    this.records.setSmall(vault, small.rule, lockRules.indexOf(rule));
+    this.records.lower(vault, flag.lockIsSaid);
+    if (flags !== 0) this.records.raise(vault, flags);
+    this.#become(vault, locked, due);
+  }
+
+  #become(vault: number, condition: number, due: Due): void {
+    this.records.setSmall(vault, small.condition, condition);
+    this.records.set(vault, field.since, due.time);
+    this.kept.drop(this.records.get(vault, field.causePlace));
+    this.records.set(vault, field.causePlace, due.place);
+    this.records.set(vault, field.causeLine, due.line);
+    this.kept.keep(due);
+  }
+
+  #reopen(vault: number, due: Due): void {
+    this.records.setSmall(vault, small.condition, active);
+    this.records.set(vault, field.since, due.time);
+    this.records.setSmall(vault, small.pending, 0);
+    this.#chains.clearStarts(vault);
+    this.#chains.clearFailures(vault);
+    this.kept.drop(this.records.get(vault, field.causePlace));
+    this.records.set(vault, field.causePlace, Number.NaN);
+  }
+
+  #note(due: Due, kind: Oddity["kind"]): void {
+    if (this.oddities.add(due, kind)) this.kept.keep(due);
+  }
+}

@@ -1,0 +1,74 @@
+import { VaultError } from "../../errors.ts";
+import { instant } from "../../protocol/fields.ts";
+import type { Rules } from "./rules.ts";
+
+/** A change to the log or to the rules, to see what would have come of it. */
+export type WhatIf = { text: string } & (
+  | /** An acknowledgement at `at`, milliseconds since the epoch, of the exchange that was open then. */ { type: "ack"; at: number }
+  | /** Without the items of this time: from `from` on, before `to`, milliseconds since the epoch. */ {
+      type: "without";
+      from: number;
+      to: number;
+    }
+  | { type: "rules"; rules: Partial<Rules> }
+);
+
+export const whatIfForms = [
+  "ack@TIME",
+  "without@TIME",
+  "lock-after-failed=N",
+  "lock-after-unacked=N",
+  "token-lifetime=DURATION",
+  "release=X.Y.Z",
+] as const;
+
+/**
+ * One change, in the grammar of `whatIfForms`. A time that is written to the second stands for the whole of it. Raises `invalid-input` with
+ * the grammar, and what `duration` raises.
+ */
+export function parseWhatIf(given: string, duration: (text: string) => number): WhatIf {
+  const text = given.trim();
+  const [, verb = "", time = ""] = /^(ack|without)@(.*)$/s.exec(text) ?? [];
+  if (verb !== "") {
+    const at = instant(time);
+    if (at === null) throw wrong(`${verb}@ needs a time in ISO 8601, like ${verb}@2026-11-20T14:02:11Z`);
+    return verb === "ack" ? { text, type: "ack", at } : { text, type: "without", from: at, to: at + precision(time) };
+  }
+  const [, name = "", value = ""] = /^([a-z-]+)=(.*)$/s.exec(text) ?? [];
+  return { text, type: "rules", rules: changedRules(name, value, duration) };
+}
+
+function changedRules(name: string, value: string, duration: (text: string) => number): Partial<Rules> {
+  switch (name) {
+    case "lock-after-failed":
+      return { lockAfterFailed: count(name, value) };
+    case "lock-after-unacked":
+      return { lockAfterUnacked: count(name, value) };
+    case "token-lifetime":
+      return { tokenLifetimeMs: duration(value) };
+    case "release":
+      if (!isRelease(value)) throw wrong("release= needs a release, like release=1.2.22");
+      return { release: value };
+    default:
+      throw wrong(`must be one of ${whatIfForms.join(", ")}`);
+  }
+}
+
+function count(name: string, value: string): number {
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
+  throw wrong(`${name}= needs a whole number of at least 1, like ${name}=5`);
+}
+
+/** `X.Y.Z` (section 9). */
+export const isRelease = (text: string): boolean => /^\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(text);
+
+/** Milliseconds that a time stands for, by how finely it is written. */
+function precision(time: string): number {
+  const [, seconds, fraction = ""] = /T\d\d:\d\d(:\d\d)?(?:[.,](\d+))?/.exec(time) ?? [];
+  return seconds === undefined ? 60_000 : Math.max(1, 1000 / 10 ** fraction.length);
+}
+
+const wrong = (rule: string): VaultError =>
+  new VaultError("invalid-input", `--what-if: ${rule}`, {
+    hint: `one change: ${whatIfForms.join(", ")}; like --what-if 'ack@2026-11-20T14:02:11Z'`,
+  });

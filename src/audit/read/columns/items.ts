@@ -1,0 +1,49 @@
+import { clip } from "../../render/clip.ts";
+import type { Columns, Item, Role } from "../item.ts";
+import { roles } from "../item.ts";
+import { uuidInEndpoint, uuidOf } from "./looks.ts";
+import { parseTime } from "./times.ts";
+
+/**
+ * An item of the values that a record has for each role, or the reason why it is none. Values are taken as they are;
+ * the vault is in lower case, and where the value is a path it is the uuid in it.
+ */
+export function toItem(values: Partial<Record<Role, string>>, input: number, line: number): Item | { reason: string } {
+  if (values.time === undefined) return { reason: "no time" };
+  const time = parseTime(values.time);
+  if (time === null) return { reason: `time not understood: ${clip(values.time)}` };
+  if (values.action === undefined) return { reason: "no action" };
+  return {
+    input,
+    line,
+    time,
+    action: values.action,
+    vault: vaultOf(values.vault ?? values.endpoint ?? ""),
+    outcome: values.outcome ?? null,
+    description: values.description ?? null,
+    application: values.application ?? null,
+    address: values.ip ?? null,
+    endpoint: values.endpoint ?? null,
+    externalRef: values.ref ?? null,
+    id: values.id ?? null,
+  };
+}
+
+/** Looks up the columns of a record. */
+export function readRoles(fields: ReadonlyMap<string, string>, columns: Columns): Partial<Record<Role, string>> {
+  const values: Partial<Record<Role, string>> = {};
+  for (const role of roles) {
+    const column = columns[role];
+    const value = column === undefined ? undefined : fields.get(column.name);
+    if (value !== undefined) values[role] = value;
+  }
+  return values;
+}
+
+function vaultOf(value: string): string | null {
+  const uuid = uuidOf(value);
+  if (uuid !== null) return uuid;
+  const text = value.trim().toLowerCase();
+  // A path without a uuid names no vault (`POST /vault/credit-card/offline` creates one).
+  return text.includes("/") ? uuidInEndpoint(text) : text === "" ? null : text;
+}

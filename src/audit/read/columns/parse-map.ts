@@ -1,0 +1,36 @@
+import { VaultError } from "../../../errors.ts";
+import { clip } from "../../render/clip.ts";
+import type { Role } from "../item.ts";
+import { roles } from "../item.ts";
+
+/** Which column has what, as the user says it. */
+export type ColumnMap = Partial<Record<Role, string>>;
+
+const hint = "like --map time=transactionTime,action=description,vault=walletUdid; a nested column is written with dots: vault=vault.uuid";
+
+/** What reports call them. */
+const aliases: ReadonlyMap<string, Role> = new Map([
+  ["address", "ip"],
+  ["reference", "ref"],
+  ["externalRef", "ref"],
+]);
+
+/** `--map time=…,action=…,vault=…`. Raises `usage`. */
+export function parseMap(text: string): ColumnMap {
+  const map: ColumnMap = {};
+  for (const part of text.split(",")) {
+    const at = part.indexOf("=");
+    const given = part.slice(0, Math.max(at, 0)).trim();
+    const role = aliases.get(given) ?? given;
+    const column = part.slice(at + 1).trim();
+    if (at === -1 || column === "") throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
+    if (!isRole(role)) {
+      throw new VaultError("usage", `--map: ${clip(role)} is none of ${roles.join(", ")}`, { hint });
+    }
+    if (map[role] !== undefined) throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    map[role] = column;
+  }
+  return map;
+}
+
+const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);

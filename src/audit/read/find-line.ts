@@ -1,0 +1,28 @@
+import { VaultError } from "../../errors.ts";
+import type { Columns, Item } from "./item.ts";
+import { readRoles, toItem } from "./columns/items.ts";
+import { longestRecord } from "./records/lines.ts";
+import { fieldsOf } from "./records/ndjson.ts";
+import { withinInput } from "./places.ts";
+import type { PlainFile } from "./scan/plain-file.ts";
+
+const newline = 0x0a;
+
+/** The item of a line of NDJSON, or why it is none. */
+export function itemOfLine(text: string, columns: Columns, input: number, line: number): Item | { reason: string } {
+  const fields = fieldsOf(text);
+  return typeof fields === "string" ? { reason: fields } : toItem(readRoles(fields, columns), input, line);
+}
+
+/** The item of a line of a file by its place, read once more. Raises `invalid-input` where there is none any more. */
+export function findLine(file: PlainFile, columns: Columns, input: number, place: number, line: number): Item {
+  for (let size = 4096; ; size *= 2) {
+    const bytes = Buffer.allocUnsafe(size);
+    const length = file.readInto(bytes, withinInput(place));
+    const end = bytes.subarray(0, length).indexOf(newline);
+    if (end < 0 && length === size && length <= longestRecord) continue;
+    const item = itemOfLine(bytes.toString("utf8", 0, end < 0 ? length : end), columns, input, line);
+    if (!("reason" in item)) return item;
+    throw new VaultError("invalid-input", `${file.path} has changed while it was read`, { hint: "run it again" });
+  }
+}

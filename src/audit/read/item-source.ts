@@ -1,0 +1,78 @@
+import type { Batch } from "./batch.ts";
+import type { Classifier } from "./columns/classify-item.ts";
+import { numberOf } from "./columns/classify-item.ts";
+import { hashOf, wholeHashOf } from "./bytes.ts";
+import type { Item } from "./item.ts";
+import { placeIn } from "./places.ts";
+import type { VaultTable } from "../fold/vault-table.ts";
+
+/** Turns items into what batches have. */
+export class ItemFiler {
+  readonly #vaults: VaultTable;
+  readonly #classifier: Classifier;
+
+  constructor(vaults: VaultTable, classifier: Classifier) {
+    this.#vaults = vaults;
+    this.#classifier = classifier;
+  }
+
+  /** Adds an item that can be found again at its place; `likeness` is its identity where it has no id. */
+  fileFound(batch: Batch, item: Item, place: number, likeness: number): void {
+    const { vault, kind } = this.#meaning(item);
+    batch.add(item.time, vault, kind, place, item.line, item.id === null ? likeness : identity(item));
+  }
+
+  /** Adds an item that is found again only by being kept. */
+  fileKept(batch: Batch, item: Item, place: number): void {
+    const { vault, kind } = this.#meaning(item);
+    batch.addItem(item, vault, kind, place, identity(item));
+  }
+
+  #meaning(item: Item): { vault: number; kind: number } {
+    const vault = item.vault === null ? -1 : this.#vaults.of(item.vault);
+    const kind = numberOf(this.#classifier.kindOf(item));
+    this.#classifier.count(item.action, kind);
+    return { vault, kind };
+  }
+}
+
+/** Equal for the same item in two exports: by its id, or by all that is said of it. */
+function identity(item: Item): number {
+  if (item.id === null && item.likeness !== undefined) return item.likeness;
+  const { input: _input, line: _line, ...said } = item;
+  const bytes = Buffer.from(item.id ?? JSON.stringify(said));
+  return item.id === null ? wholeHashOf(bytes) : hashOf(bytes);
+}
+
+/** Items as they come, of any format. */
+export class ItemFeed {
+  readonly #items: AsyncIterator<readonly Item[]>;
+  readonly #filer: ItemFiler;
+  readonly #input: number;
+  #pending: readonly Item[] = [];
+  #at = 0;
+  #count = 0;
+
+  constructor(items: AsyncIterable<readonly Item[]>, filer: ItemFiler, input: number) {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#filer = filer;
+    this.#input = input;
+  }
+
+  async next(batch: Batch): Promise<boolean> {
+    while (!batch.isFull) {
+      const item = this.#pending[this.#at++];
+      if (item !== undefined) {
+        this.#filer.fileKept(batch, item, placeIn(this.#input, this.#count++));
+        continue;
+      }
+      // What there is goes first: more may be long in coming.
+      if (batch.size > 0) return true;
+      const next = await this.#items.next();
+      if (next.done === true) return false;
+      this.#pending = next.value;
+      this.#at = 0;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,91 @@
+import { availableParallelism } from "node:os";
+import { findLine } from "./find-line.ts";
+import { openInput } from "./records/input.ts";
+import type { Columns, Item } from "./item.ts";
+import { ItemFeed, ItemFiler } from "./item-source.ts";
+import { PlainFile } from "./scan/plain-file.ts";
+import { PlainSource } from "./scan/plain-source.ts";
+import { readItems } from "./read-items.ts";
+import type { InputReport } from "../report/report.ts";
+import { reversed } from "./reversed-source.ts";
+import type { Source, SourceOptions } from "./source.ts";
+import { ThreadedSource } from "./scan/threaded-source.ts";
+
+/** An export: a file by its path, or a stream. */
+export interface InputSpec {
+  /** For messages. */
+  name: string;
+  path?: string;
+  stream?: AsyncIterable<Uint8Array>;
+}
+
+/** Opens an export and recognises its form and its columns. Raises as `openInput` and `readItems`. */
+export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
+  const { index, map, vaults, classifier, skips } = options;
+  const input = await openInput({ name: spec.path ?? spec.name, ...(spec.stream === undefined ? {} : { stream: spec.stream }) });
+  try {
+    const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
+    const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
+    const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
+    if (input.plainPath === null) {
+      const feed = new ItemFeed(items, new ItemFiler(vaults, classifier), index);
+      const next: Source["next"] = async (batch) => await feed.next(batch);
+      return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
+    }
+    await input.close();
+    const file = new PlainFile(input.plainPath);
+    const { next, bytesRead, close } = readPlain(file, input.total ?? 0, columns, options);
+    return turned({
+      report,
+      next,
+      find: (place, line) => findLine(file, columns, index, place, line),
+      bytesRead,
+      totalBytes: input.total,
+      close: async () => {
+        await close();
+        file.close();
+      },
+    });
+  } catch (error) {
+    await input.close();
+    throw error;
+  }
+}
+
+/** Starting a thread for less takes longer than it saves. */
+const worthThread = 64_000_000;
+
+/** A thread of its own reads a large file, as long as there are cores for one, and where not all vaults but one are left out. */
+function readPlain(file: PlainFile, size: number, columns: Columns, options: SourceOptions): Pick<Source, "next" | "bytesRead" | "close"> {
+  const { index, vaults } = options;
+  if (size >= worthThread && !vaults.hasOnlyOne && index + 1 < availableParallelism()) {
+    const threaded = new ThreadedSource(file, columns, options);
+    const next: Source["next"] = async (batch) => await threaded.next(batch);
+    return { next, bytesRead: () => threaded.bytesRead, close: async () => await threaded.close() };
+  }
+  const plain = new PlainSource(file, columns, { ...options, skip: options.skips.add });
+  const next: Source["next"] = async (batch) => await Promise.resolve(plain.next(batch));
+  return { next, bytesRead: () => plain.bytesRead, close: async () => await Promise.resolve() };
+}
+
+/** This machine's own journal. */
+export function journalSource(journal: Iterable<Item>, { vaults, classifier, index }: SourceOptions): Source {
+  const feed = new ItemFeed(inPieces(journal), new ItemFiler(vaults, classifier), index);
+  return {
+    report: { name: "journal", format: "journal", gzip: false, order: "oldest-first", items: 0, columns: {} },
+    next: async (batch) => await feed.next(batch),
+    bytesRead: () => 0,
+    totalBytes: null,
+    close: async () => await Promise.resolve(),
+  };
+}
+
+async function* inPieces(journal: Iterable<Item>): AsyncGenerator<Item[]> {
+  let piece: Item[] = [];
+  for (const item of journal) {
+    if (piece.push(item) < 1000) continue;
+    yield piece;
+    piece = [];
+  }
+  yield await Promise.resolve(piece);
+}

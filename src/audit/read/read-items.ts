@@ -1,0 +1,86 @@
+import { VaultError } from "../../errors.ts";
+import { wholeHashOf } from "./bytes.ts";
+import { recogniseColumns } from "./columns/columns.ts";
+import type { Input } from "./records/input.ts";
+import { readRoles, toItem } from "./columns/items.ts";
+import type { Columns, Item, Skip } from "./item.ts";
+import type { ColumnMap } from "./columns/parse-map.ts";
+import type { AuditRecord } from "./records/record.ts";
+import { recordsOf } from "./records/records.ts";
+import { parseTime } from "./columns/times.ts";
+
+/** Records by which columns are recognised. */
+const sampleSize = 1000;
+/** Lines that are no records, after which that is what the input is taken for. */
+const mostSkips = 100_000;
+/** Characters of values, because a record may be a megabyte. */
+const sampleLength = 8 * 1024 * 1024;
+
+export interface Reading {
+  columns: Columns;
+  order: "oldest-first" | "newest-first";
+  /** All items in the order of the input, once. Only now is anything told to `skip`: who reads the file by other means need not care. */
+  items: AsyncIterable<Item[]>;
+}
+
+export interface ReadingOptions {
+  /** Of the input among all, counted from 0. */
+  index: number;
+  map?: ColumnMap;
+  skip: (skip: Skip) => void;
+}
+
+/**
+ * Reads the beginning of an input and recognises its columns. Raises as recogniseColumns does, `invalid-input` where the input
+ * cannot be read, and nothing for one that is empty.
+ */
+export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
+  const early: Skip[] = [];
+  let tell = (one: Skip): void => void early.push(one);
+  let lastLine = 0;
+  const batches = recordsOf(input, (line, reason) => {
+    lastLine = Math.max(lastLine, line);
+    tell({ input: index, line, reason });
+  });
+  const sample: AuditRecord[] = [];
+  let length = 0;
+  while (sample.length < sampleSize && length < sampleLength && early.length < mostSkips) {
+    const next = await batches.next();
+    if (next.done === true) break;
+    sample.push(...next.value);
+    for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
+  }
+  if (sample.length === 0 && early.length >= mostSkips) {
+    throw new VaultError("invalid-input", `${input.name}: not one of its first ${early.length} lines is an audit item`, {
+      hint: `it was read as ${input.format}; the first line that is none: ${early[0]?.line}, ${early[0]?.reason}`,
+    });
+  }
+  const columns = recogniseColumns(sample.slice(0, sampleSize), map, input.name);
+  const itemsOf = (records: readonly AuditRecord[]): Item[] => {
+    const items: Item[] = [];
+    for (const { line, fields, text } of records) {
+      lastLine = line;
+      const item = toItem(readRoles(fields, columns), index, line);
+      if ("reason" in item) skip({ input: index, line, reason: item.reason });
+      else items.push(item.id === null ? { ...item, likeness: wholeHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
+    }
+    return items;
+  };
+  async function* all(): AsyncGenerator<Item[]> {
+    tell = skip;
+    for (const one of early) skip(one);
+    yield itemsOf(sample.splice(0));
+    for await (const records of batches) yield itemsOf(records);
+    const problem = input.problem();
+    if (problem !== null) skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
+  }
+  return { columns, order: orderOf(sample, columns), items: all() };
+}
+
+/** Newest first where more neighbours go back in time than forward. */
+function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
+  const name = columns.time?.name ?? "";
+  const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
+  const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
+  return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
+}

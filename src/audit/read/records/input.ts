@@ -1,0 +1,148 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { VaultError } from "../../../errors.ts";
+import { gunzip } from "./gunzip.ts";
+import { sniff, type Format } from "./sniff.ts";
+
+/** Bytes by which the format is recognised. */
+const headSize = 64 * 1024;
+
+/** An export that is open for reading, once. */
+export interface Input extends Format {
+  /** As the user named it. */
+  name: string;
+  isGzip: boolean;
+  /** Bytes of the file as it lies on the disk; null where that is not known. */
+  total: number | null;
+  /** Of those, so far. Without decompression: this is for showing progress. */
+  bytesRead(): number;
+  /** A file that can be read from its beginning by other means: NDJSON in UTF-8, not compressed, without a byte-order mark. */
+  plainPath: string | null;
+  /** UTF-8 without a byte-order mark. Raises `invalid-input` where the file cannot be read any further. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** Why the chunks ended early; known when they have ended. */
+  problem(): string | null;
+  /** Gives back the file, where not everything was read. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a file, or `stream` under the given name, and recognises what it is by its content. Raises `invalid-input` for what cannot
+ * be read.
+ */
+export async function openInput(spec: { name: string; stream?: AsyncIterable<Uint8Array> }): Promise<Input> {
+  const total = spec.stream === undefined ? await sizeOf(spec.name) : null;
+  let bytesRead = 0;
+  const raw = new Peekable(
+    counted(spec.stream ?? createReadStream(spec.name, { highWaterMark: 64 * 1024 }), spec.name, (count) => {
+      bytesRead += count;
+    }),
+  );
+  const isGzip = startsWith(await raw.peek(2), [0x1f, 0x8b]);
+  let problem: string | null = null;
+  const unzipped = isGzip ? new Peekable(gunzip(raw.all(), (told) => (problem = told))) : raw;
+  const mark = markOf(await unzipped.peek(3));
+  const text = mark === null ? unzipped : new Peekable(decoded(unzipped.all(), mark));
+  const head = await text.peek(headSize);
+  const format = sniff(head.toString("utf8"), head.length < headSize);
+  const isPlain = format.format === "ndjson" && !isGzip && mark === null && total !== null;
+  return {
+    ...format,
+    name: spec.name,
+    isGzip,
+    total,
+    bytesRead: () => bytesRead,
+    plainPath: isPlain ? spec.name : null,
+    chunks: text.all(),
+    problem: () => problem,
+    close: async () => {
+      for (const layer of [text, unzipped, raw]) await layer.close();
+    },
+  };
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+    return found.isFile() ? found.size : null;
+  } catch (error) {
+    throw cannotRead(path, error);
+  }
+}
+
+function cannotRead(path: string, cause: unknown): VaultError {
+  const { code } = cause as NodeJS.ErrnoException;
+  const why = code === "EISDIR" ? "it is a folder" : code === "ENOENT" ? "there is no such file" : (code ?? "unreadable");
+  return new VaultError("invalid-input", `cannot read ${path}: ${why}`, {
+    hint: "name an export of audit items that you can read, or - for standard input: vault audit-replay items.ndjson",
+    cause,
+  });
+}
+
+async function* counted(source: AsyncIterable<Uint8Array>, name: string, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of source) {
+      count(chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof VaultError ? error : cannotRead(name, error);
+  }
+}
+
+type Mark = { encoding: "utf-8" | "utf-16le" | "utf-16be"; length: number };
+
+function markOf(head: Buffer): Mark | null {
+  if (startsWith(head, [0xef, 0xbb, 0xbf])) return { encoding: "utf-8", length: 3 };
+  if (startsWith(head, [0xff, 0xfe])) return { encoding: "utf-16le", length: 2 };
+  if (startsWith(head, [0xfe, 0xff])) return { encoding: "utf-16be", length: 2 };
+  return null;
+}
+
+const startsWith = (bytes: Buffer, mark: readonly number[]): boolean => mark.every((byte, index) => bytes[index] === byte);
+
+/** Without the byte-order mark, as UTF-8. */
+async function* decoded(chunks: AsyncIterable<Uint8Array>, { encoding, length }: Mark): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
+  let left = length;
+  for await (const chunk of chunks) {
+    const rest = chunk.subarray(left);
+    left -= chunk.length - rest.length;
+    yield encoding === "utf-8" ? rest : Buffer.from(decoder.decode(rest, { stream: true }));
+  }
+  if (encoding !== "utf-8") yield Buffer.from(decoder.decode());
+}
+
+/** Chunks of which the first can be looked at before they are read. */
+class Peekable {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #head: Buffer = Buffer.alloc(0);
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** The first bytes, at most `size` of them, fewer where there are no more. */
+  async peek(size: number): Promise<Buffer> {
+    const parts = [this.#head];
+    for (let length = this.#head.length; length < size;) {
+      const next = await this.#chunks.next();
+      if (next.done === true) break;
+      parts.push(Buffer.from(next.value.buffer, next.value.byteOffset, next.value.length));
+      length += next.value.length;
+    }
+    this.#head = parts.length === 1 ? this.#head : Buffer.concat(parts);
+    return this.#head.subarray(0, size);
+  }
+
+  async *all(): AsyncGenerator<Uint8Array> {
+    yield this.#head;
+    this.#head = Buffer.alloc(0);
+    yield* { [Symbol.asyncIterator]: () => this.#chunks };
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+}

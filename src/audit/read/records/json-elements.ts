@@ -1,0 +1,193 @@
+import type { Token } from "stream-json/core/parser.js";
+import { flatten, kindOf } from "./flatten.ts";
+import { longestRecord, ownText, tooLong } from "./lines.ts";
+import type { AuditRecord, SkipLine } from "./record.ts";
+import { parseTime } from "../columns/times.ts";
+
+/** Levels of nesting at which reading stops. */
+const deepest = 500;
+
+type Container = { values: Record<string, unknown> | unknown[]; key: string };
+
+/** Puts the tokens of a JSON text together to records, one element at a time. */
+export class JsonElements {
+  /** Why reading cannot go on. */
+  stopped: string | null = null;
+  readonly #skip: SkipLine;
+  #records: AuditRecord[] = [];
+  /** Of the element that is read, or was read last. */
+  #number = 0;
+  /** Of open containers. */
+  #depth = 0;
+  /** The depth inside the array whose elements are taken; null before and after it. */
+  #list: number | null = null;
+  /** The depth outside the element that is read; null between elements. */
+  #base: number | null = null;
+  /** The containers of the element that are open; none for one that is dropped. */
+  #stack: Container[] = [];
+  #isDropped = false;
+  #size = 0;
+  #text = "";
+  #afterArrayStart = false;
+  /** Objects one after the other, without an array around them. */
+  #isSequence = false;
+
+  constructor(skip: SkipLine) {
+    this.#skip = skip;
+  }
+
+  /** The records since the last time. */
+  found(): AuditRecord[] {
+    const records = this.#records;
+    this.#records = [];
+    return records;
+  }
+
+  /** The number of the element that is read, or would come next. */
+  current(): number {
+    return this.#base === null ? this.#number + 1 : this.#number;
+  }
+
+  take(tokens: readonly Token[]): void {
+    for (const token of tokens) {
+      this.#takeOne(token);
+      this.#afterArrayStart = token.name === "startArray";
+    }
+  }
+
+  #takeOne(token: Token): void {
+    switch (token.name) {
+      case "startObject":
+        return this.#open(false);
+      case "startArray":
+        return this.#open(true);
+      case "endObject":
+      case "endArray":
+        return this.#close();
+      case "startKey":
+      case "startString":
+      case "startNumber":
+        this.#text = "";
+        return;
+      case "stringChunk":
+      case "numberChunk":
+        return this.#grow(token.value);
+      case "endKey": {
+        const container = this.#stack.at(-1);
+        if (container !== undefined) container.key = ownText(this.#text);
+        return;
+      }
+      case "endString":
+        return this.#add(ownText(this.#text));
+      case "endNumber":
+        return this.#add(numberOf(this.#text));
+      case "trueValue":
+      case "falseValue":
+      case "nullValue":
+        return this.#add(token.value);
+      // Not asked for.
+      case "keyValue":
+      case "stringValue":
+      case "numberValue":
+      case "whitespace":
+    }
+  }
+
+  #open(isArray: boolean): void {
+    if (this.#depth >= deepest) {
+      this.stopped = "nested too deeply";
+      return;
+    }
+    if (!isArray && this.#afterArrayStart && this.#base === 0 && !this.#isSequence) this.#startList();
+    else if (isArray && this.#depth === 0) this.#list = 1;
+    if (this.#isElement(!isArray)) this.#begin(isArray ? "an array" : null);
+    const values: Container["values"] = isArray ? [] : (Object.create(null) as Record<string, unknown>);
+    if (this.#base !== null && !this.#isDropped) {
+      this.#add(values);
+      this.#stack.push({ values, key: "" });
+    }
+    this.#depth += 1;
+  }
+
+  #close(): void {
+    this.#depth -= 1;
+    const closed = this.#stack.pop();
+    if (this.#depth === this.#base) this.#finish(closed?.values);
+    if (this.#list !== null && this.#depth < this.#list) this.#list = null;
+  }
+
+  /** What was taken for an element is a wrapper around the array that has just begun. */
+  #startList(): void {
+    this.#list = this.#depth;
+    this.#base = null;
+    this.#stack = [];
+    this.#number -= 1;
+  }
+
+  #isElement(isObject: boolean): boolean {
+    return this.#depth === this.#list || (this.#depth === 0 && this.#list === null && isObject);
+  }
+
+  #begin(notAnObject: string | null): void {
+    this.#number += 1;
+    this.#base = this.#depth;
+    this.#size = 0;
+    this.#isDropped = notAnObject !== null;
+    if (notAnObject !== null) this.#skip(this.#number, `${notAnObject}, not an object`);
+  }
+
+  #finish(element: Container["values"] | undefined): void {
+    const isBare = this.#base === 0;
+    this.#base = null;
+    if (this.#isDropped && isBare) this.#skip(this.#number, tooLong);
+    if (this.#isDropped || element === undefined) return;
+    if (isBare && isEmptyWrapper(element)) this.#number -= 1;
+    else this.#records.push({ line: this.#number, fields: flatten(element) });
+    this.#isSequence ||= isBare;
+  }
+
+  #grow(piece: string): void {
+    this.#text = this.#base === null || this.#isDropped ? "" : this.#text + piece;
+    this.#measure(piece.length);
+  }
+
+  #measure(length: number): void {
+    this.#size += length;
+    if (this.#base === null || this.#isDropped || this.#size <= longestRecord) return;
+    this.#isDropped = true;
+    this.#stack = [];
+    this.#text = "";
+    // What is that long around a list of items is the wrapper.
+    if (this.#base !== 0) this.#skip(this.#number, tooLong);
+  }
+
+  /** A value, into the container that is open. */
+  #add(value: unknown): void {
+    const isScalar = typeof value !== "object" || value === null;
+    if (isScalar && this.#isElement(true)) return this.#skipScalar(value);
+    this.#measure(8);
+    const container = this.#stack.at(-1);
+    if (container === undefined) return;
+    if (Array.isArray(container.values)) container.values.push(value);
+    else container.values[container.key] = value;
+  }
+
+  #skipScalar(value: unknown): void {
+    this.#number += 1;
+    this.#skip(this.#number, `${kindOf(value)}, not an object`);
+  }
+}
+
+/** `{"items":[]}`, but not an item that has an empty list. */
+export function isEmptyWrapper(value: object): boolean {
+  const values = Object.values(value) as unknown[];
+  const hasEmptyList = values.some((one) => Array.isArray(one) && one.length === 0);
+  return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
+}
+
+/** Digits that a number would lose stay as text. Of a number that is not kept there is none. */
+function numberOf(text: string): number | string {
+  if (text === "") return 0;
+  const number = Number(text);
+  return String(number) === text ? number : ownText(text);
+}

@@ -1,0 +1,37 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { VaultError } from "../../../errors.ts";
+
+/** A file that is read from any place, also by two threads at once. */
+export class PlainFile {
+  readonly path: string;
+  readonly fd: number;
+
+  /** Raises `invalid-input` where the file cannot be opened. With `fd`, it is open already. */
+  constructor(path: string, fd?: number) {
+    this.path = path;
+    this.fd = fd ?? this.#reading(() => openSync(path, "r"));
+  }
+
+  /** Fills `room` with the bytes from a place on; fewer where the file ends. Raises `invalid-input` where it cannot be read. */
+  readInto(room: Uint8Array, from: number): number {
+    let length = 0;
+    for (let read = 1; read > 0 && length < room.length; length += read) {
+      read = this.#reading(() => readSync(this.fd, room, length, room.length - length, from + length));
+    }
+    return length;
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+
+  #reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      throw new VaultError("invalid-input", `cannot read ${this.path}: ${(cause as NodeJS.ErrnoException).code ?? "unreadable"}`, {
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import type { Batch } from "../batch.ts";
+import { wholeHashOf } from "../bytes.ts";
+import { FastLines } from "./fast-lines.ts";
+import { itemOfLine } from "../find-line.ts";
+import { ItemFiler } from "../item-source.ts";
+import type { Columns, Skip } from "../item.ts";
+import { longestRecord, tooLong } from "../records/lines.ts";
+import { placeIn } from "../places.ts";
+import type { PlainFile } from "./plain-file.ts";
+import type { SourceOptions } from "../source.ts";
+
+/** Bytes that are looked at together: what the nearer caches hold. */
+const windowBytes = 256 * 1024;
+
+/** A line and its end may take more. */
+const widestWindow = longestRecord + 1;
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const backslash = 0x5c;
+
+/** What its items are told by, and whom it tells of lines that are none. */
+export interface PlainOptions extends Pick<SourceOptions, "index" | "vaults" | "classifier"> {
+  skip: (skip: Skip) => void;
+}
+
+/**
+ * NDJSON in a file, from its bytes. Lines of a known shape are read without looking at them twice; the others, those with
+ * escapes among them, go the way of every other format, and are what shapes are learned from.
+ */
+export class PlainSource {
+  readonly #file: PlainFile;
+  readonly #input: number;
+  readonly #columns: Columns;
+  readonly #fast: FastLines;
+  readonly #filer: ItemFiler;
+  readonly #skip: (skip: Skip) => void;
+  /** How far the window reaches, and what the file has of that. */
+  #reach = windowBytes;
+  #length = 0;
+  /** Of the window's first byte in the file. */
+  #offset = 0;
+  #line = 1;
+
+  constructor(file: PlainFile, columns: Columns, { index, vaults, classifier, skip }: PlainOptions) {
+    this.#file = file;
+    this.#input = index;
+    this.#columns = columns;
+    this.#fast = new FastLines(columns, vaults, classifier);
+    this.#filer = new ItemFiler(vaults, classifier);
+    this.#skip = skip;
+  }
+
+  get bytesRead(): number {
+    return this.#offset;
+  }
+
+  /** Adds the items of about one window to a batch. False at the end of the file; who waits in between can be interrupted. */
+  next(batch: Batch): boolean {
+    this.#length = this.#readInto(this.#text.subarray(0, this.#reach));
+    if (this.#length === 0) return false;
+    const behind = this.#readLines(batch);
+    this.#offset += behind;
+    return true;
+  }
+
+  /** Reads the lines in the window, as many as the batch takes. Returns the place behind them. */
+  #readLines(batch: Batch): number {
+    const hasEnded = this.#length < this.#reach;
+    let from = 0;
+    while (from < this.#length && !batch.isFull) {
+      const size = batch.size;
+      const { at, hasKnownShape } = this.#fast.read(from, this.#length, batch, this.#placeOf(from), this.#line);
+      this.#line += batch.size - size;
+      from = at;
+      if (from === this.#length || batch.isFull) break;
+      const newlineAt = this.#text.subarray(0, this.#length).indexOf(newline, from);
+      if (newlineAt < 0 && !hasEnded) return from === 0 ? this.#readFurther() : this.#movedTo(from);
+      const end = newlineAt < 0 ? this.#length : newlineAt;
+      if (end > from) this.#readSlowly(from, end, newlineAt >= 0, batch, hasKnownShape);
+      from = newlineAt < 0 ? end : end + 1;
+      this.#line += 1;
+    }
+    return this.#movedTo(from);
+  }
+
+  #placeOf(from: number): number {
+    return placeIn(this.#input, this.#offset + from);
+  }
+
+  #movedTo(from: number): number {
+    this.#reach = windowBytes;
+    return from;
+  }
+
+  #readSlowly(from: number, end: number, hasEnded: boolean, batch: Batch, hasKnownShape: boolean): void {
+    const line = Buffer.from(this.#text.subarray(from, end));
+    const text = line.toString("utf8");
+    if (text.trim() === "") return;
+    const item = itemOfLine(text, this.#columns, this.#input, this.#line);
+    if ("reason" in item) {
+      const reason = item.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : item.reason;
+      return this.#skip({ input: this.#input, line: this.#line, reason });
+    }
+    const withoutEnd = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+    this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(withoutEnd));
+    if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);
+  }
+
+  /** Where no line has ended in the window, it is to reach further; from the next line on, where this one is too long. */
+  #readFurther(): number {
+    if (this.#reach < widestWindow) {
+      this.#reach = Math.min(widestWindow, this.#reach * 2);
+      return 0;
+    }
+    this.#skip({ input: this.#input, line: this.#line, reason: tooLong });
+    this.#line += 1;
+    for (let read = this.#length; read > 0; read = this.#readInto(this.#text.subarray(0, this.#reach))) {
+      const end = this.#text.subarray(0, read).indexOf(newline);
+      if (end >= 0) return this.#movedTo(end + 1);
+      this.#offset += read;
+    }
+    return this.#movedTo(0);
+  }
+
+  /** What the file has from the place on where the last line has ended; fewer bytes than there is room for at its end. */
+  #readInto(room: Buffer): number {
+    return this.#file.readInto(room, this.#offset);
+  }
+
+  get #text(): Buffer {
+    return this.#fast.scanner.text;
+  }
+}

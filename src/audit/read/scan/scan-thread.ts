@@ -1,0 +1,83 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { VaultError } from "../../../errors.ts";
+import { Batch, batchSize, columnsIn } from "../batch.ts";
+import type { Counts } from "../columns/classify-item.ts";
+import { Classifier } from "../columns/classify-item.ts";
+import type { Columns, Skip } from "../item.ts";
+import { PlainFile } from "./plain-file.ts";
+import { PlainSource } from "./plain-source.ts";
+import { Skips } from "../skips.ts";
+import { VaultTable } from "../../fold/vault-table.ts";
+
+// The thread that reads a large file for threaded-source.ts, which runs this file.
+
+/** What a thread is to read: a file that stays open until it has ended. */
+export interface ScanOrder {
+  path: string;
+  fd: number;
+  index: number;
+  columns: Columns;
+  failure: RegExp | null;
+  mostVaults: number;
+}
+
+/** What has come of one piece of the file. */
+export interface ScannedPiece {
+  /** Of the batch, as they were sent. */
+  columns: ArrayBuffer;
+  /** Items in it, whose vaults are numbered by this thread. */
+  size: number;
+  /** The vaults that have got the next numbers. */
+  uuids: string[];
+  skipped: { count: number; first: Skip[] };
+  bytesRead: number;
+  /** At the end of the file. */
+  counts: Counts | null;
+}
+
+/** Why there is nothing more. */
+export interface ScanFailure {
+  error: Pick<VaultError, "code" | "message" | "facts">;
+}
+
+const order = workerData as ScanOrder;
+const vaults = new VaultTable(order.mostVaults);
+const classifier = new Classifier(order.failure);
+let skips = new Skips();
+const source = new PlainSource(new PlainFile(order.path, order.fd), order.columns, {
+  index: order.index,
+  vaults,
+  classifier,
+  skip: (skip) => skips.add(skip),
+});
+
+/** Half of a batch at least, so that a window is seldom cut; less where the lines are no items. */
+const windowsAtMost = 16;
+
+function scan(columns: ArrayBuffer): ScannedPiece {
+  const known = vaults.size;
+  const batch = new Batch(batchSize, columnsIn(columns, batchSize));
+  skips = new Skips();
+  let isOpen = true;
+  for (let window = 0; isOpen && window < windowsAtMost && batch.size < batchSize / 2; window++) isOpen = source.next(batch);
+  const uuids = Array.from({ length: vaults.size - known }, (_, at) => vaults.uuid(known + at));
+  const { others, unsure, former } = classifier;
+  const { count, first } = skips;
+  const counts = isOpen ? null : { others, unsure, former };
+  return { columns, size: batch.size, uuids, skipped: { count, first }, bytesRead: source.bytesRead, counts };
+}
+
+function answer(columns: ArrayBuffer): ScannedPiece | ScanFailure {
+  try {
+    return scan(columns);
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    return { error: { code: error.code, message: error.message, facts: error.facts } };
+  }
+}
+
+parentPort?.on("message", (columns: ArrayBuffer) => {
+  const answered = answer(columns);
+  parentPort?.postMessage(answered, "error" in answered ? [] : [answered.columns]);
+  if ("error" in answered || answered.counts !== null) parentPort?.close();
+});

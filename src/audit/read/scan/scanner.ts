@@ -1,0 +1,198 @@
+import { answerOf, describedAnswerOf } from "./answers.ts";
+import { Batch } from "../batch.ts";
+import type { Classifier } from "../columns/classify-item.ts";
+import type { LineShape } from "./line-shape.ts";
+import { scannerModule } from "./scanner-module.ts";
+import { parseTime } from "../columns/times.ts";
+
+/** What `vaultOf` says of what is no uuid, and of a new one where there is no room for another vault. */
+export const noUuid = -1;
+export const noRoom = -2;
+
+const uuidLength = 36;
+
+/** Before the shapes of lines stand how many there are, and where each begins. */
+const shapesAfter = 256;
+
+type Place =
+  | ("actions" | "outcomes" | "shapes" | "shapesEnd" | "text" | "textEnd" | "scratch")
+  | ("times" | "places" | "numbers" | "vaultNumbers" | "idHashes" | "eventKinds");
+
+type Globals = Record<Place | "most" | "stoppedAt" | "hasKnownShape" | "vaults", WebAssembly.Global>;
+
+interface Exports extends Globals {
+  memory: WebAssembly.Memory;
+  scan(from: number, end: number, room: number, place: number, line: number, needsVault: boolean): number;
+  forgetKinds(): void;
+  textFrom(column: number, number: number): number;
+  textTo(column: number, number: number): number;
+  vaultAt(place: number): number;
+  uuidOf(number: number): number;
+  growVaults(): number;
+  limitVaults(most: number): void;
+  wantOnlyFirst(): void;
+}
+
+/** Whose lines are scanned. */
+export interface Scanned {
+  readonly classifier: Classifier;
+  readonly shapes: readonly LineShape[];
+  /** An item that names no vault where the scanner looks may name it elsewhere. */
+  readonly needsVault: boolean;
+}
+
+/** Where the scanner has stopped, and whether the line there has a known shape. */
+export interface Stop {
+  at: number;
+  hasKnownShape: boolean;
+}
+
+/**
+ * Reads lines of known shapes from their bytes, sixteen at a time, and keeps the table of vaults: the module of WebAssembly that the
+ * sources in the folder scanner are compiled to. Works for one file at a time, and begins anew for another one.
+ */
+export class Scanner {
+  readonly #exports: Exports;
+  #buffer: ArrayBuffer;
+  #text: Buffer<ArrayBuffer>;
+  #items: Batch;
+  #scanned: Scanned | undefined;
+  #shapesKnown = 0;
+
+  constructor() {
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(scannerModule, "base64")), { host: this.#host() });
+    this.#exports = exports as Exports;
+    this.#buffer = this.#exports.memory.buffer;
+    this.#text = this.#textIn(this.#buffer);
+    this.#items = this.#itemsIn(this.#buffer);
+  }
+
+  /** Where to put what is read of the file. To be asked for again after any other call: memory may have moved. */
+  get text(): Buffer<ArrayBuffer> {
+    this.#follow();
+    return this.#text;
+  }
+
+  /** Whether lines of so many shapes can be told apart. */
+  hasRoomFor(shapes: readonly LineShape[]): boolean {
+    const { shapes: from, shapesEnd: to } = this.#exports;
+    return shapes.length < shapesAfter / 4 && shapes.reduce((sum, { length }) => sum + length, shapesAfter) <= to.value - from.value;
+  }
+
+  /**
+   * Adds the items of lines to a batch, from one place in `text` up to another, and up to the first line that is not whole, has an unknown
+   * shape or says something that has to be looked at. `place` and `line` are those of the first one.
+   */
+  scan(scanned: Scanned, from: number, to: number, batch: Batch, place: number, line: number): Stop {
+    this.#prepare(scanned);
+    const { text, most, stoppedAt, hasKnownShape } = this.#exports;
+    const room = Math.min(most.value, batch.capacity - batch.size);
+    const count = this.#exports.scan(text.value + from, text.value + to, room, place, line, scanned.needsVault);
+    this.#follow();
+    batch.addRange(this.#items, 0, count);
+    return { at: stoppedAt.value - text.value, hasKnownShape: hasKnownShape.value === 1 };
+  }
+
+  get vaults(): number {
+    return this.#exports.vaults.value;
+  }
+
+  /** The number of a vault by its uuid, in either case; `noUuid` or `noRoom` for what has none. */
+  vaultOf(uuid: string): number {
+    const { scratch } = this.#exports;
+    if (uuid.length !== uuidLength) return noUuid;
+    Buffer.from(this.#exports.memory.buffer, scratch.value, uuidLength).write(uuid, "latin1");
+    return this.#exports.vaultAt(scratch.value);
+  }
+
+  /** In small letters. */
+  uuidOf(vault: number): string {
+    const from = this.#exports.uuidOf(vault);
+    return this.#textAt(from, from + uuidLength);
+  }
+
+  /** Makes room for more vaults. False where memory ends. */
+  growVaults(): boolean {
+    return this.#exports.growVaults() === 1;
+  }
+
+  limitVaults(most: number): void {
+    this.#exports.limitVaults(most);
+  }
+
+  /** From now on all vaults but the first are one, the second, and nothing is remembered of them. */
+  wantOnlyFirst(): void {
+    this.#exports.wantOnlyFirst();
+  }
+
+  #host() {
+    const said = (action: number, outcome: number) => ({
+      action: this.#numbered("actions", action),
+      outcome: outcome < 0 ? null : this.#numbered("outcomes", outcome),
+    });
+    const classifier = (): Classifier => (this.#scanned as Scanned).classifier;
+    return {
+      timeOf: (from: number, to: number): number => parseTime(this.#textAt(from, to)) ?? Number.NaN,
+      classify: (action: number, outcome: number): number => answerOf(classifier(), said(action, outcome)),
+      classifyDescribed: (action: number, outcome: number, from: number, to: number): number =>
+        describedAnswerOf(classifier(), { ...said(action, outcome), description: from === 0 ? null : this.#textAt(from, to) }),
+      count: (action: number, kind: number): void => classifier().count(this.#numbered("actions", action), kind),
+    };
+  }
+
+  #numbered(column: "actions" | "outcomes", number: number): string {
+    const at = this.#exports[column].value;
+    return this.#textAt(this.#exports.textFrom(at, number), this.#exports.textTo(at, number));
+  }
+
+  #textAt(from: number, to: number): string {
+    return Buffer.from(this.#exports.memory.buffer, from, to - from).toString("utf8");
+  }
+
+  #prepare(scanned: Scanned): void {
+    const isOther = this.#scanned !== scanned;
+    if (isOther) this.#exports.forgetKinds();
+    if (isOther || this.#shapesKnown !== scanned.shapes.length) this.#loadShapes(scanned.shapes);
+    this.#scanned = scanned;
+  }
+
+  #loadShapes(shapes: readonly LineShape[]): void {
+    const { shapes: from, shapesEnd: to } = this.#exports;
+    const bytes = Buffer.from(this.#exports.memory.buffer, from.value, to.value - from.value);
+    bytes.writeInt32LE(shapes.length);
+    let at = shapesAfter;
+    for (const [index, shape] of shapes.entries()) {
+      bytes.writeInt32LE(at, 4 + 4 * index);
+      bytes.set(shape, at);
+      at += shape.length;
+    }
+    this.#shapesKnown = shapes.length;
+  }
+
+  /** Where memory has grown, it is another buffer. */
+  #follow(): void {
+    const { buffer } = this.#exports.memory;
+    if (buffer === this.#buffer) return;
+    this.#buffer = buffer;
+    this.#text = this.#textIn(buffer);
+    this.#items = this.#itemsIn(buffer);
+  }
+
+  #textIn(buffer: ArrayBuffer): Buffer<ArrayBuffer> {
+    const { text, textEnd } = this.#exports;
+    return Buffer.from(buffer, text.value, textEnd.value - text.value);
+  }
+
+  #itemsIn(buffer: ArrayBuffer): Batch {
+    const { most, times, places, numbers, vaultNumbers, idHashes, eventKinds } = this.#exports;
+    const size = most.value;
+    return new Batch(size, {
+      time: new Float64Array(buffer, times.value, size),
+      vault: new Int32Array(buffer, vaultNumbers.value, size),
+      kind: new Uint8Array(buffer, eventKinds.value, size),
+      place: new Float64Array(buffer, places.value, size),
+      line: new Float64Array(buffer, numbers.value, size),
+      idHash: new Int32Array(buffer, idHashes.value, size),
+    });
+  }
+}

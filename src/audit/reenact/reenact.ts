@@ -1,0 +1,114 @@
+import { VaultError } from "../../errors.ts";
+import { perform } from "./step.ts";
+import { Rehearsal } from "./calls.ts";
+import type { Note, ReenactedStep, ReenactmentResult, ReenactmentRules, ReplayedState } from "./types.ts";
+import { iso, lockWords } from "./words.ts";
+import type { VaultState } from "../../sandbox/model/state.ts";
+
+/** Dates further off cannot be written. */
+const year9999 = 253_402_300_799_999;
+const longest = 1e15;
+
+/**
+ * Takes a private emulated service through what a log says, item by item, with the service's clock at the time of each item, and
+ * compares how it answers. Where the two disagree for the first time is reported for each vault; the emulated vault is then
+ * brought to where the log has it, so that the rest can go on. Memory grows with the vaults only; nothing is written or sent.
+ *
+ * Whether a start that is one too many is recorded as accepted or as refused is not known of every export: it may be either,
+ * as long as the vault is locked from then on. Raises `invalid-input` for a rule that the service cannot keep.
+ */
+export class Reenactment {
+  readonly #rehearsal: Rehearsal;
+  readonly #notes = new Map<string, Note>();
+  readonly #rules: ReenactmentRules;
+
+  constructor(rules: ReenactmentRules) {
+    this.#rules = rules;
+    this.#rehearsal = new Rehearsal({
+      lockAfterFailed: rules.lockAfterFailed,
+      lockAfterUnacked: rules.lockAfterUnacked,
+      tokenTtlMs: Math.min(rules.tokenLifetimeMs, longest),
+      autoLockAfterMs: Math.min(rules.autoLockAfterMs, longest),
+    });
+  }
+
+  /** In the order of time; one that is earlier than the one before it of its vault happens at that one's time. */
+  add(given: ReenactedStep): void {
+    const step = { ...given, uuid: given.uuid.toLowerCase() };
+    const note = this.#notes.get(step.uuid) ?? { isSure: step.event === "create", time: step.time };
+    this.#notes.set(step.uuid, note);
+    if (note.impossible !== undefined) return;
+    if (!(Math.abs(step.time) <= year9999)) {
+      note.impossible = `line ${step.line}: its time is no date`;
+      return;
+    }
+    note.time = Math.max(note.time, step.time);
+    this.#rehearsal.now = note.time;
+    const { isSure } = note;
+    try {
+      const { difference, impossible } = perform({ rehearsal: this.#rehearsal, rules: this.#rules, note }, step);
+      if (impossible !== undefined) note.impossible = `line ${step.line}: ${impossible}`;
+      if (difference === undefined || note.difference !== undefined) return;
+      const before = isSure ? "" : "; the log begins in the middle of this vault's life, and what came before it may explain that";
+      note.difference = { time: step.time, line: step.line, text: `${difference}${before}` };
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      note.impossible = `line ${step.line}: ${error.message}`;
+    }
+  }
+
+  /** Compares with the states that a replay has found; only vaults named there are in the result. */
+  finish(asOf: number, replayed: Iterable<{ uuid: string; state: ReplayedState }>): ReenactmentResult {
+    const result: ReenactmentResult = { vaults: 0, agree: 0, notPerformed: [], differences: [] };
+    for (const { uuid, state } of replayed) {
+      result.vaults += 1;
+      const note = this.#notes.get(uuid.toLowerCase());
+      this.#rehearsal.now = Math.max(note?.time ?? 0, Math.abs(asOf) <= year9999 ? asOf : 0);
+      const vault = this.#rehearsal.look(uuid.toLowerCase());
+      if (note === undefined || vault === undefined || note.impossible !== undefined) {
+        result.notPerformed.push({ uuid, reason: note?.impossible ?? "there was no item of it to perform" });
+        continue;
+      }
+      const emulated = mayBe(vault, state) ? state : stateOf(vault);
+      const found = note.difference ?? this.#differenceAtEnd(note, vault, state, emulated);
+      if (found === undefined) result.agree += 1;
+      else {
+        const place = found.line === undefined ? {} : { at: iso(found.time), line: found.line };
+        result.differences.push({ uuid, replayed: state, emulated, ...place, text: found.text });
+      }
+    }
+    return result;
+  }
+
+  #differenceAtEnd(
+    note: Note,
+    vault: Readonly<VaultState>,
+    replayed: ReplayedState,
+    emulated: ReplayedState,
+  ): { time: number; line?: number; text: string } | undefined {
+    if (replayed === emulated) return undefined;
+    const why = emulated === "locked" ? ` (${lockWords(vault, this.#rules)})` : "";
+    const text = `at the end the replay has the vault ${words[replayed]}, and the emulated service has it ${words[emulated]}${why}`;
+    if (emulated === "locked" && note.locking !== undefined) return { ...note.locking, text };
+    return { time: 0, text };
+  }
+}
+
+const words: Record<ReplayedState, string> = {
+  active: "active",
+  "exchange-open": "with an exchange open",
+  locked: "locked",
+  deleted: "deleted",
+};
+
+function stateOf(vault: Readonly<VaultState>): ReplayedState {
+  if (vault.state !== "active") return vault.state;
+  return vault.pending !== null && vault.unackedStarts > 0 ? "exchange-open" : "active";
+}
+
+/** A token that has died takes the exchange with it in the service, and an unlock its count: a log may see that in either way. */
+function mayBe({ state, pending, unackedStarts }: Readonly<VaultState>, replayed: ReplayedState): boolean {
+  if (state !== "active") return state === replayed;
+  if (replayed === "exchange-open") return pending !== null || unackedStarts > 0;
+  return replayed === "active" && (pending === null || unackedStarts === 0);
+}

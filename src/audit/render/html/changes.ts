@@ -1,0 +1,67 @@
+import type { Markup } from "./text.ts";
+import { html, time, value } from "./text.ts";
+import { badge, sentence, table } from "./parts.ts";
+import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
+import { counted, grouped } from "../words.ts";
+
+const most = 300;
+
+const more = (count: number): Markup | string => (count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "");
+
+/** What would differ with a change. */
+export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport): Markup {
+  const rows = vaults.slice(0, most).map(
+    ({ uuid, before, after }) =>
+      html`<tr>
+        <th scope="row">${value(uuid, 80)}</th>
+        <td>${standing(before)}</td>
+        <td>${standing(after)}</td>
+      </tr>`,
+  );
+  const listed = rows.length === 0 ? "" : table("What if", [["Vault"], ["As it is"], ["What if"]], rows);
+  return html`<section aria-labelledby="what-if">
+    <h2 id="what-if">What if ${value(change)}</h2>
+    <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
+    ${notes.map((note) => html`<p>${sentence(note)}</p>`)} ${listed}${more(vaults.length + moreChanged)}
+  </section> `;
+}
+
+function standing({ verdict, since, unackedStarts, failedAttempts, cause }: VaultReport): Markup {
+  const counts = `${counted(unackedStarts, "start")} without acknowledgement, ${counted(failedAttempts, "failed access", "failed accesses")} in a row`;
+  return html`${badge(verdict)}${since === undefined ? "" : html` since ${time(since)}`}
+    <p>${counts}</p>
+    ${cause === undefined ? "" : html`<p>${sentence(cause.text)}</p>`}`;
+}
+
+/** How the emulated service took the same sequence. */
+export function reenactmentSection({ vaults, agree, differences, notPerformed }: ReenactmentReport): Markup {
+  const rows = differences.slice(0, most).map(({ uuid, replayed, emulated, at, line, text }) => {
+    const from = html`${at === undefined ? "" : time(at)}${line === undefined ? "" : ` line ${line}`}`;
+    return html`<tr>
+      <th scope="row">${value(uuid, 80)}</th>
+      <td>${value(replayed, 40)}</td>
+      <td>${value(emulated, 40)}</td>
+      <td>${from}</td>
+      <td>${sentence(text)}</td>
+    </tr>`;
+  });
+  const listed = rows.length === 0 ? "" : table("Differences", [["Vault"], ["Replay"], ["Sandbox"], ["From"], ["Why"]], rows);
+  const missing = notPerformed.slice(0, most).map(({ uuid, reason }) => html`<li>${value(uuid, 80)}: ${sentence(reason)}</li>`);
+  return html`<section aria-labelledby="reenacted">
+    <h2 id="reenacted">Re-enacted in the sandbox</h2>
+    <p>
+      ${grouped(agree)} of ${counted(vaults, "vault")} came to the same state;
+      ${differences.length === 0 ? "none" : grouped(differences.length)} did not.
+    </p>
+    ${listed}${more(differences.length)}
+    ${
+      missing.length === 0
+        ? ""
+        : html`<h3>Could not be performed</h3>
+            <ul>
+              ${missing}
+            </ul>
+            ${more(notPerformed.length)}`
+    }
+  </section> `;
+}

@@ -1,0 +1,66 @@
+import type { Drawing } from "./timeline.ts";
+import type { Markup } from "./text.ts";
+import { html, inline, time, value } from "./text.ts";
+import type { Head } from "./parts.ts";
+import { own, place, sentence, table } from "./parts.ts";
+import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
+import { contradictionWords, counted, eventWords, span, stateWords } from "../words.ts";
+
+/** Rows of one vault. */
+const mostRows = 100;
+
+const heads: readonly Head[] = [
+  ["Time (UTC)"],
+  ["After"],
+  ["Event"],
+  ["Who"],
+  ["Starts", "starts without acknowledgement"],
+  ["Failed", "failed accesses in a row"],
+  ["State"],
+];
+
+/** The events of a timeline as a table, closed until it is asked for. */
+export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
+  const all = vault.timeline ?? [];
+  const events = all.slice(-mostRows);
+  const omitted = all.length - events.length + (vault.timelineOmitted ?? 0);
+  const rows = events.map((event, index) => {
+    const { item, isCause, locks, state } = event;
+    const before = events[index - 1];
+    const distance = before === undefined ? "" : `+${span(Date.parse(item.at) - Date.parse(before.item.at))}`;
+    const mark = locks ? html` <strong class="locks">locked the vault</strong>` : isCause ? html` <strong>cause</strong>` : "";
+    const cells: (Markup | string)[] = [
+      time(item.at),
+      distance,
+      inline`${eventWords[item.event]}${mark}${notes(event, vault.contradictions)}`,
+      who(item),
+      `${event.unackedStarts}/${rules.lockAfterUnacked}`,
+      `${event.failedAttempts}/${rules.lockAfterFailed}`,
+      stateWords[state],
+    ];
+    return inline`<tr${isCause ? inline` class="cause"` : ""}>${cells.map((cell) => inline`<td>${cell}</td>`)}</tr>\n`;
+  });
+  const earlier = omitted > 0 ? html`<p>${counted(omitted, "earlier event is", "earlier events are")} not listed.</p>` : "";
+  return html`<details>
+    <summary>${counted(events.length, "event")} in a table</summary>
+    ${earlier} ${table("Events", heads, rows, "events")}
+  </details>`;
+}
+
+function notes({ item, note }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
+  const odd = contradictions.filter((each) => each.item.line === item.line && each.item.input === item.input);
+  const description = item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
+  const action = item.event === "other" || item.event === "application" ? html`<p>${value(item.action, 80)}</p>` : "";
+  return html`${action}${description}${note === undefined ? "" : html`<p>${sentence(note)}</p>`}${odd.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
+}
+
+function who(item: ItemReference): Markup {
+  const lines = [
+    [item.address, item.externalRef],
+    [item.endpoint, item.application],
+  ].map((texts) => texts.filter((text) => text !== undefined).map((text, index) => html`${index === 0 ? "" : ", "}${value(text)}`));
+  const mine = own(item);
+  const filled = [...lines, mine === "" ? [] : [mine]].filter((line) => line.length > 0);
+  return html`${filled.map((line) => html`<p>${line}</p>`)}
+    <p>${place(item)}</p>`;
+}

@@ -1,0 +1,95 @@
+import type { EventKind } from "../../fold/events.ts";
+import type { Markup } from "./text.ts";
+import { html, inline } from "./text.ts";
+
+/** The four lanes of a timeline, from top to bottom. */
+export const lanes = ["starts", "acknowledgements", "failures", "other"] as const;
+
+export type Lane = (typeof lanes)[number];
+
+export const laneWords: Record<Lane, string> = {
+  starts: "Starts",
+  acknowledgements: "Acknowledgements",
+  failures: "Refused",
+  other: "Administrator, other",
+};
+
+/** Each kind of event has a lane, and a shape that tells it without colour. */
+export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
+  create: { lane: "other", shape: "plus" },
+  read: { lane: "starts", shape: "triangle" },
+  update: { lane: "starts", shape: "arrow" },
+  "ack-read": { lane: "acknowledgements", shape: "disc" },
+  "ack-update": { lane: "acknowledgements", shape: "disc" },
+  delete: { lane: "other", shape: "minus" },
+  "failed-read": { lane: "failures", shape: "cross" },
+  "failed-update": { lane: "failures", shape: "cross" },
+  "failed-delete": { lane: "failures", shape: "cross" },
+  "failed-access": { lane: "failures", shape: "cross" },
+  refused: { lane: "failures", shape: "cross" },
+  "locking-failure": { lane: "failures", shape: "cross" },
+  "locking-start": { lane: "failures", shape: "cross" },
+  "refused-locked": { lane: "failures", shape: "bar" },
+  "failed-ack": { lane: "acknowledgements", shape: "ring" },
+  lock: { lane: "other", shape: "square" },
+  unlock: { lane: "other", shape: "frame" },
+  "not-performed": { lane: "failures", shape: "dot" },
+  application: { lane: "other", shape: "dot" },
+  "unanswered-start": { lane: "starts", shape: "triangle" },
+  "unanswered-ack": { lane: "acknowledgements", shape: "disc" },
+  other: { lane: "other", shape: "dot" },
+};
+
+/** Around 0,0, about 14 units wide. */
+const paths = {
+  triangle: "M-5-6.5L7 0L-5 6.5Z",
+  arrow: "M-6.5-6.5L0-6.5L7 0L0 6.5L-6.5 6.5L-1.5 0Z",
+  disc: "M-6 0A6 6 0 1 0 6 0A6 6 0 1 0-6 0Z",
+  ring: "M-6 0A6 6 0 1 0 6 0A6 6 0 1 0-6 0ZM-3 0A3 3 0 1 1 3 0A3 3 0 1 1-3 0Z",
+  cross: "M-6.5-4.2L-4.2-6.5L0-2.3L4.2-6.5L6.5-4.2L2.3 0L6.5 4.2L4.2 6.5L0 2.3L-4.2 6.5L-6.5 4.2L-2.3 0Z",
+  bar: "M-7-2.5H7V2.5H-7Z",
+  plus: "M-2-6.5H2V-2H6.5V2H2V6.5H-2V2H-6.5V-2H-2Z",
+  minus: "M-6.5-6.5H6.5V6.5H-6.5ZM-4-1.5V1.5H4V-1.5Z",
+  square: "M-6-6H6V6H-6Z",
+  frame: "M-6-6H6V6H-6ZM-3.2-3.2V3.2H3.2V-3.2Z",
+  dot: "M-3.5 0A3.5 3.5 0 1 0 3.5 0A3.5 3.5 0 1 0-3.5 0Z",
+} as const;
+
+export type Shape = keyof typeof paths;
+
+export const shape = (name: Shape): Markup => inline`<path fill-rule="evenodd" d="${paths[name]}"/>`;
+
+const legend: [Shape, Lane, string][] = [
+  ["triangle", "starts", "read started"],
+  ["arrow", "starts", "update started"],
+  ["disc", "acknowledgements", "acknowledged"],
+  ["ring", "acknowledgements", "acknowledgement refused"],
+  ["cross", "failures", "refused: counts towards a lock"],
+  ["bar", "failures", "refused: was locked already"],
+  ["plus", "other", "created"],
+  ["minus", "other", "deleted"],
+  ["square", "other", "locked by administrator"],
+  ["frame", "other", "unlocked by administrator"],
+  ["dot", "other", "other"],
+];
+
+/** What the shapes mean, once for the page. */
+export function legendOf(): Markup {
+  const entries = legend.map(
+    ([name, lane, words]) =>
+      html`<li>
+        <svg class="key" viewBox="-10 -10 20 20" aria-hidden="true"><g class="event ${lane}">${shape(name)}</g></svg>${words}
+      </li>`,
+  );
+  const more: [Markup, string][] = [
+    [html`<circle class="halo" r="9" /><g class="event failures">${shape("cross")}</g>`, "part of the cause, numbered"],
+    [html`<rect class="open" x="-10" y="-3" width="20" height="6" />`, "an exchange that is open"],
+    [html`<rect class="locked" x="-10" y="-9" width="20" height="18" />`, "locked"],
+  ];
+  const others = more.map(
+    ([drawing, words]) => html`<li><svg class="key" viewBox="-10 -10 20 20" aria-hidden="true">${drawing}</svg>${words}</li>`,
+  );
+  return html`<ul class="legend">
+    ${entries}${others}
+  </ul>`;
+}

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { reenactmentSection, whatIfSection } from "./changes.ts";
+import { legendOf } from "./lanes.ts";
+import { script } from "./script.ts";
+import { style } from "./style.ts";
+import { summarySection } from "./summary.ts";
+import { tableEnd, tableStart } from "./parts.ts";
+import { filterControls, heads, vaultRow } from "./table.ts";
+import type { Markup } from "./text.ts";
+import { clip, html, time, value } from "./text.ts";
+import { vaultSection } from "./vault.ts";
+import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "../../report/report.ts";
+import { counted, countsOf, grouped, isProblem } from "../words.ts";
+
+/** So many vaults have a section of their own with a timeline; so many rows the table has. */
+export const mostSections = 300;
+export const mostRows = 5000;
+
+/** What a page is made of. Every text may be hostile. */
+export interface HtmlParts {
+  title: string;
+  /** ISO 8601. */
+  generatedAt: string;
+  summary: ReplaySummary;
+  /** Worst first, and taken only as far as they are shown. The first `mostSections` have their timelines. */
+  vaults: Iterable<VaultReport>;
+  whatIf?: WhatIfReport;
+  reenactment?: ReenactmentReport;
+}
+
+/**
+ * One page that needs nothing else, in pieces, so that no more than the vaults shown in full is in memory at once. It
+ * loads nothing and runs nothing but its own script: its policy allows that and its own style by their hashes.
+ */
+export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined> {
+  const { summary, vaults, whatIf, reenactment } = parts;
+  yield `<!doctype html>\n<html lang="en">\n<head>\n${head(parts).markup}</head>\n<body>\n${header(parts).markup}<main>\n`;
+  yield summarySection(summary).markup;
+  if (whatIf !== undefined) yield whatIfSection(whatIf).markup;
+  if (reenactment !== undefined) yield reenactmentSection(reenactment).markup;
+  const told: VaultReport[] = [];
+  const rows: string[] = [];
+  const verdicts = new Set<Verdict>();
+  let problems = 0;
+  for (const vault of vaults) {
+    const id = told.length < mostSections ? String(told.length + 1) : undefined;
+    if (id !== undefined) told.push(vault);
+    rows.push(vaultRow(vault, summary.rules, id).markup);
+    verdicts.add(vault.verdict);
+    if (isProblem(vault.verdict)) problems += 1;
+    if (rows.length === mostRows) break;
+  }
+  yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, told.length, problems, [...verdicts]).markup}`;
+  if (rows.length > 0) {
+    yield tableStart("Vaults", heads, "vaults").markup;
+    yield* rows;
+    yield tableEnd.markup;
+  }
+  yield "</section>\n";
+  if (told.length > 0) {
+    yield `<section aria-labelledby="sections">\n${sectionsHead().markup}`;
+    for (const [index, vault] of told.entries()) {
+      yield vaultSection(vault, { rules: summary.rules, asOf: summary.asOf, id: String(index + 1) }).markup;
+    }
+    yield "</section>\n";
+  }
+  yield `</main>\n${footer.markup}<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+function head({ title }: HtmlParts): Markup {
+  const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src 'none'; base-uri 'none'; form-action 'none'`;
+  return html`<meta charset="utf-8" />
+    <meta http-equiv="Content-Security-Policy" content="${policy}" />
+    <meta name="referrer" content="no-referrer" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${clip(title, 200)}</title>
+    ${{ markup: `<style>${style}</style>\n` }}`;
+}
+
+const header = ({ title, generatedAt }: HtmlParts): Markup =>
+  html`<a class="skip" href="#vaults">To the vaults</a>
+    <header>
+      <h1>${value(title)}</h1>
+      <p class="quiet">Made ${time(generatedAt)} UTC</p>
+    </header> `;
+
+const footer = html`<footer><p>Made by vault audit-replay. This page loads nothing from anywhere.</p></footer> `;
+
+const sectionsHead = (): Markup =>
+  html`<h2 id="sections">Vault by vault</h2>
+    ${legendOf()}
+    <p class="quiet">Distances between events are drawn logarithmically; a cut in the line stands for a long silence.</p> `;
+
+/** What the table lists, what it does not, and the filter. */
+function tableHead(summary: ReplaySummary, rows: number, told: number, problems: number, verdicts: readonly Verdict[]): Markup {
+  const all = countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) ? sum + count : sum), 0);
+  const left = all - problems;
+  const notes = [
+    ...(left > 0 ? [`${counted(left, "more vault needs", "more vaults need")} somebody: vault audit-replay --json lists all.`] : []),
+    ...(rows > told ? [`The first ${grouped(told)}, worst first, are told in full below; the others only have their row here.`] : []),
+  ];
+  return html`<h2 id="vaults" tabindex="-1">Vaults</h2>
+    ${rows === 0 ? html`<p>No vault needs anybody.</p>` : filterControls(verdicts)}
+    ${notes.map((note) => html`<p class="quiet">${note}</p>`)}
+    <p id="shown" role="status" aria-live="polite">${rows === 0 ? "" : counted(rows, "vault")}</p>
+    <p id="none" hidden>No vault matches the filter.</p> `;
+}

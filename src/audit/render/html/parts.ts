@@ -1,0 +1,54 @@
+import type { Markup } from "./text.ts";
+import { clip, escape, html, inline, time, value } from "./text.ts";
+import type { ItemReference, VaultReport, Verdict } from "../../report/report.ts";
+import { moment, ownWords, verdictWords } from "../words.ts";
+
+/** What several parts of the page have. */
+
+/** The verdict, in its colour and in words. */
+export const badge = (verdict: Verdict): Markup => html`<span class="badge ${verdict}">${verdictWords[verdict]}</span>`;
+
+/** A sentence that holds values from items; the moments in it become times. */
+export function sentence(text: string): Markup {
+  const bounded = clip(text, 800);
+  const moments = bounded.match(moment) ?? [];
+  const parts = bounded.split(moment);
+  return html`<bdi>${parts.map((part, index) => html`${part}${moments[index] === undefined ? "" : time(moments[index])}`)}</bdi>`;
+}
+
+/** This machine's own exchange, if the item belongs to one. */
+export function own(item: ItemReference): Markup | string {
+  const words = ownWords(item, (iso) => iso);
+  return words === undefined ? "" : sentence(words);
+}
+
+/** What the filter looks at: the vault with its addresses and references, its verdict, and since when that is so. */
+export function filterData({ uuid, who, verdict, since, lastAt }: VaultReport): Markup {
+  const texts = [uuid, ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
+  const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
+  return { markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"` };
+}
+
+/** Where an item stands. */
+export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): Markup =>
+  html`<span class="place">${value(input, 60)}, line ${line}</span>`;
+
+/** The heading of a column, with what it stands for where it is short. */
+export type Head = readonly [text: string, title?: string];
+
+/** A table that can be scrolled where it is wider than the page, up to its first row. */
+export function tableStart(name: string, heads: readonly Head[], className?: string): Markup {
+  const cells = heads.map(([text, title]) => {
+    const content = title === undefined ? text : inline`<abbr title="${title}">${text}</abbr>`;
+    return inline`<th scope="col">${content}</th>`;
+  });
+  const scroll = inline`<div class="scroll" tabindex="0" role="group" aria-label="${name}, can be scrolled">`;
+  const table = className === undefined ? inline`<table>` : inline`<table class="${className}">`;
+  return inline`${scroll}${table}<thead><tr>${cells}</tr></thead>\n<tbody>\n`;
+}
+
+export const tableEnd: Markup = inline`</tbody></table></div>\n`;
+
+/** The same with its rows. */
+export const table = (name: string, heads: readonly Head[], rows: readonly Markup[], className?: string): Markup =>
+  inline`${tableStart(name, heads, className)}${rows}${tableEnd}`;

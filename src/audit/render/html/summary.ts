@@ -1,0 +1,99 @@
+import type { Markup } from "./text.ts";
+import { html, time, value } from "./text.ts";
+import { sentence, table } from "./parts.ts";
+import type { InputReport, ReplaySummary } from "../../report/report.ts";
+import { counted, countsOf, formatOf, grouped, leftOut, ruleLines, verdictWords } from "../words.ts";
+
+/** Counts, inputs, rules, columns, what was left out. */
+export function summarySection(summary: ReplaySummary): Markup {
+  const { items, asOf, vaults, rules, notes } = summary;
+  const tiles = countsOf(summary).map(
+    ({ verdict, count }) =>
+      html`<div class="tile ${verdict}${count === 0 ? " none" : ""}">
+        <dt>${verdictWords[verdict]}</dt>
+        <dd>${grouped(count)}</dd>
+      </div>`,
+  );
+  const left = leftOut(summary);
+  return html`<section aria-labelledby="summary">
+    <h2 id="summary">Summary</h2>
+    <p>
+      ${counted(items, "item")} of ${counted(vaults, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times are in UTC.
+    </p>
+    <dl class="tiles">${tiles}</dl>
+    ${
+      notes.length === 0
+        ? ""
+        : html`<ul class="notes">
+            ${notes.slice(0, 50).map((note) => html`<li>${sentence(note)}</li>`)}
+          </ul>`
+    }
+    <div class="columns">
+      <section aria-labelledby="rules">
+        <h3 id="rules">Rules</h3>
+        <ul>
+          ${ruleLines(rules).map((line) => html`<li>${sentence(line)}</li>`)}
+        </ul>
+      </section>
+      ${
+        left.length === 0
+          ? ""
+          : html`<section aria-labelledby="left-out">
+              <h3 id="left-out">Left out</h3>
+              <ul>
+                ${left.map((line) => html`<li>${line}</li>`)}
+              </ul>
+            </section>`
+      }
+    </div>
+    ${inputs(summary.inputs)} ${skipped(summary)} ${otherActions(summary)}
+  </section> `;
+}
+
+const mostInputs = 50;
+
+/** Which inputs there were, and which of their columns were taken for what. */
+function inputs(all: readonly InputReport[]): Markup {
+  const rows = all.slice(0, mostInputs).map((input) => {
+    const columns = Object.entries(input.columns).map(([role, { name, by }], index) => {
+      const why = { name: "", value: ", by its values", "--map": ", by --map" }[by];
+      return html`${index === 0 ? "" : "; "}${role} from ${value(name, 80)}${why}`;
+    });
+    return html`<tr>
+      <th scope="row">${value(input.name, 80)}</th>
+      <td>${formatOf(input)}</td>
+      <td>${grouped(input.items)}</td>
+      <td>${columns}</td>
+    </tr>`;
+  });
+  const more = all.length > mostInputs ? html`<p>and ${all.length - mostInputs} more</p>` : "";
+  return html`<h3>Inputs</h3>
+    ${table("Inputs", [["Input"], ["Form"], ["Items"], ["Columns"]], rows)} ${more}`;
+}
+
+const mostSkipped = 100;
+
+function skipped({ skipped, skippedLines }: ReplaySummary): Markup | string {
+  if (skippedLines === 0) return "";
+  const rows = skipped
+    .slice(0, mostSkipped)
+    .map(({ input, line, reason }) => html`<li>${value(input, 80)}, line ${line}: ${value(reason)}</li>`);
+  const more = skippedLines - rows.length;
+  return html`<details>
+    <summary>${counted(skippedLines, "line that is no item", "lines that are no items")}</summary>
+    <ul>
+      ${rows}${more > 0 ? html`<li>and ${grouped(more)} more</li>` : ""}
+    </ul>
+  </details>`;
+}
+
+function otherActions({ otherActions }: ReplaySummary): Markup | string {
+  if (otherActions.length === 0) return "";
+  const rows = otherActions.slice(0, 50).map(({ value: action, count }) => html`<li>${value(action, 80)} × ${grouped(count)}</li>`);
+  return html`<details>
+    <summary>${counted(otherActions.length, "unknown action")}</summary>
+    <ul>
+      ${rows}
+    </ul>
+  </details>`;
+}

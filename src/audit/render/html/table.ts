@@ -1,0 +1,51 @@
+import type { Markup } from "./text.ts";
+import { html, time, value } from "./text.ts";
+import type { Head } from "./parts.ts";
+import { badge, filterData } from "./parts.ts";
+import type { VaultReport, Verdict } from "../../report/report.ts";
+import type { Rules } from "../../fold/rules.ts";
+import { counters, ruleWords, verdictWords } from "../words.ts";
+
+/** A vault in the table; a link where it has a section of its own. */
+export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {
+  const { starts, failed } = counters(vault, rules);
+  const { cause, since, verdict, certainty } = vault;
+  const name = id === undefined ? value(vault.uuid, 80) : html`<a href="#vault-${id}">${value(vault.uuid, 80)}</a>`;
+  return html`<tr ${filterData(vault)}>
+    <th scope="row">${name}</th>
+    <td>${badge(verdict)}</td>
+    <td>${since === undefined ? "" : time(since)}</td>
+    <td>${cause === undefined ? "" : ruleWords[cause.rule]}</td>
+    <td>${certainty}</td>
+    <td>${starts}</td>
+    <td>${failed}</td>
+  </tr> `;
+}
+
+export const heads: readonly Head[] = [
+  ["Vault"],
+  ["Verdict"],
+  ["Since"],
+  ["Rule"],
+  ["Sure"],
+  ["Starts", "starts without acknowledgement"],
+  ["Failed", "failed accesses in a row"],
+];
+
+/** Shown by the script: without it there is nothing that could filter. */
+export function filterControls(verdicts: readonly Verdict[]): Markup {
+  const boxes = verdicts.map(
+    (verdict) =>
+      html`<label class="check"><input type="checkbox" name="verdict" value="${verdict}" checked /> ${verdictWords[verdict]}</label>`,
+  );
+  return html`<div id="filter" role="search" aria-label="Filter the vaults" hidden>
+    <label>Vault, address or reference <input type="search" id="find" autocomplete="off" spellcheck="false" /></label>
+    <fieldset>
+      <legend>Verdict</legend>
+      ${boxes}
+    </fieldset>
+    <label>Since, from (UTC) <input type="datetime-local" id="from" step="1" /></label>
+    <label>Since, to (UTC) <input type="datetime-local" id="to" step="1" /></label>
+    <button type="button" id="reset">Show all</button>
+  </div> `;
+}

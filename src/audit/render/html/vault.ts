@@ -1,0 +1,117 @@
+import type { Drawing } from "./timeline.ts";
+import { mostDrawn, timelineOf } from "./timeline.ts";
+import type { Markup } from "./text.ts";
+import { html, time, value } from "./text.ts";
+import { eventTable } from "./events.ts";
+import { badge, filterData, own, place, sentence } from "./parts.ts";
+import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
+import { contradictionWords, counted, counters, eventWords, ruleWords } from "../words.ts";
+
+const longestChain = 12;
+
+/** All about one vault: a section of the page. */
+export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
+  const { cause, since, advice, verdict, timeline = [] } = vault;
+  const { starts, failed } = counters(vault, drawing.rules);
+  return html`<article class="vault" id="vault-${drawing.id}" aria-labelledby="name-${drawing.id}" ${filterData(vault)}>
+    <h3 id="name-${drawing.id}">${value(vault.uuid, 80)}</h3>
+    <p class="standing">
+      ${badge(verdict)}${since === undefined ? "" : html` since ${time(since)}`} <span class="sure">${vault.certainty}</span>
+    </p>
+    ${cause === undefined ? "" : html`<p class="cause">${sentence(cause.text)}</p>`}
+    <div class="advice">
+      <div>
+        <h4>For support</h4>
+        <p>${sentence(advice.support)}</p>
+      </div>
+      <div>
+        <h4>For the developer of the client</h4>
+        <p>${sentence(advice.developer)}</p>
+      </div>
+    </div>
+    <dl class="facts">
+      ${cause === undefined ? "" : fact("Rule", html`${ruleWords[cause.rule]}, <span class="sure">${cause.certainty}</span>: ${sentence(cause.reason)}`)}
+      ${cause?.reason === vault.reason ? "" : fact("Why", html`<span class="sure">${vault.certainty}</span>: ${sentence(vault.reason)}`)}
+      ${pending(vault)} ${fact("Counted", `${starts} starts without acknowledgement, ${failed} failed accesses in a row`)} ${who(vault)}
+      ${fact("Items", html`${counted(vault.items, "item")}, from ${time(vault.firstAt)} to ${time(vault.lastAt)}`)}
+    </dl>
+    ${chain(vault)} ${contradictions(vault)} ${timeline.length === 0 ? "" : figure(vault, drawing)}
+  </article> `;
+}
+
+const fact = (label: string, content: Markup | string): Markup =>
+  html`<dt>${label}</dt>
+    <dd>${content}</dd>`;
+
+function pending({ pending }: VaultReport): Markup | string {
+  if (pending === undefined) return "";
+  const { operation, item, expired, expiresAt } = pending;
+  return fact(
+    "Open",
+    html`${operation} started ${time(item.at)}, not acknowledged; its token ${expired ? "expired" : "expires"} ${time(expiresAt)}`,
+  );
+}
+
+function who({ who, cause }: VaultReport): Markup[] {
+  const exchanges = new Map((cause?.chain ?? []).flatMap((item) => (item.own === undefined ? [] : [[item.own.id, item] as const])));
+  const rows: [string, readonly Tally[]][] = [
+    ["Addresses", who.addresses],
+    ["References", who.externalRefs],
+    ["Endpoints", who.endpoints],
+    ["Applications", who.applications],
+  ];
+  const tallies = rows.filter(([, values]) => values.length > 0).map(([label, values]) => fact(label, tally(values)));
+  return exchanges.size === 0
+    ? tallies
+    : [...tallies, fact("This machine", html`${[...exchanges.values()].slice(0, 5).map((item) => html`<p>${own(item)}</p>`)}`)];
+}
+
+function tally(values: readonly Tally[]): Markup {
+  const few = values.slice(0, 5).map(({ value: text, count }) => html`<li>${value(text)}${count > 1 ? ` × ${count}` : ""}</li>`);
+  const more = values.length > 5 ? html`<li>and ${values.length - 5} more</li>` : "";
+  return html`<ul class="tally">
+    ${few}${more}
+  </ul>`;
+}
+
+function chain({ cause, counting }: VaultReport): Markup | string {
+  const items = cause?.chain ?? counting;
+  if (items.length === 0) return "";
+  const left = items.length - longestChain;
+  const entry = (item: ItemReference): Markup => {
+    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
+    const words = html`${time(item.at)} ${eventWords[item.event]} ${place(item)}`;
+    return locks ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>` : html`<li>${words}</li>`;
+  };
+  const head =
+    left > 0
+      ? [...items.slice(0, 4).map(entry), html`<li class="more">… ${left} more …</li>`, ...items.slice(4 + left).map(entry)]
+      : items.map(entry);
+  return html`<h4>How it came to this</h4>
+    <ol class="chain">
+      ${head}
+    </ol>`;
+}
+
+function contradictions({ contradictions, moreContradictions }: VaultReport): Markup | string {
+  if (contradictions.length + moreContradictions === 0) return "";
+  const entries = contradictions.map(
+    ({ at, kind, text, item }) => html`<li>${time(at)} <strong>${contradictionWords[kind]}</strong>: ${sentence(text)} ${place(item)}</li>`,
+  );
+  const more = moreContradictions > 0 ? html`<li>and ${moreContradictions} more</li>` : "";
+  return html`<h4>What does not fit in the log</h4>
+    <ul class="odd">
+      ${entries}${more}
+    </ul>`;
+}
+
+function figure(vault: VaultReport, drawing: Drawing): Markup {
+  const { timeline = [] } = vault;
+  const left = timeline.length - mostDrawn;
+  const caption = left > 0 ? html`<figcaption>${counted(left, "event is", "events are")} not drawn; the table has them.</figcaption>` : "";
+  return html`<figure>
+      <div class="scroll" tabindex="0" role="group" aria-label="Timeline, can be scrolled">${timelineOf(vault, drawing)}</div>
+      ${caption}
+    </figure>
+    ${eventTable(vault, drawing)}`;
+}

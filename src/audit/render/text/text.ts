@@ -1,0 +1,91 @@
+import type { Verdict } from "../../report/report.ts";
+import { isMoment, moment } from "../words.ts";
+import type { Palette } from "../../../terminal/palette.ts";
+import { printableLine } from "../../../terminal/redactor.ts";
+import type { TerminalFacts } from "../../../terminal/streams.ts";
+import { widthOf, wrap } from "../../../terminal/width.ts";
+
+export interface AuditView {
+  facts: TerminalFacts;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** By default the machine's. */
+  timeZone?: string;
+}
+
+export type Paint = (text: string) => string;
+
+/** A text that is wrapped, and then painted line by line. */
+export type Piece = string | { text: string; paint: Paint };
+
+/**
+ * A text from an export, fit for one line of a terminal: control characters, line ends and what is invisible shown as
+ * `\u{1b}`, and no more than `columns` wide, with `…` where it was cut.
+ */
+export function shown(text: string, columns = 64): string {
+  // Marks take no column, and smear over the lines around where there are many.
+  const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
+  const line = printableLine(bounded).replaceAll("\t", "\\u{9}");
+  return text.length <= columns * 4 && widthOf(line) <= columns ? line : `${cut(line, columns - 1)}…`;
+}
+
+function cut(line: string, columns: number): string {
+  let kept = "";
+  for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(line)) {
+    if (widthOf(kept + segment) > columns) break;
+    kept += segment;
+  }
+  return kept;
+}
+
+/** A sentence that holds values from items. Moments in it (ISO 8601 with `Z`) are written as all others are, in local time. */
+export function shownSentence(text: string, { timeZone }: Pick<AuditView, "timeZone">): string {
+  return shown(text, 600).replaceAll(moment, (iso) => exactTime(iso, timeZone));
+}
+
+const formats = new Map<string | undefined, Intl.DateTimeFormat>();
+
+/** `2026-11-24 14:02:11`, of an ISO 8601 text; what is no date is shown as it is. */
+export function exactTime(at: string, timeZone?: string): string {
+  if (!isMoment(at)) return shown(at, 32);
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    const digits = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+    format = new Intl.DateTimeFormat("en-CA-u-hc-h23", { year: "numeric", ...digits, timeZone });
+    formats.set(timeZone, format);
+  }
+  const parts = Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
+  return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
+}
+
+/** `Europe/Berlin`: what the times are in. */
+export const zoneName = (timeZone?: string): string => new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+
+export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
+  const { bad, warn, good, dim } = palette;
+  return { locked: bad, "at-risk": warn, "open-exchange": warn, deleted: dim, ok: good }[verdict];
+}
+
+/** Lines of at most so many columns behind an indentation; a piece begins on a line of its own. */
+export function paragraph(pieces: readonly Piece[], indent: number, columns: number): string[] {
+  const width = Math.max(24, columns - indent);
+  return pieces.flatMap((piece) => {
+    const [text, paint] = typeof piece === "string" ? [piece, (line: string) => line] : [piece.text, piece.paint];
+    return wrap(text, width).map((line) => `${" ".repeat(indent)}${paint(line)}`);
+  });
+}
+
+/** A label each, and behind it a paragraph; rows without pieces are left out. */
+export function labelled(
+  rows: readonly (readonly [label: string, pieces: readonly Piece[]])[],
+  indent: number,
+  palette: Palette,
+  columns: number,
+): string[] {
+  const filled = rows.filter(([, pieces]) => pieces.length > 0);
+  const width = Math.max(0, ...filled.map(([label]) => label.length)) + 2;
+  return filled.flatMap(([label, pieces]) => {
+    const [first = "", ...others] = paragraph(pieces, indent + width, columns);
+    return [`${" ".repeat(indent)}${palette.dim(label.padEnd(width))}${first.slice(indent + width)}`, ...others];
+  });
+}

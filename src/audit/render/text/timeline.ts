@@ -1,0 +1,164 @@
+import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
+import type { Rules } from "../../fold/rules.ts";
+import { contradictionWords, counted, eventWords, isGap, ownWords, span, stateWords } from "../words.ts";
+import type { AuditView, Piece } from "./text.ts";
+import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
+import { place, vaultBlock } from "./vault.ts";
+import type { Palette } from "../../../terminal/palette.ts";
+import { createPalette } from "../../../terminal/palette.ts";
+import { widthOf } from "../../../terminal/width.ts";
+
+const eventWidth = Math.max(...Object.values(eventWords).map((words) => words.length));
+/** Marker, time and distance before the event. */
+const indent = 2 + 2 + 8 + 2 + 7 + 2;
+const stateWidth = "deleted".length;
+const lineWidth = indent + eventWidth + 2 + "0/5  0/3".length + 2 + stateWidth;
+
+/**
+ * What happened to one vault, event by event, below all that is known of it. Items of the cause carry a bar, the one that locked
+ * an arrow. Contradictions stand where they are. Ends with a newline.
+ */
+export async function auditTimeline(vault: VaultReport, rules: Rules, view: AuditView): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const timeline = vault.timeline ?? [];
+  const omitted = vault.timelineOmitted ?? 0;
+  const lines = [
+    ...vaultBlock(vault, view, palette),
+    "",
+    ...heading(vault, view, palette),
+    ...(omitted > 0 ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")}, not shown`)}`] : []),
+    ...events(timeline, vault.contradictions, rules, view, palette),
+    ...ending(vault, view, palette),
+  ];
+  return lines.map((line) => `${line.trimEnd()}\n`).join("");
+}
+
+function heading({ items, timeline = [] }: VaultReport, view: AuditView, palette: Palette): string[] {
+  const { input } = timeline[0]?.item ?? {};
+  const from = input !== undefined && isOneInput(timeline) ? `in ${shown(input)}; ` : "";
+  const words = `${counted(items, "item")}, ${from}times in ${zoneName(view.timeZone)}`;
+  const counts = "counted: starts without acknowledgement, failed accesses in a row";
+  return [
+    `  ${palette.strong("Timeline")}`,
+    ...paragraph(
+      [words, counts].map((text) => ({ text, paint: palette.dim })),
+      4,
+      view.facts.columns,
+    ),
+  ];
+}
+
+const isOneInput = (timeline: readonly TimelineEvent[]): boolean => timeline.every(({ item }) => item.input === timeline[0]?.item.input);
+
+function* events(
+  timeline: readonly TimelineEvent[],
+  contradictions: readonly Contradiction[],
+  rules: Rules,
+  view: AuditView,
+  palette: Palette,
+): Iterable<string> {
+  const inPlace = placeContradictions(timeline, contradictions);
+  const typical = median(timeline.map((_, index) => since(timeline, index)));
+  const oneInput = isOneInput(timeline);
+  let day = "";
+  for (const [index, event] of timeline.entries()) {
+    const distance = since(timeline, index);
+    if (isGap(distance, typical)) yield `    ${palette.dim(`┄┄┄┄  nothing for ${span(distance)}  ┄┄┄┄`)}`;
+    const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
+    if (date !== day) yield `  ${palette.strong(date)}`;
+    day = date;
+    const source = oneInput ? `line ${event.item.line}` : place(event.item);
+    const who = whoWords(event.item, source);
+    const beside = widthOf(who) + lineWidth + 2 <= view.facts.columns;
+    yield line(event, time, index === 0 ? "" : `+${span(distance)}`, beside ? who : "", rules, palette);
+    yield* paragraph(details(event, beside ? "" : who, view, palette), indent, view.facts.columns);
+    yield* paragraph(
+      (inPlace.get(index) ?? []).map((each) => contradiction(each, view, palette)),
+      indent,
+      view.facts.columns,
+    );
+  }
+  yield* paragraph(
+    (inPlace.get(-1) ?? []).map((each) => contradiction(each, view, palette)),
+    indent,
+    view.facts.columns,
+  );
+}
+
+const since = (timeline: readonly TimelineEvent[], index: number): number => {
+  const [before, event] = [timeline[index - 1], timeline[index]];
+  return before === undefined || event === undefined ? 0 : Math.max(0, Date.parse(event.item.at) - Date.parse(before.item.at));
+};
+
+function line(event: TimelineEvent, time: string, distance: string, who: string, rules: Rules, palette: Palette): string {
+  const { isCause, locks, item, state } = event;
+  const mark = locks ? palette.bad("▶") : isCause ? palette.bad("┃") : " ";
+  const words = eventWords[item.event].padEnd(eventWidth);
+  const paint = locks ? (text: string) => palette.bad(palette.strong(text)) : isCause ? palette.bad : plainly(item, palette);
+  const count = (n: number, limit: number): string => counterPaint(n, limit, palette)(`${n}/${limit}`);
+  const counts = `${count(event.unackedStarts, rules.lockAfterUnacked)}  ${count(event.failedAttempts, rules.lockAfterFailed)}`;
+  const standing = state === "exchange-open" ? "open" : stateWords[state];
+  const statePaint = { locked: palette.bad, "exchange-open": palette.warn, active: palette.dim, deleted: palette.dim }[state];
+  const start = `  ${mark} ${time.padEnd(8)}  ${palette.dim(distance.padEnd(7))}  ${paint(words)}  ${counts}`;
+  return `${start}  ${statePaint(standing.padEnd(stateWidth))}  ${palette.dim(who)}`;
+}
+
+const plainly = ({ event }: ItemReference, palette: Palette) =>
+  event.startsWith("failed") || event === "refused-locked" || event === "locking-start" ? palette.warn : (text: string) => text;
+
+const counterPaint = (count: number, limit: number, palette: Palette) =>
+  count >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim;
+
+/** Who it was, and where it stands. */
+function whoWords({ address, externalRef, application, event, action }: ItemReference, source: string): string {
+  const who = [address, externalRef].filter((part) => part !== undefined);
+  const named = who.length > 0 || application === undefined ? who : [application];
+  const unknown = event === "other" || event === "application" ? [action] : [];
+  return [...[...unknown, ...named].map((part) => shown(part)), source].join("  ");
+}
+
+/** What is known besides. */
+function details({ item, note, locks }: TimelineEvent, who: string, view: AuditView, palette: Palette): Piece[] {
+  const { description } = item;
+  const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
+  const known = note === undefined ? "" : shownSentence(note, view);
+  const last = locks ? `this locked the vault${known === "" ? "" : `: ${known}`}` : known;
+  return [
+    ...(who === "" ? [] : [{ text: who, paint: palette.dim }]),
+    ...(own === undefined ? [] : [{ text: shownSentence(own, view), paint: palette.code }]),
+    ...(description === undefined ? [] : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
+    ...(last === "" ? [] : [{ text: last, paint: locks ? palette.bad : palette.warn }]),
+  ];
+}
+
+function contradiction(each: Contradiction, view: AuditView, palette: Palette): Piece {
+  return { text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`, paint: palette.warn };
+}
+
+/** By the index of the event that each stands at, or where there is none of the last one before it; -1 where there is no event at all. */
+function placeContradictions(timeline: readonly TimelineEvent[], all: readonly Contradiction[]): Map<number, Contradiction[]> {
+  const placed = new Map<number, Contradiction[]>();
+  for (const each of all) {
+    const same = timeline.findIndex(({ item }) => item.line === each.item.line && item.input === each.item.input);
+    const before = timeline.findLastIndex(({ item }) => Date.parse(item.at) <= Date.parse(each.at));
+    const index = same === -1 ? before : same;
+    placed.set(index, [...(placed.get(index) ?? []), each]);
+  }
+  return placed;
+}
+
+function ending({ pending, moreContradictions, timeline }: VaultReport, view: AuditView, palette: Palette): string[] {
+  const lines: string[] = [];
+  if ((timeline ?? []).length === 0) lines.push(`    ${palette.dim("no events")}`);
+  if (pending !== undefined) {
+    const words = `the ${pending.operation} is not acknowledged; its token ${pending.expired ? "expired" : "expires"} ${exactTime(pending.expiresAt, view.timeZone)}`;
+    lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
+  }
+  if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "contradiction")} more`)}`);
+  return lines;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].filter((value) => value > 0).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

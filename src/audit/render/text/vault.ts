@@ -1,0 +1,109 @@
+import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
+import { contradictionWords, counted, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
+import type { AuditView, Piece } from "./text.ts";
+import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
+import type { Palette } from "../../../terminal/palette.ts";
+import { distance } from "../../../terminal/time.ts";
+
+/** Of a chain no more items are shown than this; the first and the last ones matter. */
+const longestChain = 8;
+const mostContradictions = 5;
+const mostOwn = 3;
+
+/** All about one vault, but its timeline: what it is and since when, why, who, what to do. Lines without a newline. */
+export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
+  const { cause, advice } = vault;
+  const rows: [string, Piece[]][] = [
+    ["Cause", cause === undefined ? [] : [{ text: shownSentence(cause.text, view), paint: palette.strong }]],
+    ["Rule", cause === undefined ? [] : [`${ruleWords[cause.rule]}, ${cause.certainty}: ${shownSentence(cause.reason, view)}`]],
+    ["Why", cause?.reason === vault.reason ? [] : [`${vault.certainty}: ${shownSentence(vault.reason, view)}`]],
+    ["Open", pending(vault, view)],
+    ["Items", chain(vault, view, palette)],
+    ["Who", who(vault, view)],
+    ["Log", contradictions(vault, view, palette)],
+    ["Support", [{ text: shownSentence(advice.support, view), paint: palette.code }]],
+    ["Developer", [{ text: shownSentence(advice.developer, view), paint: palette.code }]],
+  ];
+  return [...heading(vault, view, palette), ...labelled(rows, 4, palette, view.facts.columns)];
+}
+
+/** The same in a few lines, where there are many vaults. */
+export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palette): string[] {
+  const { cause, advice, reason, certainty } = vault;
+  const why =
+    cause === undefined ? `${certainty}: ${shownSentence(reason, view)}` : `${shownSentence(cause.text, view)} (${cause.certainty})`;
+  const rows: [string, Piece[]][] = [
+    ["Support", [{ text: shownSentence(advice.support, view), paint: palette.code }]],
+    ["Developer", [{ text: shownSentence(advice.developer, view), paint: palette.code }]],
+  ];
+  return [...heading(vault, view, palette), ...paragraph([why], 4, view.facts.columns), ...labelled(rows, 4, palette, view.facts.columns)];
+}
+
+/** `locked  5a4b…  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines where it does not fit. */
+function heading(vault: VaultReport, view: AuditView, palette: Palette): string[] {
+  const uuid = shown(vault.uuid, 48);
+  const since = vault.since === undefined ? "" : `since ${exactWhen(vault.since, view)}`;
+  const words = verdictWords[vault.verdict];
+  const start = `  ${verdictPaint(vault.verdict, palette)(words)}  ${palette.strong(uuid)}`;
+  const fits = 2 + words.length + 2 + uuid.length + 2 + since.length <= view.facts.columns;
+  if (since === "") return [start];
+  return fits ? [`${start}  ${since}`] : [start, `    ${since}`];
+}
+
+function exactWhen(at: string, view: AuditView): string {
+  const ago = isMoment(at) ? ` (${distance(Date.parse(at), view.now)})` : "";
+  return `${exactTime(at, view.timeZone)}${ago}`;
+}
+
+function pending({ pending }: VaultReport, view: AuditView): Piece[] {
+  if (pending === undefined) return [];
+  const expiry = `its token ${pending.expired ? "expired" : "expires"} ${exactTime(pending.expiresAt, view.timeZone)}`;
+  return [`${pending.operation} started ${exactTime(pending.item.at, view.timeZone)}, not acknowledged; ${expiry}`];
+}
+
+function chain({ cause, counting }: VaultReport, view: AuditView, palette: Palette): Piece[] {
+  const items = cause?.chain ?? counting;
+  const inputs = new Set(items.map(({ input }) => input));
+  const [input] = inputs.size === 1 ? inputs : [];
+  const lines = items.map((item): Piece => {
+    const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? place(item) : `line ${item.line}`}`;
+    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
+    return locks ? { text: `${text}  ← locks`, paint: palette.bad } : text;
+  });
+  const left = lines.length - longestChain + 1;
+  const few: Piece[] =
+    left <= 1 ? lines : [...lines.slice(0, 3), { text: `… ${left} more …`, paint: palette.dim }, ...lines.slice(3 + left)];
+  return input === undefined ? few : [...few, { text: `in ${shown(input)}`, paint: palette.dim }];
+}
+
+/** Where an item stands: `export.csv:17`. */
+export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
+
+function who({ who, cause, counting }: VaultReport, view: AuditView): Piece[] {
+  const own = new Set((cause?.chain ?? counting).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
+  return [
+    ...tallies("address", who.addresses),
+    ...tallies("reference", who.externalRefs),
+    ...tallies("endpoint", who.endpoints, 100),
+    ...(who.applications.length > 1 ? tallies("application", who.applications) : []),
+    ...[...own].slice(0, mostOwn).map((words) => shownSentence(words, view)),
+    ...(own.size > mostOwn ? [`and ${counted(own.size - mostOwn, "exchange")} more of this machine's`] : []),
+  ];
+}
+
+function tallies(name: string, values: readonly Tally[], columns = 64): string[] {
+  if (values.length === 0) return [];
+  const few = values.slice(0, 3).map(({ value, count }) => `${shown(value, columns)}${count > 1 ? ` ×${count}` : ""}`);
+  return [`${name} ${few.join(", ")}${values.length > 3 ? ` and ${values.length - 3} more` : ""}`];
+}
+
+/** What in the log does not fit together, each with the place to look at. */
+export function contradictions(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
+  const { contradictions, moreContradictions } = vault;
+  const more = Math.max(0, contradictions.length - mostContradictions) + moreContradictions;
+  const lines = contradictions.slice(0, mostContradictions).map((each): Piece => {
+    const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${place(each.item)}`;
+    return { text, paint: palette.warn };
+  });
+  return more === 0 ? lines : [...lines, { text: `… and ${counted(more, "contradiction")} more`, paint: palette.dim }];
+}

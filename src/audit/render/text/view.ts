@@ -1,0 +1,174 @@
+import type { ReplaySummary, VaultReport } from "../../report/report.ts";
+import {
+  columnWords,
+  counted,
+  counters,
+  countsOf,
+  formatOf,
+  grouped,
+  isProblem,
+  leftOut,
+  ruleLines,
+  ruleWords,
+  verdictWords,
+} from "../words.ts";
+import type { AuditView } from "./text.ts";
+import { exactTime, paragraph, shown, shownSentence, verdictPaint, zoneName } from "./text.ts";
+import { contradictions, place, vaultBlock, vaultSketch } from "./vault.ts";
+import type { Palette } from "../../../terminal/palette.ts";
+import { createPalette } from "../../../terminal/palette.ts";
+import type { Cell } from "../../../terminal/tables.ts";
+import { factsTable, listTable } from "../../../terminal/tables.ts";
+import { distance } from "../../../terminal/time.ts";
+
+/** How much of many vaults is shown. */
+export interface SummaryLimits {
+  /** Rows of vaults that need somebody, and rows of the others: these only where all of the former have theirs. */
+  problems: number;
+  others: number;
+  /** Up to so many such vaults each one is told in full; else in a few lines, and no more than `sketches`. */
+  blocks: number;
+  sketches: number;
+}
+
+const limits: SummaryLimits = { problems: 40, others: 10, blocks: 8, sketches: 25 };
+
+/**
+ * The whole replay for a person. `vaults`: worst first (those that are fine last); taken only as far as they are shown. Fits the
+ * columns; nothing of an item reaches the terminal raw. Ends with a newline.
+ */
+export async function auditSummary(
+  summary: ReplaySummary,
+  vaults: Iterable<VaultReport>,
+  view: AuditView,
+  most: Partial<SummaryLimits> = {},
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const limit = { ...limits, ...most };
+  const { problems, others } = take(vaults, limit);
+  const total = countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) ? sum + count : sum), 0);
+  const parts = [
+    await header(summary, total > 0, view, palette),
+    lines([countsLine(summary, palette)]),
+    await vaultTable(summary, [...problems, ...others], view, palette),
+    ...blocks(problems, total, limit, view, palette),
+    ...oddities(others, view, palette),
+    skippedLines(summary, palette, view.facts.columns),
+    lines(summary.notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, view.facts.columns))),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** For stderr: which columns of each input were taken for what. Lines without a newline. */
+export function columnLines(summary: Pick<ReplaySummary, "inputs">): string[] {
+  return summary.inputs
+    .filter(({ format }) => format !== "journal")
+    .map(
+      (input) =>
+        `${shown(input.name)} (${formatOf(input)}): ${columnWords(input)
+          .map((words) => shown(words, 80))
+          .join(", ")}`,
+    );
+}
+
+const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
+
+function take(vaults: Iterable<VaultReport>, limit: SummaryLimits): { problems: VaultReport[]; others: VaultReport[] } {
+  const problems: VaultReport[] = [];
+  const others: VaultReport[] = [];
+  for (const vault of vaults) {
+    const [list, most] = isProblem(vault.verdict) ? [problems, limit.problems] : [others, limit.others];
+    if (list.length < most) list.push(vault);
+    else break;
+  }
+  return { problems, others };
+}
+
+async function header(summary: ReplaySummary, anyProblem: boolean, view: AuditView, palette: Palette): Promise<string> {
+  const { asOf, inputs, rules, items } = summary;
+  const rule = ruleLines(rules).map((line) => shownSentence(line, view));
+  const left = leftOut(summary);
+  const until = asOf === null ? "" : `, up to ${exactTime(asOf, view.timeZone)} (${distance(Date.parse(asOf), view.now)})`;
+  const rows: [string, Cell][] = [
+    ["Items", { text: `${grouped(items)}${until}`, paint: palette.strong }],
+    [
+      inputs.length === 1 ? "Input" : "Inputs",
+      inputs.map((input) => `${shown(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`).join("\n"),
+    ],
+    // Where nothing is wrong, nothing hangs on the finer ones.
+    ["Rules", (anyProblem ? rule : rule.slice(0, 1)).join("\n")],
+    ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
+    ["Times", zoneName(view.timeZone)],
+  ];
+  return await factsTable(rows, { palette, columns: view.facts.columns });
+}
+
+/** `1,250 vaults: 3 locked, 1,247 ok`. */
+function countsLine(summary: ReplaySummary, palette: Palette): string {
+  const counts = countsOf(summary).filter(({ count }) => count > 0);
+  const words = counts.map(({ verdict, count }) => verdictPaint(verdict, palette)(`${grouped(count)} ${verdictWords[verdict]}`));
+  return `  ${palette.strong(counted(summary.vaults, "vault"))}${words.length === 0 ? "" : `: ${words.join(", ")}`}`;
+}
+
+async function vaultTable(summary: ReplaySummary, vaults: readonly VaultReport[], view: AuditView, palette: Palette): Promise<string> {
+  if (vaults.length === 0) return "";
+  const { columns } = view.facts;
+  const wide = columns >= 119;
+  const heading = ["Vault", "Verdict", "Since", ...(columns >= 88 ? ["Starts", "Failed"] : ["Counts"]), ...(wide ? ["Rule", "Sure"] : [])];
+  const rows = vaults.map((vault): Cell[] => {
+    const { starts, failed } = counters(vault, summary.rules);
+    const counts = columns >= 88 ? [starts, failed] : [`${starts} ${failed}`.replaceAll(" of ", "/")];
+    return [
+      shown(vault.uuid, 36),
+      { text: verdictWords[vault.verdict], paint: verdictPaint(vault.verdict, palette) },
+      vault.since === undefined ? "" : exactTime(vault.since, view.timeZone).slice(0, -3),
+      ...counts.map((text) => (isProblem(vault.verdict) ? text : { text, paint: palette.dim })),
+      ...(wide ? [vault.cause === undefined ? "" : ruleWords[vault.cause.rule], vault.certainty] : []),
+    ];
+  });
+  const listed = (problem: boolean): number => vaults.filter(({ verdict }) => isProblem(verdict) === problem).length;
+  const all = (problem: boolean): number =>
+    countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) === problem ? sum + count : sum), 0);
+  const more = [
+    ...moreLine(all(true) - listed(true), "that need somebody"),
+    ...moreLine(all(false) - listed(false), listed(true) + all(true) > 0 ? "that need nobody" : ""),
+    ...(columns >= 88 ? [] : ["Counts: starts without acknowledgement, failed accesses in a row"]),
+  ];
+  return (await listTable(heading, rows, { palette, columns })) + lines(more.map((line) => `  ${palette.dim(line)}`));
+}
+
+const moreLine = (count: number, which: string): string[] =>
+  count <= 0 ? [] : [`… and ${grouped(count)} more${which === "" ? "" : ` ${which}`}: --json or -o ndjson lists all`];
+
+function blocks(problems: readonly VaultReport[], total: number, limit: SummaryLimits, view: AuditView, palette: Palette): string[] {
+  if (total <= limit.blocks) return problems.map((vault) => lines(vaultBlock(vault, view, palette)));
+  const few = problems.slice(0, limit.sketches);
+  const hint = `  ${palette.dim(`--vault UUID tells all about one${total > few.length ? `; ${grouped(total - few.length)} more are not told here` : ""}`)}`;
+  return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
+}
+
+/** What does not fit together in the log of vaults that need nobody. */
+function oddities(others: readonly VaultReport[], view: AuditView, palette: Palette): string[] {
+  return others
+    .map((vault) => ({ vault, odd: contradictions(vault, view, palette) }))
+    .filter(({ odd }) => odd.length > 0)
+    .map(({ vault, odd }) => {
+      const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(shown(vault.uuid, 48))}`;
+      return lines([head, ...paragraph(odd, 4, view.facts.columns)]);
+    });
+}
+
+const mostSkipped = 10;
+
+function skippedLines({ skipped, skippedLines, otherActions }: ReplaySummary, palette: Palette, columns: number): string {
+  const each = skipped.slice(0, mostSkipped).map((skip) => `${place(skip)}: ${shown(skip.reason, 200)}`);
+  const more = skippedLines - each.length;
+  const actions = otherActions.slice(0, mostSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
+  return lines([
+    ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are no items")}`, ...paragraph(each, 4, columns)]),
+    ...(more > 0 && each.length > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
+    ...(actions.length === 0
+      ? []
+      : paragraph([`Unknown actions: ${actions.join(", ")}${otherActions.length > mostSkipped ? ", …" : ""}`], 2, columns)),
+  ]);
+}

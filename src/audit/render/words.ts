@@ -1,0 +1,173 @@
+import type { EventKind } from "../fold/events.ts";
+import type {
+  Contradiction,
+  InputReport,
+  ItemReference,
+  LockRule,
+  ReplaySummary,
+  VaultReport,
+  VaultState,
+  Verdict,
+} from "../report/report.ts";
+import { verdicts } from "../report/report.ts";
+import type { Rules } from "../fold/rules.ts";
+
+/** How reports are put in words, on the terminal and on the page alike. */
+
+export const eventWords: Record<EventKind, string> = {
+  create: "created",
+  read: "read started",
+  update: "update started",
+  "ack-read": "read acknowledged",
+  "ack-update": "update acknowledged",
+  delete: "deleted",
+  "failed-read": "read refused: credentials",
+  "failed-update": "update refused: credentials",
+  "failed-delete": "delete refused: credentials",
+  "failed-access": "access refused: credentials",
+  refused: "refused, reason not given",
+  "locking-failure": "refused: credentials, locks",
+  "locking-start": "start refused: one too many",
+  "refused-locked": "call refused: locked",
+  "failed-ack": "acknowledgement refused",
+  lock: "locked by administrator",
+  unlock: "unlocked by administrator",
+  "not-performed": "not performed",
+  application: "about the application",
+  "unanswered-start": "start unanswered",
+  "unanswered-ack": "acknowledgement unanswered",
+  other: "unknown action",
+};
+
+export const verdictWords: Record<Verdict, string> = {
+  locked: "locked",
+  "at-risk": "at risk",
+  "open-exchange": "open exchange",
+  deleted: "deleted",
+  ok: "ok",
+};
+
+export const ruleWords: Record<LockRule, string> = {
+  "failed-accesses": "failed accesses",
+  "unacknowledged-starts": "unacknowledged starts",
+  "expired-invalid-start": "expired invalid start",
+  "auto-lock": "auto-lock",
+  administrator: "administrator",
+  unseen: "cause not in the log",
+};
+
+export const stateWords: Record<VaultState, string> = {
+  active: "active",
+  "exchange-open": "exchange open",
+  locked: "locked",
+  deleted: "deleted",
+};
+
+export const contradictionWords: Record<Contradiction["kind"], string> = {
+  "acknowledgement-without-start": "acknowledgement without a start",
+  "acknowledgement-after-expiry": "acknowledgement after the token expired",
+  "acknowledgement-of-other-operation": "acknowledgement of the other operation",
+  "activity-after-deletion": "activity after the deletion",
+  "activity-while-locked": "activity while locked",
+  "activity-before-creation": "activity before the creation",
+  "created-twice": "created twice",
+  "refused-while-open": "refused as locked while open",
+  "locked-at-another-moment": "locked at another moment",
+};
+
+const formats: Record<InputReport["format"], string> = {
+  ndjson: "NDJSON",
+  json: "JSON array",
+  csv: "CSV",
+  tsv: "TSV",
+  journal: "journal of this machine",
+};
+
+/** `NDJSON, gzip, newest first`. */
+export function formatOf({ format, gzip, order }: InputReport): string {
+  return [formats[format], ...(gzip ? ["gzip"] : []), ...(order === "newest-first" ? ["newest first"] : [])].join(", ");
+}
+
+/** `1,234 items`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+export const grouped = (count: number): string => count.toLocaleString("en-US");
+
+const units = [
+  { name: "d", ms: 86_400_000, from: 2 },
+  { name: "h", ms: 3_600_000, from: 2 },
+  { name: "min", ms: 60_000, from: 2 },
+  { name: "s", ms: 1000, from: 1 },
+] as const;
+
+/** `340 ms`, `2 s`, `5 min`, `3 h`, `12 d`: rounded down, in the largest unit that says enough. */
+export function span(milliseconds: number): string {
+  const unit = units.find(({ ms, from }) => milliseconds >= ms * from);
+  return unit === undefined ? `${Math.max(0, Math.round(milliseconds))} ms` : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
+}
+
+/** A moment in a text of a report, which is written in UTC: the terminal shows it in local time. */
+export const moment = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+
+/** Whether a text is a date and time as this program writes them; the runtime takes almost anything for one. */
+export const isMoment = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** The rules that the verdicts rest on, a line each. */
+export function ruleLines(rules: Rules): string[] {
+  const failed = counted(rules.lockAfterFailed, "failed access", "failed accesses in a row");
+  const starts = counted(rules.lockAfterUnacked, "start", "starts in a row");
+  return [
+    `a vault locks after ${failed}, or ${starts} without acknowledgement`,
+    `a token lives ${span(rules.tokenLifetimeMs)} (an assumption); ${span(rules.autoLockAfterMs)} after its last start a vault locks itself`,
+    `release ${rules.release}${rules.failure === null ? "" : `; a failed access is what matches ${rules.failure}`}`,
+  ];
+}
+
+/** Each column with what it was taken for: `time from "transactionTime"`. */
+export function columnWords({ columns }: Pick<InputReport, "columns">): string[] {
+  return Object.entries(columns).map(([role, { name, by }]) => {
+    const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
+    return `${role} from ${JSON.stringify(name)}${why}`;
+  });
+}
+
+/** The machine's own exchange that an item belongs to; `time` writes an ISO 8601 text as the reader wants it. */
+export function ownWords({ own }: Pick<ItemReference, "own">, time: (iso: string) => string): string | undefined {
+  if (own === undefined) return undefined;
+  const superseded = own.supersededAt === undefined ? "" : `, superseded ${time(own.supersededAt)}`;
+  return `this machine's exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
+}
+
+/** Both counters, of the limits that lock. */
+export function counters({ unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">, rules: Rules) {
+  return { starts: `${unackedStarts} of ${rules.lockAfterUnacked}`, failed: `${failedAttempts} of ${rules.lockAfterFailed}` };
+}
+
+/** How many vaults there are of each verdict, worst first. */
+export function countsOf({ verdicts: counts }: Pick<ReplaySummary, "verdicts">): { verdict: Verdict; count: number }[] {
+  return verdicts.map((verdict) => ({ verdict, count: counts[verdict] }));
+}
+
+/** What somebody must do something about. */
+export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
+
+/** Items that did not become part of a vault's story, a few words each; empty where there are none. */
+export function leftOut(summary: ReplaySummary): string[] {
+  const { skippedLines, applicationItems, withoutVault, duplicates, reordered, late } = summary;
+  const all: [number, string][] = [
+    [skippedLines, counted(skippedLines, "line that is no item", "lines that are no items")],
+    [applicationItems, `${grouped(applicationItems)} about the application`],
+    [withoutVault, `${grouped(withoutVault)} without a vault`],
+    [duplicates, counted(duplicates, "duplicate")],
+    [reordered, `${grouped(reordered)} out of order, put right`],
+    [late, `${grouped(late)} too late to be put right`],
+  ];
+  return all.filter(([count]) => count > 0).map(([, words]) => words);
+}
+
+/** Whether so long a silence is to be seen as one: a day, or hours where events otherwise follow each other quickly. */
+export const isGap = (milliseconds: number, typical: number): boolean =>
+  milliseconds >= 86_400_000 || (milliseconds >= 3_600_000 && milliseconds >= 10 * typical);

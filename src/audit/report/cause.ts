@@ -1,0 +1,61 @@
+import { isFailedAccess } from "../fold/events.ts";
+import type { Cause, ItemReference, LockRule } from "./report.ts";
+import type { Judgement } from "./verdict.ts";
+import type { Rules } from "../fold/rules.ts";
+
+/** The chain that leads to a lock, and the lock in one sentence. Times are ISO 8601; values stand as the items have them. */
+export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rules): Cause {
+  const { rule = "unseen", certainty, reason } = judgement;
+  const item = rule === "auto-lock" ? undefined : chain.at(-1);
+  return {
+    rule,
+    ...(item === undefined ? {} : { item }),
+    chain,
+    certainty,
+    reason,
+    text: `${sentence(rule, judgement, chain, rules)}.${rule === "unseen" ? "" : ownText(chain)}`,
+  };
+}
+
+function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemReference[], rules: Rules): string {
+  const at = new Date(lockedAt).toISOString();
+  const last = chain.at(-1);
+  const who = last === undefined ? "" : by(last);
+  switch (rule) {
+    case "failed-accesses": {
+      const count = chain.length < rules.lockAfterFailed ? `${chain.length} seen` : `${rules.lockAfterFailed}`;
+      return `Locked at ${at} by failed accesses (${count} in a row, with no accepted start between them), the last one${who}`;
+    }
+    case "unacknowledged-starts": {
+      const count = chain.length < rules.lockAfterUnacked ? `${chain.length} seen` : `${rules.lockAfterUnacked}`;
+      return `Locked at ${at} by starts that nobody acknowledged (${count} in a row), the last one${who}`;
+    }
+    case "expired-invalid-start":
+      return `Locked at ${at}, when the transaction of a start with invalid credentials expired; it was sent${who}`;
+    case "auto-lock":
+      return `Locked at ${at} by its autoLockDate: there was no accepted start for ${Math.round(rules.autoLockAfterMs / 86_400_000)} days`;
+    case "administrator":
+      return `Locked at ${at} by an administrator${who}`;
+    case "unseen":
+      return `Locked before ${at}, when a call was refused for it${who}; the log does not show what locked it`;
+  }
+}
+
+const by = ({ address, externalRef }: ItemReference): string =>
+  [address === undefined ? "" : ` from ${address}`, externalRef === undefined ? "" : ` with reference ${externalRef}`].join("");
+
+/** What this machine's own exchanges have to do with it: the last one of the chain says most. */
+function ownText(chain: ItemReference[]): string {
+  const index = chain.findLastIndex((item) => item.own !== undefined);
+  const item = chain[index];
+  if (item?.own === undefined) return "";
+  const { id, generation, supersededAt } = item.own;
+  const what = isFailedAccess(item.event) ? "failure" : "start";
+  const superseded = supersededAt === undefined ? "" : `, superseded at ${supersededAt}`;
+  return ` The ${ordinal(index + 1)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
+}
+
+function ordinal(number: number): string {
+  const ending = number % 100 >= 11 && number % 100 <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th");
+  return `${number}${ending}`;
+}

@@ -1,0 +1,57 @@
+import type { EventKind } from "../fold/events.ts";
+import { eventKinds } from "../fold/events.ts";
+import type { Classifier } from "../read/columns/classify-item.ts";
+import { numberOf } from "../read/columns/classify-item.ts";
+import type { Item } from "../read/item.ts";
+import type { FindItem } from "../read/places.ts";
+import type { ItemReference, OwnExchange } from "./report.ts";
+import type { Link } from "../fold/vault-records.ts";
+
+/** This machine's own exchange of a reference, if it is one; of several the one nearest to vault and time (milliseconds). */
+export type FindOwn = (externalRef: string, near: { vault?: string; at?: number }) => OwnExchange | undefined;
+
+/** Items as reports name them. */
+export class References {
+  readonly #find: FindItem;
+  readonly #inputs: readonly string[];
+  readonly #classifier: Classifier;
+  readonly #own: FindOwn | undefined;
+
+  constructor(find: FindItem, inputs: readonly string[], classifier: Classifier, own: FindOwn | undefined) {
+    this.#find = find;
+    this.#inputs = inputs;
+    this.#classifier = classifier;
+    this.#own = own;
+  }
+
+  item({ place, line }: Link): Item | undefined {
+    return this.#find(place, line);
+  }
+
+  to(link: Link, known?: Item): ItemReference {
+    const item = known ?? this.#find(link.place, link.line);
+    if (item === undefined) throw new Error("an item that a report names was not kept");
+    const own =
+      item.externalRef === null
+        ? undefined
+        : this.#own?.(item.externalRef, { ...(item.vault === null ? {} : { vault: item.vault }), at: item.time });
+    const texts = {
+      outcome: item.outcome,
+      description: item.description,
+      id: item.id,
+      address: item.address,
+      externalRef: item.externalRef,
+      endpoint: item.endpoint,
+      application: item.application,
+    };
+    return {
+      input: this.#inputs[item.input] ?? "",
+      line: item.line,
+      at: new Date(item.time).toISOString(),
+      event: eventKinds[numberOf(this.#classifier.kindOf(item))] as EventKind,
+      action: item.action,
+      ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== null)),
+      ...(own === undefined ? {} : { own }),
+    };
+  }
+}

@@ -1,0 +1,78 @@
+import type { Classifier } from "../read/columns/classify-item.ts";
+import type { Columns } from "../read/item.ts";
+import type { Replayer } from "../replayer.ts";
+import type { InputReport, ReplaySummary, Verdict } from "./report.ts";
+import { beforeRelease } from "../fold/rules.ts";
+import type { Rules } from "../fold/rules.ts";
+import type { Skips } from "../read/skips.ts";
+
+interface Found {
+  options: { rules: Rules };
+  inputs: InputReport[];
+  replayer: Replayer;
+  classifier: Classifier;
+  skips: Skips;
+  vaults: number;
+  verdicts: Record<Verdict, number>;
+  asOf: number;
+  columns: Columns;
+}
+
+/** Where nothing says how a call went, failed accesses would look like others. */
+export const tellsFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
+  items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
+
+/** All that was found but the vaults. */
+export function summaryOf(found: Found): ReplaySummary {
+  const { options, inputs, replayer, classifier, skips, asOf } = found;
+  return {
+    items: replayer.items,
+    asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
+    inputs,
+    rules: options.rules,
+    columns: found.columns,
+    vaults: found.vaults,
+    verdicts: found.verdicts,
+    skippedLines: skips.count,
+    skipped: skips.first.map(({ input, line, reason }) => ({ input: inputs[input]?.name ?? "", line, reason })),
+    otherActions: [...classifier.others].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count),
+    applicationItems: replayer.applicationItems,
+    withoutVault: replayer.withoutVault,
+    duplicates: replayer.fold.duplicates,
+    reordered: replayer.reordered,
+    late: replayer.fold.late,
+    notes: notesOf(found),
+  };
+}
+
+function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): string[] {
+  const former = beforeRelease(rules.release, "1.2.11");
+  const most = Math.max(1, Math.floor(replayer.items / 2));
+  const withoutWords = inputs.filter(({ format, columns }) => format !== "journal" && columns.description === undefined);
+  return [
+    ...inputs.filter(({ items, format }) => items === 0 && format !== "journal").map(({ name }) => `${name} has no items`),
+    ...(replayer.failures > 0 && withoutWords.length > 0
+      ? ["no column tells why calls were refused: if there is one, name it (--map description=…)"]
+      : []),
+    ...(classifier.unsure.size > 0
+      ? ["outcomes were not understood and taken for successes: say which ones mark failures (--failure PATTERN), or which column has them"]
+      : []),
+    ...(classifier.former > 0 && !former
+      ? [`${classifier.former} items have action names from before release 1.2.11: if the service is that old, say --release 1.2.10`]
+      : []),
+    ...(former && classifier.former < most && replayer.items > 0
+      ? [`release ${rules.release} is expected to use the action names from before 1.2.11, and most of these items do not`]
+      : []),
+    ...(beforeRelease(rules.release, "1.2.18")
+      ? [`releases before 1.2.18 record no failed accesses: what they have locked cannot be seen here`]
+      : []),
+    ...(tellsFailures(inputs, replayer)
+      ? []
+      : [
+          "nothing in these items tells failed accesses from others: name their column (--map outcome=…) or their wording (--failure PATTERN)",
+        ]),
+    ...(replayer.future > 0 ? [`${replayer.future} items have times that are still to come: they are not what the verdicts are of`] : []),
+    ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault: say which column does with --map vault=…"] : []),
+    ...(replayer.fold.late > 0 ? ["some items came too late to be put in order: an export that is sorted by time says more"] : []),
+  ];
+}

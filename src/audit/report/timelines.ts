@@ -1,0 +1,75 @@
+import type { Condition } from "../fold/conditions.ts";
+import { conditionOf } from "../fold/conditions.ts";
+import { eventKinds } from "../fold/events.ts";
+import type { Fold } from "../fold/fold.ts";
+import type { Item } from "../read/item.ts";
+import type { Due } from "../fold/time-order.ts";
+import { small } from "../fold/vault-records.ts";
+
+/** An event as it was taken in. */
+export interface Happening {
+  place: number;
+  line: number;
+  event: (typeof eventKinds)[number];
+  item: Item | undefined;
+  unackedStarts: number;
+  failedAttempts: number;
+  isOpen: boolean;
+  condition: Condition;
+  locks: boolean;
+}
+
+const mostHealthy = 6;
+
+const isHealthy = ({ records, oddities }: Fold, vault: number): boolean =>
+  records.getSmall(vault, small.unacked) === 0 &&
+  records.getSmall(vault, small.failed) === 0 &&
+  conditionOf(records, vault) === "active" &&
+  !oddities.has(vault);
+
+/** What happened to each vault, the newest events of it. */
+export class Timelines {
+  readonly #most: number;
+  readonly #events = new Map<number, Happening[]>();
+  readonly #omitted = new Map<number, number>();
+
+  readonly #forgetsTheHealthy: boolean;
+
+  /** At most so many events of a vault; of one with which nothing is wrong, a few will do. */
+  constructor(most: number, forgetsTheHealthy: boolean) {
+    this.#most = most;
+    this.#forgetsTheHealthy = forgetsTheHealthy;
+  }
+
+  add(fold: Fold, { vault, place, line, kind, item }: Due, locks: boolean): void {
+    const { records } = fold;
+    let events = this.#events.get(vault);
+    if (events === undefined) this.#events.set(vault, (events = []));
+    events.push({
+      place,
+      line,
+      event: eventKinds[kind] as Happening["event"],
+      item,
+      unackedStarts: records.getSmall(vault, small.unacked),
+      failedAttempts: records.getSmall(vault, small.failed),
+      isOpen: records.getSmall(vault, small.pending) !== 0,
+      condition: conditionOf(fold.records, vault),
+      locks,
+    });
+    // In steps, so that not every event moves all others.
+    if (events.length >= this.#most * 2) this.#cut(vault, events, this.#most);
+    else if (this.#forgetsTheHealthy && events.length > mostHealthy && isHealthy(fold, vault)) this.#cut(vault, events, mostHealthy);
+  }
+
+  of(vault: number): { events: readonly Happening[]; omitted: number } {
+    const events = this.#events.get(vault) ?? [];
+    if (events.length > this.#most) this.#cut(vault, events, this.#most);
+    return { events, omitted: this.#omitted.get(vault) ?? 0 };
+  }
+
+  #cut(vault: number, events: Happening[], most: number): void {
+    const omitted = events.length - most;
+    events.splice(0, omitted);
+    this.#omitted.set(vault, (this.#omitted.get(vault) ?? 0) + omitted);
+  }
+}

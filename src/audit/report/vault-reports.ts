@@ -1,0 +1,174 @@
+import { isGenericEndpoint } from "../read/columns/looks.ts";
+import { adviceOf } from "./advice.ts";
+import { causeOf } from "./cause.ts";
+import { contradictionText } from "./contradictions.ts";
+import type { Fold } from "../fold/fold.ts";
+import type { References } from "./references.ts";
+import type { ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import { verdicts } from "./report.ts";
+import type { Happening, Timelines } from "./timelines.ts";
+import type { LogFacts } from "./verdict.ts";
+import { judge, standing } from "./verdict.ts";
+import type { Judgement, Standing } from "./verdict.ts";
+import { field, small } from "../fold/vault-records.ts";
+import type { Link } from "../fold/vault-records.ts";
+import type { VaultTable } from "../fold/vault-table.ts";
+
+/** What reports are made from. */
+export interface Folded {
+  fold: Fold;
+  vaults: VaultTable;
+  references: References;
+  timelines: Timelines | undefined;
+  facts: LogFacts;
+  asOf: number;
+  /** For advice; milliseconds since the epoch. */
+  now: number;
+}
+
+/** The last moment that a date can be. */
+const latest = 8.64e15;
+
+const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
+
+export const standingOf = ({ fold, references, asOf }: Folded, vault: number): Standing =>
+  standing(fold, vault, asOf, () => isGeneric(fold, vault, references));
+
+function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
+  return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
+}
+
+/** By the endpoint of its last start. */
+function isGeneric(fold: Fold, vault: number, references: References): boolean {
+  const place = fold.records.get(vault, field.pendingPlace);
+  if (Number.isNaN(place)) return false;
+  const item = references.item({ place, line: fold.records.get(vault, field.pendingLine) });
+  return isGenericEndpoint(item?.endpoint);
+}
+
+/** Every vault of which there was an item, with its verdict. */
+export interface Ranked {
+  vault: number;
+  verdict: Verdict;
+}
+
+/** Problems first, the newest locks before older ones. */
+export function inOrder(folded: Folded): Ranked[] {
+  const { fold } = folded;
+  const found: (Ranked & { rank: number; time: number })[] = [];
+  for (let vault = 0; vault < folded.vaults.size; vault++) {
+    if (!fold.hasSeen(vault)) continue;
+    const { verdict, lockedAt } = standingOf(folded, vault);
+    found.push({ vault, verdict, rank: verdicts.indexOf(verdict), time: lockedAt ?? fold.records.get(vault, field.lastTime) });
+  }
+  return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
+}
+
+/** All that is known of a vault. Looks up its items. */
+export function reportOf(folded: Folded, vault: number): VaultReport {
+  const { fold, references, asOf } = folded;
+  const { records, rules } = fold;
+  const judgement = judgementOf(folded, vault);
+  const chain = chainOf(folded, vault, judgement).map((link) => references.to(link));
+  if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
+  const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
+  const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
+  const oddities = fold.oddities.of(vault);
+  const known = {
+    uuid: folded.vaults.uuid(vault),
+    verdict: judgement.verdict,
+    ...(pending === undefined ? {} : { pending }),
+    unackedStarts: records.getSmall(vault, small.unacked),
+    failedAttempts: records.getSmall(vault, small.failed),
+    ...(cause === undefined ? {} : { cause }),
+  };
+  const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
+  return {
+    ...known,
+    certainty: judgement.certainty,
+    reason: judgement.reason,
+    state: judgement.state,
+    ...(since === undefined ? {} : { since: iso(since) }),
+    ...(judgement.lockedAt === undefined ? {} : { lockedAt: iso(judgement.lockedAt) }),
+    items: records.getSmall(vault, small.items),
+    firstAt: iso(records.get(vault, field.firstTime)),
+    lastAt: iso(records.get(vault, field.lastTime)),
+    who: whoOf(chain),
+    counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
+    contradictions: oddities.first.map(({ kind, time, place, line }) => {
+      const item = references.to({ place, line });
+      return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
+    }),
+    moreContradictions: oddities.more,
+    advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, folded.now),
+    ...timelineOf(folded, vault, chain),
+  };
+}
+
+/** The items that led to the lock, or that count towards one. */
+function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement): Link[] {
+  const { records } = fold;
+  const cause = { place: records.get(vault, field.causePlace), line: records.get(vault, field.causeLine) };
+  switch (verdict) {
+    case "locked":
+      if (rule === "failed-accesses") return records.failures(vault);
+      if (rule === "unacknowledged-starts") return records.starts(vault);
+      return rule === "auto-lock" || Number.isNaN(cause.place) ? [] : [cause];
+    case "deleted":
+      return Number.isNaN(cause.place) ? [] : [cause];
+    case "at-risk":
+    case "open-exchange":
+    case "ok":
+      return [...records.starts(vault), ...records.failures(vault)];
+  }
+}
+
+function pendingOf(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["pending"]> {
+  const { records, rules } = fold;
+  const expiresAt = records.get(vault, field.pendingSince) + rules.tokenLifetimeMs;
+  return {
+    operation: records.getSmall(vault, small.pending) === 2 ? "update" : "read",
+    item: references.to({ place: records.get(vault, field.pendingPlace), line: records.get(vault, field.pendingLine) }),
+    expiresAt: iso(expiresAt),
+    expired: expiresAt <= asOf,
+  };
+}
+
+function whoOf(chain: readonly ItemReference[]): VaultReport["who"] {
+  return {
+    addresses: tally(chain.map(({ address }) => address)),
+    externalRefs: tally(chain.map(({ externalRef }) => externalRef)),
+    endpoints: tally(chain.map(({ endpoint }) => endpoint)),
+    applications: tally(chain.map(({ application }) => application)),
+  };
+}
+
+function tally(values: readonly (string | undefined)[]): Tally[] {
+  const counts = new Map<string, number>();
+  for (const value of values) if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+}
+
+function timelineOf(
+  { timelines, references }: Folded,
+  vault: number,
+  chain: readonly ItemReference[],
+): Pick<VaultReport, "timeline" | "timelineOmitted"> {
+  if (timelines === undefined) return {};
+  const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
+  const { events, omitted } = timelines.of(vault);
+  const timeline = events.map((happening) => eventOf(happening, references, causes));
+  return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
+}
+
+function eventOf(happening: Happening, references: References, causes: ReadonlySet<string>): TimelineEvent {
+  const item = references.to(happening, happening.item);
+  return {
+    item: { ...item, event: happening.event },
+    unackedStarts: happening.unackedStarts,
+    failedAttempts: happening.failedAttempts,
+    state: happening.condition === "active" ? (happening.isOpen ? "exchange-open" : "active") : happening.condition,
+    isCause: causes.has(`${item.line} ${item.input}`),
+    locks: happening.locks,
+  };
+}

@@ -1,0 +1,64 @@
+import type { WhatIfReport } from "./report.ts";
+import type { WhatIf } from "../fold/what-if.ts";
+import type { Folded, Ranked } from "./vault-reports.ts";
+import { standingOf, reportOf } from "./vault-reports.ts";
+import { small } from "../fold/vault-records.ts";
+
+/** More vaults that differ are counted only. */
+const mostListed = 1000;
+
+/** What would differ with the change, of these vaults in their order: verdict, state, lock or counters. */
+export function whatIfReport(
+  whatIf: WhatIf,
+  before: Folded,
+  after: Folded,
+  vaults: readonly Ranked[],
+  { touched, tooLate }: Touched,
+): WhatIfReport {
+  const report: WhatIfReport = {
+    change: whatIf.text,
+    vaults: [],
+    unchanged: 0,
+    moreChanged: 0,
+    ...(whatIf.type === "rules" ? {} : { touched }),
+    notes: notesOf(whatIf, { touched, tooLate }),
+  };
+  for (const { vault } of vaults) {
+    if (!differs(before, after, vault)) report.unchanged += 1;
+    else if (report.vaults.length === mostListed) report.moreChanged += 1;
+    else {
+      const uuid = before.vaults.uuid(vault);
+      report.vaults.push({
+        uuid,
+        before: reportOf({ ...before, timelines: undefined }, vault),
+        after: reportOf({ ...after, timelines: undefined }, vault),
+      });
+    }
+  }
+  return report;
+}
+
+/** What the change came to, item by item. */
+interface Touched {
+  touched: number;
+  /** Exchanges whose token had expired by then. */
+  tooLate: number;
+}
+
+function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
+  if (type === "rules") return [];
+  const late =
+    tooLate === 0
+      ? []
+      : [`it would have been too late for ${tooLate === 1 ? "an exchange" : `${tooLate} exchanges`}: the token had expired`];
+  if (touched > 0 || tooLate > 0) return late;
+  return [type === "ack" ? "no exchange was open at that time" : "there is no item of that time"];
+}
+
+function differs(before: Folded, after: Folded, vault: number): boolean {
+  const [a, b] = [standingOf(before, vault), standingOf(after, vault)];
+  const counters = [small.unacked, small.failed].some(
+    (at) => before.fold.records.getSmall(vault, at) !== after.fold.records.getSmall(vault, at),
+  );
+  return counters || a.verdict !== b.verdict || a.state !== b.state || a.lockedAt !== b.lockedAt || a.rule !== b.rule;
+}

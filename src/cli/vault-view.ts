@@ -1,0 +1,107 @@
+import type { Delivery } from "../exchange/handover.ts";
+import { object } from "../protocol/answers.ts";
+import type { Palette } from "../terminal/palette.ts";
+import { createPalette } from "../terminal/palette.ts";
+import { printable, printableLine } from "../terminal/redactor.ts";
+import { shownCardNumber, shownContent, shownFingerprint } from "../terminal/secrets.ts";
+import type { TerminalFacts } from "../terminal/streams.ts";
+import type { Cell } from "../terminal/tables.ts";
+import { factsTable } from "../terminal/tables.ts";
+import { when } from "../terminal/time.ts";
+
+export interface View {
+  facts: TerminalFacts;
+  now: number;
+  reveal: boolean;
+}
+
+/** What was read from a vault, for a person: secrets masked unless revealed, dates in local time with their distance. */
+export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const uses = delivery.vault["usesRemaining"];
+  const table = await known(view, palette, [
+    ...subject(delivery, palette),
+    ...contentRows(delivery.vault, view.reveal, palette.strong),
+    ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses}, this one included`, palette) : undefined],
+    ...facts(delivery, view),
+  ]);
+  return view.reveal ? table + revealed(delivery) : table;
+}
+
+/** The new contents of an update that is about to be sent, masked. */
+export async function contentsTable(contents: Record<string, unknown>, view: View): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  return await known(view, palette, contentRows(contents, view.reveal, palette.strong));
+}
+
+/** What an update came to; the new contents as they were given, masked unless revealed. */
+export async function receiptTable(
+  delivery: Delivery,
+  contents: Record<string, unknown>,
+  exchange: { state: string; acknowledgedAt: string | null },
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const { acknowledgedAt, state } = exchange;
+  const uses = delivery.vault["usesRemaining"];
+  const outcome =
+    acknowledgedAt === null
+      ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
+      : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
+  const table = await known(view, palette, [
+    ...subject(delivery, palette),
+    ["Update", outcome],
+    ...contentRows(contents, view.reveal, palette.strong),
+    ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
+    ...facts(delivery, view),
+  ]);
+  return view.reveal ? table + revealed({ ...delivery, vault: contents }) : table;
+}
+
+type Row = readonly [string, Cell | undefined];
+
+async function known(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
+  const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
+  return await factsTable(there, { palette, columns: view.facts.columns });
+}
+
+const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [
+  ["Vault", { text: recovery.uuid, paint: palette.strong }],
+  ["Kind", kind],
+];
+
+const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({ text, paint: uses <= 1 ? palette.warn : palette.strong });
+
+function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
+  const date = (value: unknown): string | undefined => (typeof value === "string" ? printableLine(when(value, view.now)) : undefined);
+  return [
+    ["Expires", date(vault["expiryDate"])],
+    ["Locks itself", date(vault["autoLockDate"])],
+    ["Created", date(vault["dateCreated"])],
+    ["Last modified", date(vault["lastModified"])],
+    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(fingerprint)}`],
+    ["Reference", exchange.externalRef],
+  ];
+}
+
+/** What is there to be copied stands below the table, unbroken. */
+function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): string {
+  const { encryptedData, payload } = recovery.new;
+  const { content } = vault;
+  const text = typeof content === "string" ? [printable(content)] : [];
+  return ["", ...text, `encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`, ""].join("\n");
+}
+
+/** Card or text of a vault, as the interface has it. */
+function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
+  const rows: [string, Cell][] = [];
+  const card = object(vault["creditCard"]);
+  if (card !== undefined) {
+    rows.push(["Number", { text: printableLine(shownCardNumber(String(card["number"]), reveal)), paint: strong }]);
+    rows.push(["Name", printableLine(String(card["name"]))]);
+    rows.push(["Expiry", printableLine(`${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`)]);
+  }
+  const { content } = vault;
+  if (typeof content === "string") rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);
+  return rows;
+}

@@ -1,0 +1,133 @@
+import type { Deps } from "../../deps.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
+import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import { noCredentials, otherService } from "../../exchange/prepare.ts";
+import { printableLine } from "../../terminal/redactor.ts";
+import type { Acknowledged, AckOptions } from "./options.ts";
+import { parseAck } from "./options.ts";
+import { acknowledgeToken } from "./token.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { askSettings, askVault } from "../exchange/ask.ts";
+import { checkField, serialiseDone } from "../../cli/document.ts";
+import { saveRecovery } from "../exchange/handover.ts";
+
+interface Outcome {
+  acknowledged: Acknowledged[];
+  failed: { uuid: string; error: VaultError }[];
+}
+
+/** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
+export async function runAck(deps: Deps, input: RawInput): Promise<number> {
+  const options = await askWhich(deps, parseAck(input));
+  checkCombination(options);
+  checkField(deps.output.field, ["acknowledged", "failed"]);
+  await askSettings(deps);
+  await deps.service();
+  const outcome: Outcome = { acknowledged: [], failed: [] };
+  if (options.token !== undefined) {
+    outcome.acknowledged.push(await acknowledgeToken(deps, options));
+  } else {
+    for (const target of options.uuid === undefined ? await pendingVaults(deps, outcome) : [options.uuid]) {
+      await acknowledgeOne(deps, target, options, outcome);
+    }
+  }
+  const failure = failureOf(outcome);
+  await print(deps, outcome).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== undefined) throw failure;
+  return 0;
+}
+
+function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
+  const [failure, ...others] = failed;
+  if (failure === undefined) return undefined;
+  if (others.length === 0 && acknowledged.length === 0) return failure.error;
+  return new VaultError("partial", `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged`, {
+    hint: `vault status --pending; the first: ${failure.error.message}`,
+  });
+}
+
+/** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
+async function askWhich(deps: Deps, options: AckOptions): Promise<AckOptions> {
+  const { uuid, all, token, kind, operation } = options;
+  if (uuid !== undefined || all === true || !deps.mayAsk || [token, kind, operation].some((given) => given !== undefined)) return options;
+  const pending = (record: VaultRecord): boolean => record.open !== null;
+  const isAny = (await (await deps.store()).list()).some(pending);
+  return isAny ? { ...options, uuid: await askVault(deps, undefined, "ack", pending) } : { ...options, all: true };
+}
+
+function checkCombination(options: AckOptions): void {
+  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack <uuid>, or vault ack --all" });
+  if (options.uuid === undefined && options.all !== true) throw usage("a vault's uuid is missing, or --all");
+  if (options.uuid !== undefined && options.all === true) throw usage("--all is for every vault: leave the uuid out");
+  const foreign = options.kind !== undefined || options.operation !== undefined;
+  if (options.token === undefined && foreign) throw usage("--kind and --operation go with --token");
+  if (options.token !== undefined && (options.kind === undefined || options.operation === undefined || options.uuid === undefined)) {
+    throw new VaultError("usage", "--token needs the uuid, --kind and --operation", {
+      hint: "vault ack <uuid> --token @FILE --kind credit-card/offline --operation get",
+    });
+  }
+}
+
+/** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
+async function pendingVaults(deps: Deps, outcome: Outcome): Promise<string[]> {
+  const here = deps.serviceName();
+  const pending = (await (await deps.store()).list()).filter((record) => record.open !== null);
+  for (const { uuid, service } of pending) {
+    if (service !== here) outcome.failed.push({ uuid, error: otherService(uuid, here, service) });
+  }
+  return pending.filter((record) => record.service === here).map((record) => record.uuid);
+}
+
+async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
+  try {
+    const context = await deps.hold(target);
+    try {
+      const record = await context.session.read();
+      if (record === null || record.generations.length === 0) throw noCredentials(target);
+      const { saveCmd } = options;
+      const exchange = await acknowledgeLeft(context, {
+        unread: options.unread === true,
+        saved: options.saved === true,
+        ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(deps, saveCmd, document)) }),
+      });
+      if (exchange !== null) outcome.acknowledged.push(asAcknowledged(target, exchange));
+    } finally {
+      await context.session.release();
+    }
+  } catch (error) {
+    const failure = asVaultError(error);
+    // Stopping is for the whole command, a usage error for every vault.
+    if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
+    outcome.failed.push({ uuid: target, error: failure });
+  }
+}
+
+const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged => ({
+  uuid: target,
+  operation: exchange.operation,
+  exchange: {
+    id: exchange.id,
+    state: exchange.state,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    acknowledgedAt: exchange.acknowledgedAt,
+    generation: exchange.newGeneration,
+  },
+});
+
+async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<void> {
+  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: deps.redactor.redactValue(error.toJSON()) })) };
+  const text = serialiseDone(document, deps);
+  if (text !== undefined) return await deps.host.stdout.write(text);
+  const lines = acknowledged.map(({ uuid, operation, exchange }) => {
+    const { generation } = exchange;
+    return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? `: generation ${generation} is the current one` : ""}`;
+  });
+  if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
+  if (failed.length > 1 || acknowledged.length > 0)
+    lines.push(...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)));
+  if (lines.length > 0) await deps.host.stdout.write(`${deps.redactor.redact(lines.join("\n"))}\n`);
+}

@@ -1,0 +1,77 @@
+import type { Deps } from "../../deps.ts";
+import { readSecret } from "../../secrets/secret-value.ts";
+import { VaultError } from "../../errors.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import { backoff, summarise } from "../../exchange/context.ts";
+import { withErrorFacts } from "../../exchange/error-facts.ts";
+import type { EndCall } from "../../exchange/ports.ts";
+import { serviceDetails, wording } from "../../exchange/service-errors.ts";
+import { isSuccess } from "../../protocol/answers.ts";
+import { classify } from "../../protocol/classify.ts";
+import type { Acknowledged, AckOptions } from "./options.ts";
+
+/**
+ * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
+ * nothing is recorded; a vault that this machine has an exchange with is held all the same.
+ */
+export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise<Acknowledged> {
+  const { uuid, kind, operation } = options;
+  if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
+  const token = await readSecret(options.token ?? "", "--token", deps.sources);
+  deps.redactor.add(token);
+  const context = await deps.hold(uuid);
+  try {
+    await refuseOwnToken(context, token);
+    await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    throw new VaultError("interrupted", "interrupted: the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
+  } finally {
+    await context.session.release();
+  }
+  return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(deps.host.now()).toISOString() } };
+}
+
+/** Until it is answered, or no time is left. */
+async function sendToken({ service, clock, signal, deadline }: ExchangeContext, call: EndCall): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    await service.admit(call.kind, signal, deadline);
+    const reply = await service.end(call, signal);
+    if (reply.type === "answer" && isSuccess(reply.answer)) return;
+    signal.throwIfAborted();
+    const limited = reply.type === "answer" && classify(reply.answer) === "rate";
+    if (reply.type === "answer" && !limited) throw refused(call.uuid, reply.answer);
+    const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
+    const waitMs = retryAfter === undefined ? backoff(attempt) : retryAfter * 1000;
+    if (clock.elapsed() + waitMs >= deadline) {
+      const cause = reply.type === "answer" ? "rate limited" : reply.cause;
+      throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
+        vault: call.uuid,
+        retry: "safe",
+        hint: "run it again",
+      });
+    }
+    await clock.sleep(waitMs, signal);
+  }
+}
+
+/** The acknowledgement of an exchange of this machine must be recorded: it is `vault ack UUID` that does. */
+async function refuseOwnToken({ session }: ExchangeContext, token: string): Promise<void> {
+  const open = (await session.read())?.open;
+  if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
+  throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine: nothing was sent`, {
+    vault: session.uuid,
+    exchange: summarise(open),
+    hint: `vault ack ${session.uuid}`,
+  });
+}
+
+function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {
+  const is = classify(answer);
+  const code = is === "application" ? "unauthorised" : is === "locked" ? "locked" : "service";
+  return new VaultError(code, `the service did not take the token: ${wording(answer)}`, {
+    vault: uuid,
+    service: serviceDetails(answer),
+    hint: "an expired token leaves the old pair current: start again with it",
+  });
+}

@@ -1,0 +1,130 @@
+import type { Replay } from "../../audit/replay.ts";
+import type { VaultReport } from "../../audit/report/report.ts";
+import { VaultError } from "../../errors.ts";
+import { jsonText } from "../../terminal/redactor.ts";
+import { fieldOf } from "../../cli/document.ts";
+
+/** A list in a document that is made and written element by element: there may be a million of them. */
+export class List {
+  readonly elements: Iterable<unknown>;
+
+  constructor(elements: Iterable<unknown>) {
+    this.elements = elements;
+  }
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** What the document holds beside its vaults, by the names that --field takes. */
+function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; after: Part } {
+  const { items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
+  return {
+    before: { items, asOf, inputs, rules, columns, vaultCount, verdicts },
+    after: { whatIf, reenactment, skippedLines, skipped, ...rest },
+  };
+}
+
+/** What --field may begin with. */
+export const documentRoots = [
+  "items",
+  "asOf",
+  "inputs",
+  "rules",
+  "columns",
+  "vaultCount",
+  "verdicts",
+  "vaults",
+  "whatIf",
+  "reenactment",
+  "skippedLines",
+  "skipped",
+  "otherActions",
+  "applicationItems",
+  "withoutVault",
+  "duplicates",
+  "reordered",
+  "late",
+  "notes",
+] as const;
+
+/** The document of --json, in pieces. */
+export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
+  const { before, after } = factsOf(replay);
+  yield* jsonPieces({ ...before, vaults: new List(vaults), ...withLists(after) }, 2);
+  yield "\n";
+}
+
+/** The lines of -o ndjson, in pieces: one of each vault, and one with all the rest. */
+export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
+  for (const vault of vaults) yield `${jsonText(vault)}\n`;
+  const { before, after } = factsOf(replay);
+  yield* jsonPieces({ summary: { ...before, ...withLists(after) } }, 0);
+  yield "\n";
+}
+
+/** Each vault that a change makes a difference to stands in it twice. */
+const withLists = (after: Part): Part => {
+  const whatIf = after["whatIf"] as Replay["whatIf"];
+  return whatIf === undefined ? after : { ...after, whatIf: { ...whatIf, vaults: new List(whatIf.vaults) } };
+};
+
+/** The value at a path, in pieces; the whole list of vaults is one line of JSON. Raises `usage` where there is none. */
+export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path: string): Generator<string> {
+  const [root, index] = path.split(".");
+  if (root === "vaults" && index === undefined) {
+    yield* jsonPieces(new List(vaults), 0);
+    return;
+  }
+  const { before, after } = factsOf(replay);
+  const value = fieldOf(root === "vaults" ? { vaults: oneOf(vaults, index ?? "", path) } : { ...before, ...after }, path);
+  yield typeof value === "string" ? value : jsonText(value);
+}
+
+/** Of the vaults only the one with that number, counted from 0. */
+function oneOf(vaults: Iterable<VaultReport>, index: string, path: string): Record<string, VaultReport> {
+  if (!/^\d{1,9}$/.test(index)) {
+    throw new VaultError("usage", `--field ${path}: vaults is a list: the number of one must follow, counted from 0`, {
+      hint: "--field vaults.0.verdict, with --vault UUID for a certain one",
+    });
+  }
+  let number = 0;
+  for (const vault of vaults) {
+    if (number === Number(index)) return { [index]: vault };
+    number += 1;
+  }
+  return {};
+}
+
+/** How deep in a document lists stand. Objects below that are written whole. */
+const deepest = 3;
+
+/** As JSON.stringify writes it, with 2 spaces or none; lists element by element. */
+export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<string> {
+  const isList = value instanceof List;
+  if (!isList && (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))) {
+    yield indentedJson(value, space, depth);
+    return;
+  }
+  const [open, close] = isList ? "[]" : "{}";
+  let isEmpty = true;
+  for (const [key, each] of isList ? unnamed(value.elements) : Object.entries(value)) {
+    if (each === undefined) continue;
+    yield `${isEmpty ? open : ","}${lineEnd(space, depth + 1)}${key === null ? "" : `${JSON.stringify(key)}:${space === 0 ? "" : " "}`}`;
+    if (isList) yield indentedJson(each, space, depth + 1);
+    else yield* jsonPieces(each, space, depth + 1);
+    isEmpty = false;
+  }
+  yield isEmpty ? `${open}${close}` : `${lineEnd(space, depth)}${close}`;
+}
+
+function* unnamed(elements: Iterable<unknown>): Generator<[null, unknown]> {
+  for (const each of elements) yield [null, each];
+}
+
+const lineEnd = (space: number, depth: number): string => (space === 0 ? "" : `\n${" ".repeat(space * depth)}`);
+
+/** With the lines of a document that is nested `depth` deep. */
+function indentedJson(value: unknown, space: 0 | 2, depth: number): string {
+  const text = jsonText(value, space);
+  return space === 0 ? text : text.replaceAll("\n", lineEnd(space, depth));
+}

@@ -1,0 +1,101 @@
+import { existsSync, realpathSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { journalItems } from "../../audit/read/journal.ts";
+import type { ReplayOptions } from "../../audit/replay.ts";
+import { isStdin } from "../../secrets/secret-value.ts";
+import type { Deps } from "../../deps.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import { checkNotOurs, inTheWay } from "../exchange/credentials-file.ts";
+
+type History = NonNullable<Awaited<ReturnType<Awaited<ReturnType<Deps["localState"]>>["history"]>>>;
+
+/** What is replayed, and what this machine knows of it. To be closed. */
+export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
+  close(): void;
+}
+
+/**
+ * The files as they are named, or without one this machine's journal. Raises `invalid-input` for a file that cannot be read. The
+ * state is read only: where files are given and it cannot be read, that is a warning.
+ */
+export async function openSources(deps: Deps, files: readonly string[]): Promise<Sources> {
+  const inputs = await Promise.all(files.map(async (file) => await inputOf(deps, file)));
+  const history = await openHistory(deps, files);
+  if (history === null && files.length === 0) deps.narrator.note("this machine has no state yet, so no journal: name a file to replay");
+  return {
+    inputs,
+    journal: files.length > 0 ? undefined : history === null ? [] : journalItems(history.journal()),
+    ...(history === null ? {} : { own: ownOf(deps, history) }),
+    close: () => history?.close(),
+  };
+}
+
+async function inputOf(deps: Deps, name: string): Promise<ReplayOptions["inputs"][number]> {
+  if (name === "-") return { name: "standard input", stream: deps.host.stdin.chunks() };
+  const path = resolve(deps.host.cwd, name);
+  const refuse = (why: string): VaultError =>
+    new VaultError("invalid-input", `${name}: ${why}`, {
+      hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
+    });
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw refuse(error.code === "ENOENT" ? "there is no such file" : `it cannot be read (${error.code ?? error.message})`);
+  });
+  if (found.isDirectory()) throw refuse("it is a folder");
+  return { name, path };
+}
+
+async function openHistory(deps: Deps, files: readonly string[]): Promise<History | null> {
+  const { stateKeySpec } = deps.settings;
+  if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
+    throw new VaultError("usage", "--state-key: standard input holds the audit items, and only one can have it", {
+      hint: "leave --state-key out: no key is needed here",
+    });
+  }
+  try {
+    return await (await deps.localState()).history();
+  } catch (error) {
+    if (files.length === 0) throw error;
+    deps.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+    return null;
+  }
+}
+
+/** A state that fails while it is read is told once, and nothing more is asked of it. */
+function ownOf(deps: Deps, history: History): NonNullable<Sources["own"]> {
+  let failed = false;
+  return (externalRef, near) => {
+    if (failed) return undefined;
+    try {
+      return history.own(externalRef, near);
+    } catch (error) {
+      failed = true;
+      deps.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+      return undefined;
+    }
+  };
+}
+
+/** Checks, before anything is read, that --html may write there. Raises `invalid-input` and `usage`. */
+export async function checkPage(deps: Deps, page: string, files: readonly string[]): Promise<void> {
+  if (page === "-") {
+    if (deps.output.format === "table" && deps.output.field === undefined) return;
+    throw new VaultError("usage", "--html -: standard output holds the document, and only one of them can have it", {
+      hint: "name a file: --html report.html",
+    });
+  }
+  checkNotOurs(deps, "--html", page);
+  const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+  const target = real(resolve(deps.host.cwd, page));
+  if (files.some((file) => file !== "-" && real(resolve(deps.host.cwd, file)) === target)) {
+    throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay: nothing was written`, {
+      hint: "name another file, like --html report.html",
+    });
+  }
+  const why = await inTheWay(resolve(deps.host.cwd, page));
+  if (why !== null) {
+    throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
+      hint: "name a file, like --html report.html; --html - is standard output",
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import * as z from "zod/mini";
+import type { Role } from "../../audit/read/item.ts";
+import { parseMap } from "../../audit/read/columns/parse-map.ts";
+import type { WhatIf } from "../../audit/fold/what-if.ts";
+import { isRelease, parseWhatIf } from "../../audit/fold/what-if.ts";
+import { parseDuration } from "../../settings/duration.ts";
+import { checkPattern } from "../../settings/pattern.ts";
+import { VaultError } from "../../errors.ts";
+import { instant } from "../../protocol/fields.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { auditFindings } from "../../cli/findings.ts";
+import { flag, parseInput, text, uuid } from "../../cli/options.ts";
+
+const findings = z.pipe(
+  z.string().check(
+    z.refine((value) => value.split(",").every((one) => (auditFindings as readonly string[]).includes(one.trim())), {
+      error: `must be of ${auditFindings.join(", ")}, separated by commas`,
+    }),
+  ),
+  z.transform((value) => value.split(",").map((one) => one.trim() as (typeof auditFindings)[number])),
+);
+
+const schema = z.object({
+  files: z._default(z.array(text), []),
+  vault: z.optional(uuid),
+  since: z.optional(text),
+  until: z.optional(text),
+  problems: flag,
+  timeline: flag,
+  map: z.optional(text),
+  html: z.optional(text),
+  failure: z.optional(text),
+  release: z.optional(z.string().check(z.refine(isRelease, { error: "must be a release, X.Y.Z, like 1.2.22" }))),
+  tokenLifetime: z.optional(text),
+  whatIf: z.optional(text),
+  reenact: flag,
+  failOn: z.optional(findings),
+});
+
+/** A moment, in milliseconds since the epoch, or so many milliseconds before now. */
+export type Moment = { at: number } | { ago: number };
+
+type Checked = z.infer<typeof schema>;
+
+export interface AuditReplayOptions extends Omit<Checked, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
+  since?: Moment;
+  until?: Moment;
+  map?: Partial<Record<Role, string>>;
+  tokenLifetimeMs?: number;
+  whatIf?: WhatIf;
+}
+
+/** Raises `invalid-input` for a value, and `usage` for flags that do not go together. */
+export function parseAuditReplay(input: RawInput): AuditReplayOptions {
+  const { since, until, map, tokenLifetime, whatIf, ...rest } = parseInput(schema, input, ["files"]);
+  const options: AuditReplayOptions = {
+    ...rest,
+    ...(rest.vault === undefined ? {} : { vault: rest.vault.toLowerCase() }),
+    ...(since === undefined ? {} : { since: momentOf(since, "--since") }),
+    ...(until === undefined ? {} : { until: momentOf(until, "--until") }),
+    ...(map === undefined ? {} : { map: parseMap(map) }),
+    ...(tokenLifetime === undefined ? {} : { tokenLifetimeMs: lifetime(tokenLifetime, "--token-lifetime") }),
+    ...(whatIf === undefined ? {} : { whatIf: parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")) }),
+  };
+  if (options.failure !== undefined) checkPattern(options.failure, "--failure");
+  checkTogether(options);
+  return options;
+}
+
+/** The time of a moment. Milliseconds since the epoch. */
+export const timeOf = (moment: Moment, now: number): number => ("at" in moment ? moment.at : now - moment.ago);
+
+function momentOf(value: string, source: string): Moment {
+  const at = instant(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
+  if (at !== null) return { at };
+  if (/^[\d.]+(?:ms|s|m|h)$/.test(value)) return { ago: parseDuration(value, source) };
+  throw new VaultError("invalid-input", `${source}: must be a time in ISO 8601, or a duration back from now`, {
+    hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h`,
+  });
+}
+
+function lifetime(value: string, source: string): number {
+  const milliseconds = parseDuration(value, source);
+  if (milliseconds > 0) return milliseconds;
+  throw new VaultError("invalid-input", `${source}: must be longer than nothing`, { hint: `${source} 5m` });
+}
+
+function checkTogether({ files, vault, timeline, map }: AuditReplayOptions): void {
+  const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
+  if (timeline === true && vault === undefined) throw usage("--timeline shows one vault: it needs --vault", "--vault UUID --timeline");
+  if (map !== undefined && files.length === 0) throw usage("--map is about files: the journal of this machine needs none", "leave it out");
+  if (files.filter((file) => file === "-").length > 1)
+    throw usage("- is given twice: there is one standard input", "leave one of them out");
+}

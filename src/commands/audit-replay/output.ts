@@ -1,0 +1,100 @@
+import { setImmediate } from "node:timers/promises";
+import { resolve } from "node:path";
+import type { Replay } from "../../audit/replay.ts";
+import type { VaultReport } from "../../audit/report/report.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import { printable } from "../../terminal/redactor.ts";
+import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
+import type { AuditReplayOptions } from "./options.ts";
+import { replaceFile } from "../exchange/credentials-file.ts";
+
+/** Characters that are written at once: each write to a file is synced. */
+const portion = 1024 * 1024;
+
+/** Prints a replay as the flags ask for it; the page first, so that it is there when the rest is printed. */
+export async function printReplay(deps: Deps, options: AuditReplayOptions, replay: Replay): Promise<void> {
+  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: options.problems === true });
+  if (options.html !== undefined) {
+    await printPage(deps, options.html, replay, vaults());
+    if (options.html === "-") return;
+  }
+  const { field, format } = deps.output;
+  if (field !== undefined) return await printField(deps, fieldPieces(replay, vaults(), field));
+  if (format !== "table") return await print(deps, format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()));
+  await printViews(deps, options, replay, vaults());
+}
+
+async function printViews(deps: Deps, options: AuditReplayOptions, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+  const { summary, whatIf, reenactment } = replay;
+  const { stdout, stderr } = deps.host;
+  const view = { facts: stdout, now: deps.host.now() };
+  const { auditSummary, columnLines } = await import("../../audit/render/text/view.ts");
+  for (const line of columnLines(summary)) {
+    if (stderr.isTTY) deps.narrator.note(line);
+    else deps.narrator.detail(line);
+  }
+  const parts: string[] = [];
+  if (options.timeline === true) {
+    const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
+    parts.push(await auditSummary(summary, [], view));
+    for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
+  } else parts.push(await auditSummary(summary, vaults, view));
+  if (whatIf !== undefined || reenactment !== undefined) {
+    const { whatIfView, reenactmentView } = await import("../../audit/render/text/changes.ts");
+    if (whatIf !== undefined) parts.push(await whatIfView(whatIf, view));
+    if (reenactment !== undefined) parts.push(await reenactmentView(reenactment, view));
+  }
+  await stdout.write(parts.join("\n"));
+}
+
+async function printPage(deps: Deps, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+  const { writeHtml } = await import("../../audit/render/html/page.ts");
+  const { summary, whatIf, reenactment } = replay;
+  const beside = { ...(whatIf === undefined ? {} : { whatIf }), ...(reenactment === undefined ? {} : { reenactment }) };
+  const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
+  const pieces = writeHtml({ title, generatedAt: new Date(deps.host.now()).toISOString(), summary, vaults, ...beside });
+  if (file === "-") return await print(deps, pieces);
+  try {
+    await replaceFile(resolve(deps.host.cwd, file), portions(pieces));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new VaultError("invalid-input", `--html: ${file} cannot be written (${code})`, {
+      hint: "name a file in a folder that you can write to, like --html ./report.html",
+      cause: error,
+    });
+  }
+  deps.narrator.close(`written to ${file}`);
+}
+
+/** With the final newline that a terminal needs, and fit for one: a value is what somebody else has put into a log. */
+async function printField(deps: Deps, pieces: Iterable<string>): Promise<void> {
+  const { isTTY } = deps.host.stdout;
+  await print(deps, isTTY ? forTerminal(pieces) : pieces);
+}
+
+function* forTerminal(pieces: Iterable<string>): Generator<string> {
+  for (const piece of pieces) yield printable(piece);
+  yield "\n";
+}
+
+/** Piece by piece, as fast as they are taken; signals are noticed between them. */
+async function print(deps: Deps, pieces: Iterable<string>): Promise<void> {
+  for (const text of portions(pieces)) {
+    await deps.host.stdout.write(text);
+    await setImmediate();
+    deps.host.interrupted.throwIfAborted();
+  }
+}
+
+export function* portions(pieces: Iterable<string>): Generator<string> {
+  let text = "";
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < portion) continue;
+    yield text;
+    text = "";
+  }
+  if (text !== "") yield text;
+}

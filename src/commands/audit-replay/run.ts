@@ -1,0 +1,126 @@
+import type { Replay, ReplayOptions } from "../../audit/replay.ts";
+import type { Rules } from "../../audit/fold/rules.ts";
+import { newestRelease } from "../../audit/fold/rules.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import { defaults } from "../../protocol/limits.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { documentRoots } from "./document.ts";
+import { checkPage, openSources } from "./inputs.ts";
+import type { AuditReplayOptions } from "./options.ts";
+import { parseAuditReplay, timeOf } from "./options.ts";
+import { printReplay } from "./output.ts";
+import { checkField } from "../../cli/document.ts";
+import type { auditFindings } from "../../cli/findings.ts";
+
+/** Replays audit items: calls no service, changes nothing. Exit 17 with --fail-on if what it names was found, after the document. */
+export async function runAuditReplay(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseAuditReplay(input);
+  checkField(deps.output.field, documentRoots);
+  if (options.html !== undefined) await checkPage(deps, options.html, options.files);
+  const between = spanOf(deps, options);
+  const { interrupted } = deps.host;
+  const sources = await openSources(deps, options.files);
+  const bar = await openProgress(deps, options);
+  let opened: Replay | undefined;
+  try {
+    const { replay } = await import("../../audit/replay.ts");
+    const rules = rulesOf(deps, options);
+    const replayed = await replay({
+      inputs: sources.inputs,
+      journal: sources.journal,
+      rules,
+      map: options.map ?? {},
+      ...between,
+      ...(options.vault === undefined ? {} : { vault: options.vault }),
+      timeline: timelineOf(options),
+      ...(options.whatIf === undefined ? {} : { whatIf: options.whatIf }),
+      ...(options.reenact === true ? { reenact: new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) } : {}),
+      ...(sources.own === undefined ? {} : { own: sources.own }),
+      ...(bar === undefined ? {} : { progress: bar.update }),
+      signal: interrupted,
+      now: deps.host.now(),
+    });
+    opened = replayed;
+    bar?.clear();
+    if (options.vault !== undefined && replayed.summary.vaults === 0) deps.narrator.warn(`no item names vault ${options.vault}`);
+    const finding = findingOf(replayed, options.failOn ?? []);
+    await printReplay(deps, options, replayed).catch((error: unknown) => {
+      // A reader of the output that has gone does not change what was found.
+      throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
+    });
+    if (finding !== undefined) throw finding;
+    return 0;
+  } catch (error) {
+    if (!interrupted.aborted || error !== interrupted.reason) throw error;
+    throw new VaultError("interrupted", "interrupted: the replay is not whole, and nothing was changed", { retry: "safe", cause: error });
+  } finally {
+    bar?.clear();
+    await opened?.close();
+    sources.close();
+  }
+}
+
+/** Raises `usage` for a span of time that holds nothing. */
+function spanOf({ host }: Deps, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
+  const now = host.now();
+  const from = since === undefined ? undefined : timeOf(since, now);
+  const to = until === undefined ? undefined : timeOf(until, now);
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new VaultError("usage", "--since is not before --until: nothing lies between", { hint: "--since 2h --until 1h" });
+  }
+  return { ...(from === undefined ? {} : { since: from }), ...(to === undefined ? {} : { until: to }) };
+}
+
+function rulesOf({ settings }: Deps, options: AuditReplayOptions): Rules {
+  return {
+    lockAfterFailed: settings.policy.failed,
+    lockAfterUnacked: settings.policy.unacked,
+    tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetimeMs,
+    autoLockAfterMs: defaults.autoLockAfterMs,
+    release: options.release ?? newestRelease,
+    failure: options.failure ?? settings.auditFailure ?? null,
+  };
+}
+
+function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOptions["timeline"] {
+  if (timeline !== true && html === undefined) return "none";
+  return vault === undefined ? "problems" : "vault";
+}
+
+/** A bar on a terminal, while files are read. */
+async function openProgress({ host, flags }: Deps, { files }: AuditReplayOptions) {
+  const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
+  if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
+  const { createProgressBar } = await import("../../terminal/progress.ts");
+  const bar = createProgressBar(host.terminal().output, () => host.now());
+  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) => bar.update({ bytes, total: total ?? undefined, items });
+  return { update, clear: () => bar.clear() };
+}
+
+/** How many vaults a finding names, and among how many it looks for them. */
+const named = { vaults: 3, among: 1000 };
+
+/** What --fail-on was told to look for, if it is there. */
+function findingOf(replayed: Replay, failOn: readonly (typeof auditFindings)[number][]): VaultError | undefined {
+  const found = [...new Set(failOn)].flatMap((verdict) => {
+    const count = replayed.summary.verdicts[verdict];
+    if (count === 0) return [];
+    const uuids = firstOf(replayed.vaults({ problems: true }), verdict);
+    const more = count > uuids.length ? ["…"] : [];
+    return [`${count} ${count === 1 ? "vault is" : "vaults are"} ${verdict} (${[...uuids, ...more].join(", ")})`];
+  });
+  if (found.length === 0) return undefined;
+  return new VaultError("finding", found.join("; "), { hint: "--problems shows them; --vault UUID --timeline tells all about one" });
+}
+
+function firstOf(vaults: Iterable<{ uuid: string; verdict: string }>, verdict: string): string[] {
+  const uuids: string[] = [];
+  let seen = 0;
+  for (const vault of vaults) {
+    if (vault.verdict === verdict) uuids.push(vault.uuid);
+    seen += 1;
+    if (uuids.length === named.vaults || seen === named.among) break;
+  }
+  return uuids;
+}

@@ -1,0 +1,52 @@
+import { createPalette } from "../../terminal/palette.ts";
+import type { Cell } from "../../terminal/tables.ts";
+import { factsTable } from "../../terminal/tables.ts";
+import type { View } from "../../cli/vault-view.ts";
+
+interface Held {
+  file: string;
+  vaults: number;
+  pending: number;
+  keyId: string | null;
+}
+
+/** What a backup holds, and in its last line what it does not: the key. */
+export async function backupTable(
+  backup: Held & { bytes: number },
+  key: { source: string; file: string | null },
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const where = key.file === null ? `the key, ${key.source}` : key.source;
+  const rows: [string, Cell][] = [
+    ["Backup", { text: backup.file, paint: palette.strong }],
+    ["Size", `${Math.ceil(backup.bytes / 1024)} KiB`],
+    ["Vaults", String(backup.vaults)],
+    ["Pending", pendingCell(backup.pending, palette.warn)],
+    ["Key", backup.keyId ?? "none: nothing is sealed"],
+    ["Not in it", { text: `${where}: without it nothing opens the backup; keep a copy of it elsewhere`, paint: palette.warn }],
+  ];
+  return await factsTable(rows, { palette, columns: view.facts.columns });
+}
+
+/** What was restored, and where the state of before is. */
+export async function restoredTable(
+  restored: Held & { directory: string; replaced: string | null; inDoubt: number },
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const rows: [string, Cell][] = [
+    ["Restored", { text: restored.file, paint: palette.strong }],
+    ["State", restored.directory],
+    ["Vaults", String(restored.vaults)],
+    ["Pending", pendingCell(restored.pending, palette.warn)],
+    ["Key", restored.keyId ?? "none: nothing is sealed"],
+    ["Replaced", restored.replaced ?? "there was no state before"],
+    ["Pairs", "unproven until the service accepts one: the first start of each vault shows whether it was replaced since"],
+    ["Next", { text: "vault doctor", paint: palette.code }],
+  ];
+  return await factsTable(rows, { palette, columns: view.facts.columns });
+}
+
+const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
+  pending === 0 ? "none" : { text: `${pending} ${pending === 1 ? "exchange" : "exchanges"}`, paint };

@@ -1,0 +1,88 @@
+import * as z from "zod/mini";
+import { readSecret } from "../../secrets/secret-value.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { confirmOrFail } from "../../cli/confirm.ts";
+import { checkField, serialiseDone } from "../../cli/document.ts";
+import { flag, parseInput, text } from "../../cli/options.ts";
+
+const sources = ["file", "passphrase", "keyring", "given"] as const;
+type Source = (typeof sources)[number];
+
+const schema = z.object({
+  to: z.optional(z.enum(sources, { error: `must be one of ${sources.join(", ")}` })),
+  newPassphrase: z.optional(text),
+  newStateKey: z.optional(text),
+  skipMissing: flag,
+  yes: flag,
+});
+export type RekeyOptions = z.infer<typeof schema>;
+
+export function parseRekey(input: RawInput): RekeyOptions {
+  const options = parseInput(schema, input);
+  const { to, newPassphrase, newStateKey } = options;
+  const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
+  if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
+    throw new VaultError("usage", "--new-passphrase is for --to passphrase, --new-state-key for --to given", {
+      hint: "vault config rekey --help shows what goes together",
+    });
+  }
+  return implied === undefined ? options : { ...options, to: implied };
+}
+
+/** Changes the key of all sealed values, or where it comes from. */
+export async function runRekey(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseRekey(input);
+  checkField(deps.output.field, ["rekeyed"]);
+  const local = await deps.localState(deps.profile, true);
+  const now: Source = deps.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
+  // With several keys, an earlier run was cut off: the variable may hold the new passphrase.
+  const unfinished = (local.store.keys()?.length ?? 0) > 1;
+  const to = await newKey(deps, options, now, unfinished);
+  await confirmOrFail(
+    deps,
+    options.yes === true,
+    `Change the key of all secrets (${now} to ${to.source})? Backups of the state that were made before need the old key, which is removed.`,
+  );
+  const rekeyed = await local.rekey({ to, skipMissing: options.skipMissing === true });
+  const { values, states, source, to: id } = rekeyed;
+  const where = [...states, "the configuration"].join(", ");
+  const line = `${values} sealed value${values === 1 ? " has" : "s have"} key ${id} now, of source ${source} (${where})`;
+  await deps.host.stdout.write(serialiseDone({ rekeyed }, deps) ?? `${line}\n`);
+  if (to.source === "passphrase" || to.source === "given") deps.narrator.close("Keep it where the state is not: without it nothing opens.");
+  return 0;
+}
+
+type NewKey = { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase: string } | { source: "given"; key: string };
+
+async function newKey(deps: Deps, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
+  const source = to ?? now;
+  if (source === "file" || source === "keyring") return { source };
+  if (source === "given") {
+    if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
+    return { source, key: await secret(deps, newStateKey, "--new-state-key") };
+  }
+  return { source, passphrase: await newPhrase(deps, newPassphrase, now !== "passphrase" || unfinished) };
+}
+
+/** VAULTSVC_STATE_PASSPHRASE may be the new one only where there was none: else it is what opens the state. */
+async function newPhrase(deps: Deps, given: string | undefined, byVariable: boolean): Promise<string> {
+  const { statePassphraseSpec } = deps.settings;
+  if (given !== undefined) return await secret(deps, given, "--new-passphrase");
+  if (byVariable && statePassphraseSpec !== undefined) return await deps.readSecret(statePassphraseSpec);
+  if (!deps.mayAsk) throw missing("the new passphrase", "--new-passphrase @FILE");
+  const { askNewPassphrase } = await import("../../terminal/prompts.ts");
+  const passphrase = await askNewPassphrase(deps.host);
+  deps.redactor.add(passphrase);
+  return passphrase;
+}
+
+async function secret(deps: Deps, spec: string, source: string): Promise<string> {
+  const value = await readSecret(spec, source, deps.sources);
+  deps.redactor.add(value);
+  return value;
+}
+
+const missing = (what: string, flag: string): VaultError =>
+  new VaultError("usage", `${what} is missing`, { hint: `give it by ${flag}; or choose another source: --to file` });

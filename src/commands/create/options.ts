@@ -1,0 +1,86 @@
+import * as z from "zod/mini";
+import { readSecret } from "../../secrets/secret-value.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { isOnline, kindList } from "../../protocol/endpoints.ts";
+import type { Metadata } from "../../protocol/fields.ts";
+import { dateTime, instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
+import { validate } from "../../protocol/validate.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { checkContentsOptions, contentsOptions } from "../exchange/card-options.ts";
+import { base64, externalRef, kind, parseInput, text, wholeNumber } from "../../cli/options.ts";
+
+const schema = z.object({
+  kind: z.optional(kind),
+  ...contentsOptions,
+  hashedPin: z.optional(text),
+  maxUsage: z.optional(wholeNumber),
+  expiryDate: z.optional(dateTime),
+  metadata: z.optional(z.array(z.string())),
+  externalRef: z.optional(externalRef),
+  label: z.optional(text),
+  credentialsOut: z.optional(text),
+});
+export type CreateOptions = z.infer<typeof schema>;
+
+export const parseCreate = (input: RawInput): CreateOptions => parseInput(schema, input);
+
+/** Refuses what does not belong to the kind. Raises `usage`, and `invalid-input` for an expiry date that has passed. */
+export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: number): void {
+  checkContentsOptions(options, chosen);
+  const offlineOnly = (["maxUsage", "expiryDate"] as const).find((name) => options[name] !== undefined);
+  if (isOnline(chosen) && offlineOnly !== undefined) {
+    const flag = offlineOnly === "maxUsage" ? "--max-usage" : "--expiry-date";
+    throw new VaultError("usage", `${flag} is of offline vaults only: nothing was sent`, {
+      hint: `leave it out, or choose another --kind: ${kindList}`,
+    });
+  }
+  if (!isOnline(chosen) && options.hashedPin !== undefined) {
+    throw new VaultError("usage", "--hashed-pin is of online vaults only: nothing was sent", {
+      hint: `leave it out, or choose another --kind: ${kindList}`,
+    });
+  }
+  if (options.expiryDate !== undefined && (instant(options.expiryDate) ?? 0) <= now) {
+    throw new VaultError(
+      "invalid-input",
+      `--expiry-date: ${options.expiryDate} has passed, and the service would delete the vault at once`,
+      {
+        hint: "nothing was sent; a date to come, like 2029-04-30T00:00:00Z",
+      },
+    );
+  }
+}
+
+/** Raises `invalid-input` naming the pair by its key. */
+export function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
+  if (given === undefined) return undefined;
+  const fail = (what: string): never => {
+    throw new VaultError("invalid-input", `--metadata: ${what}`, {
+      hint: "nothing was sent; a right pair: --metadata 'cost-centre=EU-West 7'",
+    });
+  };
+  const pairs: Record<string, string> = {};
+  for (const pair of given) {
+    const at = pair.indexOf("=");
+    if (at === -1) return fail(`${JSON.stringify(pair)} must be KEY=VALUE`);
+    const key = pair.slice(0, at);
+    if (Object.hasOwn(pairs, key)) return fail(`${key} is given twice`);
+    for (const checked of [validate(metadataKey, key), validate(metadataValue, pair.slice(at + 1))]) {
+      if (!checked.ok) return fail(`${JSON.stringify(key)} ${checked.violations[0]?.rule}`);
+    }
+    pairs[key] = pair.slice(at + 1);
+  }
+  const all = validate(metadataField, pairs);
+  return all.ok ? all.value : fail(all.violations[0]?.rule ?? "does not fit");
+}
+
+/** Of an online vault. Raises `invalid-input`. */
+export async function readHashedPin(deps: Deps, spec: string | undefined): Promise<string | undefined> {
+  if (spec === undefined) return undefined;
+  const value = await readSecret(spec, "--hashed-pin", deps.sources);
+  deps.redactor.add(value);
+  const checked = validate(base64, value);
+  if (checked.ok) return value;
+  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
+}

@@ -1,0 +1,25 @@
+import type { VaultError } from "../../errors.ts";
+
+/** One result of `vault doctor`, as its JSON has it. */
+export interface Finding {
+  check: string;
+  /** `info`: nothing is wrong as far as is known, and it could not be verified. */
+  level: "ok" | "info" | "warn" | "error";
+  message: string;
+  /** The next command or change that helps; null where there is nothing to do. */
+  hint: string | null;
+}
+
+export const ok = (check: string, message: string, hint: string | null = null): Finding => ({ check, level: "ok", message, hint });
+export const unverified = (check: string, message: string): Finding => ({ check, level: "info", message, hint: null });
+export const warning = (check: string, message: string, hint: string): Finding => ({ check, level: "warn", message, hint });
+
+/** What another command would fail with. */
+export const failed = (check: string, error: VaultError, hint: string | null = null): Finding => ({
+  check,
+  level: "error",
+  message: error.message,
+  hint: hint ?? error.facts.hint ?? null,
+});
+
+export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -1,0 +1,120 @@
+import * as z from "zod/mini";
+import { checkSigner } from "../../settings/jwt.ts";
+import { settingWorld } from "../../settings/sources.ts";
+import type { Deps } from "../../deps.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
+import { when } from "../../terminal/time.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { checkField, serialise } from "../../cli/document.ts";
+import type { Finding } from "./finding.ts";
+import { failed, ok, unverified, warning } from "./finding.ts";
+import { limiterFinding, probeFindings } from "./service.ts";
+import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./state.ts";
+import { vaultFindings } from "./vaults.ts";
+import { flag, parseInput } from "../../cli/options.ts";
+
+const levels = ["warn", "error"] as const;
+const schema = z.object({ offline: flag, failOn: z.optional(z.enum(levels, { error: "must be warn or error" })) });
+export type DoctorOptions = z.infer<typeof schema>;
+
+export const parseDoctor = (input: RawInput): DoctorOptions => parseInput(schema, input);
+
+/** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
+export async function runDoctor(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseDoctor(input);
+  checkField(deps.output.field, ["checks"]);
+  const checks = await examine(deps, options);
+  const text = serialise({ checks }, deps.output, deps.host.stdout.isTTY);
+  const { doctorTable, summary } = await import("./view.ts");
+  await deps.host.stdout.write(text ?? (await doctorTable(checks, deps.host.stdout)));
+  const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
+  if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
+  throw new VaultError("finding", summary(checks), { hint: "each finding says what to do: vault doctor" });
+}
+
+async function examine(deps: Deps, options: DoctorOptions): Promise<Finding[]> {
+  const { problem } = deps.configuration;
+  const findings = [nodeFinding(deps)];
+  // Which state and which service are meant is not known then.
+  if (problem !== undefined) return [...findings, failed("configuration", problem)];
+  const now = deps.host.now();
+  const facts = await deps.inspectState().catch(asVaultError);
+  const state = facts instanceof VaultError ? null : facts;
+  findings.push(await configurationFinding(deps), await applicationFinding(deps, state?.contents?.vaults ?? [], now));
+  if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
+  if (state !== null) {
+    findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
+  }
+  if (options.offline !== true) findings.push(...(await serviceFindings(deps, state?.contents?.tokenSeconds ?? null)));
+  findings.push(limiterFinding(deps.settings.rate, state?.contents?.queues ?? [], now));
+  if (state?.contents) findings.push(...vaultFindings(state.contents.vaults, deps.settings.policy, now));
+  return findings;
+}
+
+function nodeFinding({ host }: Deps): Finding {
+  const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
+  const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
+  if (!fits)
+    return {
+      check: "node",
+      level: "error",
+      message: `Node ${host.versions.node}`,
+      hint: "use Node 24.15 or newer, or 22.19 and newer of 22",
+    };
+  if (host.platform === "win32")
+    return { check: "node", level: "warn", message: `Node ${host.versions.node} on Windows`, hint: "untested: use Linux or macOS" };
+  return ok("node", `Node ${host.versions.node}`);
+}
+
+async function configurationFinding({ configuration: { file, profile }, host }: Deps): Promise<Finding> {
+  const named = profile === undefined ? "" : `, profile ${profile}`;
+  try {
+    await host.readFile(file);
+    return ok("configuration", `${file}${named}`);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === "ENOENT") return ok("configuration", "no configuration file: settings come from flags and the environment");
+    return {
+      check: "configuration",
+      level: "error",
+      message: `${file} cannot be read (${code ?? ""})`,
+      hint: "give your user access to it: chmod u+r",
+    };
+  }
+}
+
+/** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
+async function applicationFinding(deps: Deps, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
+  try {
+    const name = deps.serviceName();
+    await deps.service();
+    await checkSigner(deps.settings, settingWorld(deps));
+    const application = `${deps.settings.appUuid} at ${name}`;
+    const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
+    if (refusal === null)
+      return unverified("application", `${application}: complete; the service was not asked whether it accepts the key`);
+    const message = `${application}: refused by the service at its last call, ${when(refusal.at, now)}: ${refusal.message}`;
+    return warning("application", message, "check --app-uuid, --api-key and --jwt; the next command that is accepted settles this");
+  } catch (error) {
+    return failed("application", asVaultError(error));
+  }
+}
+
+/** The newest refusal of the application, if the service has accepted no start since. */
+function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
+  const refusals = vaults.flatMap(({ lastError }) => (lastError?.code === "unauthorised" ? [lastError] : []));
+  const [newest] = refusals.toSorted((a, b) => b.at.localeCompare(a.at));
+  const accepted = vaults.flatMap(({ generations }) => generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt));
+  return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
+}
+
+async function serviceFindings(deps: Deps, tokenSeconds: number | null): Promise<Finding[]> {
+  try {
+    return probeFindings(deps.serviceName(), await deps.probe(), tokenSeconds, deps.host.now());
+  } catch (error) {
+    // A base URL that is missing or wrong is told already.
+    if (error instanceof VaultError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Deps } from "../../deps.ts";
+import type { Finding } from "./finding.ts";
+import { ok, warning } from "./finding.ts";
+
+type Probe = Awaited<ReturnType<Deps["probe"]>>;
+type Reached = Extract<Probe, { reached: true }>;
+
+const day = 86_400_000;
+/** A certificate that ends sooner draws a warning. */
+const certificateDays = 30;
+/** A clock that is further off draws a warning, in seconds. */
+const clockSeconds = 30;
+/** How long a token is taken to live, in seconds, where the state has seen none: the interface does not say. */
+const tokenDefault = 300;
+/** A queue that is longer draws a warning, in milliseconds. */
+const queueMs = 1000;
+
+/** What one request without credentials has shown. `service` is the service's name. */
+export function probeFindings(service: string, probe: Probe, tokenSeconds: number | null, now: number): Finding[] {
+  if (!probe.reached) {
+    const { cause: message, hint, untrusted } = probe;
+    return [{ check: untrusted ? "tls" : "service", level: "error", message, hint: hint ?? "check the network and --base-url" }];
+  }
+  return [serviceFinding(service, probe), tlsFinding(new URL(service), probe, now), clockFinding(probe, tokenSeconds)];
+}
+
+function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Reached): Finding {
+  if (httpStatus >= 500)
+    return warning("service", `${service} answers with HTTP ${httpStatus}`, "try again later, or ask who runs the service");
+  return ok("service", `${service} answers (in ${Math.max(1, receivedAt - sentAt)} ms)`);
+}
+
+function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
+  if (tls === null) {
+    const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+    if (loopback) return ok("tls", "none: the service is on this machine");
+    return warning("tls", `none: all that is sent to ${url.host}, secrets too, can be read on the way`, `--base-url https://${url.host}`);
+  }
+  const ends = new Date(tls.validTo).toISOString().slice(0, 10);
+  const message = `${tls.protocol}, certificate of ${tls.issuer} until ${ends}`;
+  if (tls.validTo - now > certificateDays * day) return ok("tls", message);
+  return warning("tls", `${message}: it ends soon`, "ask who runs the service to renew it");
+}
+
+/** The `Date` header is in whole seconds, and was written between sending and receiving: what that leaves open counts as right. */
+function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: number | null): Finding {
+  if (date === null)
+    return warning("clock", "the service's answer has no Date to compare with", "compare this machine's clock yourself: date -u");
+  const behind = date - receivedAt;
+  const ahead = sentAt - (date + 1000);
+  const seconds = Math.max(0, behind, ahead) / 1000;
+  const message = `this machine's clock is ${inWords(seconds)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
+  const hint = "set the clock of this machine (NTP): the time left on tokens is told by it";
+  if (seconds > (tokenSeconds ?? tokenDefault))
+    return { check: "clock", level: "error", message: `${message}, more than a token lives`, hint };
+  return seconds > clockSeconds ? warning("clock", message, hint) : ok("clock", seconds < 1 ? "in step with the service's" : message);
+}
+
+function inWords(seconds: number): string {
+  const [size, unit] =
+    seconds < 120 ? [1, "second"] : seconds < 7200 ? [60, "minute"] : seconds < 172_800 ? [3600, "hour"] : [86_400, "day"];
+  const n = Math.floor(seconds / size);
+  return `${n} ${unit}${n === 1 ? "" : "s"}`;
+}
+
+/** The configured limit, and how long a request would wait now. */
+export function limiterFinding(rate: number, queues: readonly { next: number }[], now: number): Finding {
+  if (rate === 0) {
+    return warning(
+      "rate-limit",
+      "none is kept here (--rate 0): the service may answer 429",
+      "--rate 25, VAULTSVC_RATE or the config key rateLimit",
+    );
+  }
+  const waitMs = Math.max(0, ...queues.map(({ next }) => next - now));
+  const limit = `${rate} requests a second`;
+  if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
+  const message = `${limit}, and the next free place comes in ${inWords(Math.ceil(waitMs / 1000))}`;
+  return warning("rate-limit", message, "other processes of this application are sending: wait for them, or raise --max-wait");
+}

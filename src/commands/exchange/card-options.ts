@@ -1,0 +1,150 @@
+import * as z from "zod/mini";
+import { isStdin, readSecret, readValue } from "../../secrets/secret-value.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { isCreditCard } from "../../protocol/endpoints.ts";
+import type { CreditCard } from "../../protocol/fields.ts";
+import { creditCard } from "../../protocol/fields.ts";
+import { parseJson } from "../../protocol/json.ts";
+import { validate } from "../../protocol/validate.ts";
+import { text } from "../../cli/options.ts";
+
+/** The contents of a vault on the command line: `update` and `create` share them. */
+export const contentsOptions = {
+  card: z.optional(text),
+  cardNumber: z.optional(text),
+  cardName: z.optional(text),
+  expiry: z.optional(text),
+  content: z.optional(text),
+};
+type ContentsOptions = { [K in keyof typeof contentsOptions]?: string | undefined };
+
+/** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
+export type Contents = { creditCard: CreditCard } | { content: string };
+
+/** What was given of them: each part is valid, and `completeContents` says which ones are missing. */
+export interface GivenContents {
+  card: Partial<CreditCard>;
+  content: string | undefined;
+}
+
+/** Refuses options that do not belong to each other, or to the kind of the vault. Reads nothing. Raises `usage`. */
+export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
+  const parts = (["cardNumber", "cardName", "expiry"] as const).filter((name) => options[name] !== undefined);
+  const usage = (message: string, hint: string): VaultError => new VaultError("usage", `${message}: nothing was sent`, { hint });
+  if (options.card !== undefined && parts.length > 0) {
+    throw usage(`--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`, "give the card in one form");
+  }
+  const isCard = options.card !== undefined || parts.length > 0;
+  if (isCard && options.content !== undefined) throw usage("a card and --content exclude each other", "a vault holds one of them");
+  if (kind === undefined) return;
+  if (isCard && !isCreditCard(kind)) throw usage(`a ${kind} vault holds no card`, "give its contents by --content @FILE");
+  if (options.content !== undefined && isCreditCard(kind)) {
+    throw usage(`a ${kind} vault holds a card, not --content`, "give it by --card @FILE, or --card-number, --card-name and --expiry");
+  }
+}
+
+/** Reads and validates what is given, and tells the redaction about it. Raises `usage` and `invalid-input`, never showing a value. */
+export async function readContents(deps: Deps, options: ContentsOptions): Promise<GivenContents> {
+  checkContentsOptions(options);
+  const card =
+    options.card === undefined ? await readParts(deps, options) : parseCard(await readSecret(options.card, "--card", deps.sources));
+  if (card.number !== undefined) deps.redactor.add(card.number);
+  if (options.content === undefined) return { card, content: undefined };
+  const content = await readExactly(deps, options.content);
+  deps.redactor.add(content);
+  return { card, content };
+}
+
+/** All that a vault of this kind holds, from what was given (and asked for). Raises `usage`, naming what is missing. */
+export function completeContents(kind: Kind, { card, content }: GivenContents): Contents {
+  if (!isCreditCard(kind)) {
+    if (content !== undefined) return { content };
+    throw new VaultError("usage", "--content is missing: nothing was sent", { hint: "--content @FILE, - or env:NAME" });
+  }
+  const { number, name, expiryMonth, expiryYear } = card;
+  if (number !== undefined && name !== undefined && expiryMonth !== undefined && expiryYear !== undefined) {
+    return { creditCard: { number, name, expiryMonth, expiryYear } };
+  }
+  const missing = [
+    ...(number === undefined ? ["--card-number"] : []),
+    ...(name === undefined ? ["--card-name"] : []),
+    ...(expiryMonth === undefined || expiryYear === undefined ? ["--expiry"] : []),
+  ];
+  const message = missing.length === 3 ? "the card is missing" : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
+  throw new VaultError("usage", `${message}: nothing was sent`, {
+    hint: "--card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
+  });
+}
+
+const flagOf = { cardNumber: "--card-number", cardName: "--card-name", expiry: "--expiry" } as const;
+
+async function readParts(deps: Deps, options: ContentsOptions): Promise<Partial<CreditCard>> {
+  const { cardNumber, cardName, expiry } = options;
+  const name = cardName === undefined ? {} : checkPart("name", await readValue(cardName, "--card-name", deps.sources), "--card-name");
+  const date = expiry === undefined ? {} : parseExpiry(expiry);
+  if (cardNumber === undefined) return { ...name, ...date };
+  const number = await readSecret(cardNumber, "--card-number", deps.sources);
+  deps.redactor.add(number);
+  return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
+}
+
+/** Raises `invalid-input`. */
+export function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+  const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
+  if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, like 04/2029");
+  return {
+    ...checkPart("expiryMonth", Number(month), "--expiry"),
+    ...checkPart("expiryYear", Number(year), "--expiry"),
+  };
+}
+
+function parseCard(json: string): CreditCard {
+  const checked = validate(creditCard, readJson(json));
+  if (checked.ok) return checked.value;
+  const [first] = checked.violations;
+  throw invalid(first?.path ? `--card.${first.path}` : "--card", first?.rule ?? "does not fit");
+}
+
+function readJson(json: string): unknown {
+  try {
+    return parseJson(json);
+  } catch {
+    throw invalid("--card", "is not JSON");
+  }
+}
+
+const fine: CreditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
+
+/** One part of a card, by the rule of section 2.7. Raises `invalid-input` naming the flag and the rule. */
+export function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
+  const checked = validate(creditCard, { ...fine, [part]: value });
+  if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
+  return { [part]: value } as Pick<CreditCard, K>;
+}
+
+/** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
+async function readExactly(deps: Deps, spec: string): Promise<string> {
+  if (isStdin(spec)) return await deps.sources.readStdin("--content");
+  if (!spec.startsWith("@")) return await readSecret(spec, "--content", deps.sources);
+  const bytes = await deps.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
+    throw invalid("--content", `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`);
+  });
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw invalid("--content", `the file ${spec.slice(1)} must be UTF-8`);
+  }
+}
+
+/** A number as it stands on the card. */
+export const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
+
+function invalid(where: string, rule: string): VaultError {
+  const ways =
+    where === "--content"
+      ? "--content @FILE, - or env:NAME"
+      : `a right card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
+  return new VaultError("invalid-input", `${where}: ${rule}`, { hint: `nothing was sent; ${ways}` });
+}

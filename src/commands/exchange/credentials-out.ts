@@ -1,0 +1,209 @@
+import { closeSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import type { Credentials } from "../../exchange/records.ts";
+import type { GivenCredentials } from "../../exchange/recovery.ts";
+import { pairsOf, vaultOf } from "../../exchange/recovery-of.ts";
+import { parseCredentials } from "../../exchange/recovery.ts";
+import { checkCredentialsFile, inTheWay, isTemporary, replaceFile } from "./credentials-file.ts";
+
+/** A document is a few thousand bytes. */
+const longest = 1024 * 1024;
+
+/** Thrown where somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
+export class ReplacedFile extends Error {}
+
+/** The file of --credentials-out. One run at a time has it, and replaces only what it found there or has written itself. */
+export class CredentialsOut {
+  /** As the command line has it. */
+  readonly path: string;
+  readonly #file: string;
+  /** What this run found, or has written last; null where nothing was. */
+  #content: string | null;
+  /** What it found is what --credentials was given: the file is all the state that there is. */
+  #isState = false;
+  /** What it holds where that is not given: the state must know it. */
+  #unknown: GivenCredentials | undefined;
+
+  constructor(path: string, file: string, content: string | null) {
+    this.path = path;
+    this.#file = file;
+    this.#content = content;
+  }
+
+  get isState(): boolean {
+    return this.#isState;
+  }
+
+  /**
+   * Whether the content may be replaced, as far as that can be told without a state; `given` is what --credentials read.
+   *
+   * @throws `invalid-input` for another vault's credentials, and for what is neither credentials nor empty.
+   */
+  check(uuid: string, given: string | undefined): void {
+    this.#isState = given !== undefined && given === this.#content;
+    if (this.#isState || this.#isEmpty()) return;
+    const held = this.#parse(this.#content ?? "");
+    const named = vaultOf(held);
+    if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
+      throw new VaultError("invalid-input", `--credentials-out: ${this.path} holds credentials of vault ${named}: nothing was sent`, {
+        vault: uuid,
+        hint: "name another file: it may be their only copy",
+      });
+    }
+    this.#unknown = held;
+  }
+
+  /** For a vault that is new: whatever the file holds is not its own. Throws `invalid-input`. */
+  checkEmpty(): void {
+    if (this.#isEmpty()) return;
+    throw new VaultError("invalid-input", `--credentials-out: ${this.path} is not empty, and is not replaced: nothing was sent`, {
+      hint: "name another file",
+    });
+  }
+
+  /**
+   * The other half of `check`: whether the state has all credentials that the file holds, or `given` is the same.
+   *
+   * @throws `invalid-input` where replacing the file could lose the vault.
+   */
+  async checkKnown({ session }: Pick<ExchangeContext, "session">, given: readonly Credentials[]): Promise<void> {
+    if (this.#unknown === undefined) return;
+    const record = await session.read();
+    const known = [...given];
+    for (const { generation } of record?.generations ?? []) known.push(await session.credentials(generation));
+    for (const held of pairsOf(this.#unknown)) {
+      const isKnown = known.some((one) => one.encryptedData === held.encryptedData && one.payload === held.payload);
+      if (isKnown || (await session.isSuperseded(held))) continue;
+      throw new VaultError(
+        "invalid-input",
+        `--credentials-out: ${this.path} holds credentials that this state does not know, perhaps the only copy: nothing was sent`,
+        {
+          vault: session.uuid,
+          hint: `continue from it: vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path}; or name another file`,
+        },
+      );
+    }
+  }
+
+  /**
+   * Replaces the file, durably.
+   *
+   * @throws ReplacedFile, and Node's error where it cannot be written.
+   */
+  async write(document: unknown): Promise<void> {
+    if (contentOf(this.#file) !== this.#content) {
+      throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began, and was left as it is`);
+    }
+    const text = `${JSON.stringify(document)}\n`;
+    if (text === this.#content) return;
+    await replaceFile(this.#file, text);
+    this.#content = text;
+  }
+
+  #isEmpty(): boolean {
+    return this.#content === null || this.#content.trim() === "";
+  }
+
+  #parse(content: string): GivenCredentials {
+    try {
+      return parseCredentials(content, `--credentials-out: ${this.path}`);
+    } catch (error) {
+      throw new VaultError("invalid-input", `${(error as Error).message}: it is not replaced, and nothing was sent`, {
+        hint: "name another file, or move this one away",
+        cause: error,
+      });
+    }
+  }
+}
+
+/**
+ * Does the work with the file of --credentials-out, where there is one: locked, so that another run on the same file begins
+ * with what this one leaves. A --dry-run writes nothing, and locks nothing.
+ *
+ * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
+ */
+export async function withCredentialsOut<T>(
+  deps: Deps,
+  { credentialsOut: path, dryRun }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
+  work: (out: CredentialsOut | undefined) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return await work(undefined);
+  await checkCredentialsFile(deps, path);
+  const named = resolve(deps.host.cwd, path);
+  // By whatever way it is reached, a file has one lock.
+  const file = join(realpathSync(dirname(named)), basename(named));
+  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(path, file)));
+  if (dryRun === true) return await begin();
+  return await locked(deps, path, file, async () => {
+    removeLeftovers(file);
+    return await begin();
+  });
+}
+
+async function locked<T>(deps: Deps, path: string, file: string, work: () => Promise<T>): Promise<T> {
+  const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
+  const why = await inTheWay(lock);
+  if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
+  let isHeld = false;
+  try {
+    create(lock);
+    return await deps.withLock(lock, path, async () => {
+      isHeld = true;
+      return await work();
+    });
+  } catch (error) {
+    if (isHeld) throw error;
+    if (deps.host.interrupted.aborted) {
+      throw new VaultError("interrupted", `stopped while waiting for another run that uses ${path}: nothing was sent`, { retry: "safe" });
+    }
+    if (error instanceof VaultError && error.code === "busy") {
+      throw new VaultError("busy", `another run is using ${path} (--credentials-out): nothing was sent`, {
+        hint: "run it again when that one has finished, or wait longer with --max-wait",
+      });
+    }
+    throw new VaultError("invalid-input", `--credentials-out: ${path} cannot be locked: ${(error as Error).message}`, {
+      hint: `check ${lock}: it is empty and may be removed while no run is using it`,
+      cause: error,
+    });
+  }
+}
+
+/** It stays: a lock on a file that was removed would lock nothing. */
+function create(lock: string): void {
+  try {
+    closeSync(openSync(lock, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** What killed runs have left beside the file: it holds credentials, and nobody relies on it. */
+function removeLeftovers(file: string): void {
+  const folder = dirname(file);
+  for (const name of readdirSync(folder)) if (isTemporary(name, file)) rmSync(join(folder, name), { force: true });
+}
+
+function readContent(path: string, file: string): string | null {
+  const unreadable = (why: string): VaultError =>
+    new VaultError("invalid-input", `--credentials-out: ${path} ${why}: it is not replaced, and nothing was sent`, {
+      hint: "name another file, or move this one away",
+    });
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) throw unreadable("is too long for credentials");
+  try {
+    return contentOf(file);
+  } catch (error) {
+    throw unreadable(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

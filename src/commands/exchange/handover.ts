@@ -1,0 +1,189 @@
+import { environmentWithoutSecrets } from "../../settings/child-environment.ts";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { Delivery, Handover } from "../../exchange/handover.ts";
+import type { Attempts } from "../../exchange/records.ts";
+import { HandoverFailure } from "../../exchange/handover.ts";
+import type { GivenCredentials, RecoveryDocument } from "../../exchange/recovery.ts";
+import { credentialsJson, recoveryJson } from "../../exchange/recovery.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
+import { ReplacedFile } from "./credentials-out.ts";
+import { serialise } from "../../cli/document.ts";
+import type { GivenPair } from "./options.ts";
+import { learnAll } from "./options.ts";
+
+export interface HandoverOptions {
+  out: CredentialsOut | undefined;
+  saveCmd: string | undefined;
+  /** --no-ack: a masked last read is printed all the same, because nothing is acknowledged. */
+  noAck: boolean;
+  uuid: string;
+  kind: Kind;
+  /** What the run was given by --credentials, and that byte for byte. */
+  given: Pick<GivenPair, "document" | "exact">;
+}
+
+/** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
+export function createHandover(deps: Deps, options: HandoverOptions): Handover {
+  const { out, saveCmd, uuid, kind, given } = options;
+  const leaves = out !== undefined || saveCmd !== undefined;
+  let spent: Attempts | undefined;
+  let isDelivered = false;
+  let saved = given.exact;
+  return {
+    leaves,
+    async counted(attempts) {
+      spent = attempts;
+      if (out?.isState !== true || isDelivered || given.document === undefined) return;
+      await count(out, uuid, withAttempts(given.document, { uuid, kind }, attempts));
+    },
+    async deliver(delivery) {
+      isDelivered = true;
+      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: leaves }));
+      const { unread, ...recovery } = delivery.recovery;
+      const document = isShown ? recovery : { ...recovery, ...(unread === undefined ? {} : { unread }) };
+      // The start was accepted: no failed attempts any more.
+      if (out !== undefined)
+        await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
+      if (saveCmd !== undefined) saved = await saveRecovery(deps, saveCmd, document, saved);
+      if (!isShown) throw masked(delivery, false);
+    },
+    async confirm(credentials) {
+      try {
+        await out?.write(credentialsJson({ uuid, kind, credentials }));
+      } catch (error) {
+        if (error instanceof ReplacedFile) throw error;
+        throw new Error(
+          `${out?.path} could not be replaced by the new credentials alone (${(error as Error).message}): it holds the recovery document`,
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+/** What was given, with the counts in it. */
+function withAttempts(given: GivenCredentials, vault: { uuid: string; kind: Kind }, attempts: Attempts): unknown {
+  if (given.type === "recovery") return recoveryJson(given.document, attempts);
+  return credentialsJson({ ...vault, credentials: given.credentials }, attempts);
+}
+
+/** The counts are durable, or nothing may be sent. */
+async function count(out: CredentialsOut, vault: string, document: unknown): Promise<void> {
+  try {
+    await out.write(document);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      throw new VaultError("busy", `${message}: nothing was sent`, {
+        vault,
+        hint: "run it again: it begins with what the file holds now",
+        cause: error,
+      });
+    }
+    throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}): nothing was sent`, {
+      vault,
+      hint: "free some space there, or make it writable, then run it again",
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
+ * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it raises.
+ */
+async function deliverContents(
+  deps: Deps,
+  delivery: Delivery,
+  { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean },
+): Promise<boolean> {
+  let reveal = deps.output.reveal;
+  if (delivery.lastRead && !showsContents(deps, reveal)) reveal = await askToReveal(deps);
+  const isWhole = !delivery.lastRead || showsContents(deps, reveal);
+  if (!isWhole && !noAck) throw masked(delivery, saveOwed);
+  await print(deps, delivery, reveal, saveOwed);
+  return isWhole;
+}
+
+const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
+  new HandoverFailure("masked", "this is the last read of a limited vault, and the chosen output would not show its contents", {
+    delivered: false,
+    saveOwed,
+    hint: `read it whole with the old pair: vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+  });
+
+/** Whether the chosen output holds the contents whole. */
+function showsContents(deps: Deps, reveal: boolean): boolean {
+  const { field, format } = deps.output;
+  if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
+  return format !== "table" || reveal;
+}
+
+async function askToReveal(deps: Deps): Promise<boolean> {
+  if (!deps.mayAsk || deps.output.field !== undefined) return false;
+  const { confirm } = await import("../../terminal/prompts.ts");
+  return await confirm(deps.host, "This is the last read of this vault, and the contents would be masked. Show them?");
+}
+
+async function print(deps: Deps, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
+  const { vault, kind, exchange, settled } = delivery;
+  try {
+    const text =
+      serialise({ vault, kind, exchange, settled }, deps.output, deps.host.stdout.isTTY) ?? (await asTable(deps, delivery, reveal));
+    await deps.host.stdout.write(text);
+  } catch (error) {
+    if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while the contents were printed", { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "EPIPE" ? "the reader of the output has gone" : code === "ENOSPC" ? "the disk is full" : message;
+    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed });
+  }
+}
+
+async function asTable(deps: Deps, delivery: Delivery, reveal: boolean): Promise<string> {
+  const { vaultTable } = await import("../../cli/vault-view.ts");
+  return await vaultTable(delivery, { facts: deps.host.stdout, now: deps.host.now(), reveal });
+}
+
+async function writeRecovery(out: CredentialsOut, document: unknown, uuid: string): Promise<void> {
+  const facts = { delivered: true, saveOwed: true };
+  try {
+    await out.write(document);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      const hint = `start again from what it holds now: vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending`;
+      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, { ...facts, hint });
+    }
+    throw new HandoverFailure("credentials-out", `--credentials-out ${out.path} could not be written: ${message}`, facts);
+  }
+}
+
+/**
+ * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
+ * command prints becomes talk.
+ */
+export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument, given?: string): Promise<string> {
+  learnAll(deps, { type: "recovery", document, attempts: undefined });
+  const text = `${JSON.stringify(recoveryJson(document))}\n`;
+  try {
+    const [{ runSaveCommand }, { createHash }] = await Promise.all([import("./save-command.ts"), import("node:crypto")]);
+    await runSaveCommand(
+      {
+        command,
+        timeoutMs: deps.settings.timeoutMs,
+        env: environmentWithoutSecrets(deps.host.env, (text) => deps.redactor.redact(text)),
+        exchangeId: document.exchangeId,
+        givenSha256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
+        signal: deps.host.interrupted,
+        endGroup: (pid) => deps.host.endGroup(pid),
+        say: (text) => void deps.host.stderr.writeColored(text),
+      },
+      text,
+    );
+    return text;
+  } catch (error) {
+    throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
+  }
+}

@@ -1,0 +1,138 @@
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import { checkRecovery } from "../../exchange/adopt.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import { guardStart } from "../../exchange/guard.ts";
+import { checkStart } from "../../exchange/prepare.ts";
+import type { ExchangeRequest, ExchangeResult } from "../../exchange/run.ts";
+import { runExchange } from "../../exchange/run.ts";
+import { pairsOf, vaultOf } from "../../exchange/recovery-of.ts";
+import type { Credentials, VaultRecord } from "../../exchange/records.ts";
+import { toSettle } from "../../exchange/settle.ts";
+import type { Kind, Operation } from "../../protocol/endpoints.ts";
+import { askForStart, askSettings, askVault } from "./ask.ts";
+import { confirmOrFail } from "../../cli/confirm.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
+import type { ExchangeOptions } from "./options.ts";
+import { checkPairOptions, readPairChoice } from "./options.ts";
+import { createHandover } from "./handover.ts";
+import { lookUp } from "./look-up.ts";
+
+/** An exchange as the command line, and the answers of a person, have it: all that can be checked before it is held is. */
+export interface PlannedExchange {
+  uuid: string;
+  kind: Kind;
+  /** What the state knows. */
+  record: VaultRecord | null;
+  request: ExchangeRequest;
+  out: CredentialsOut | undefined;
+  /** Of the document that was given. */
+  pairs: readonly Credentials[];
+}
+
+type Options = ExchangeOptions & { uuid?: string | undefined };
+
+/**
+ * Plans an exchange, and does the work with the plan while the file of --credentials-out is locked. Until `runPlanned` nothing
+ * is written or sent.
+ *
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question.
+ */
+export async function withPlan<T>(
+  deps: Deps,
+  options: Options,
+  operation: Operation,
+  work: (planned: PlannedExchange) => Promise<T>,
+): Promise<T> {
+  checkPairOptions(options);
+  if (options.credentialsOut === undefined) return await work(await planExchange(deps, options, operation, undefined));
+  const { withCredentialsOut } = await import("./credentials-out.ts");
+  return await withCredentialsOut(deps, options, async (out) => await work(await planExchange(deps, options, operation, out)));
+}
+
+async function planExchange(deps: Deps, options: Options, operation: Operation, out: CredentialsOut | undefined): Promise<PlannedExchange> {
+  await askSettings(deps);
+  const uuid = await askVault(deps, options.uuid, operation);
+  const given = await readPairChoice(deps, options);
+  // What is missing is said before anything is written.
+  await deps.service();
+  const record = await lookUp(deps, uuid);
+  // What is certain to be refused is refused before a person is asked for more.
+  const isRecovery = given.document?.type === "recovery";
+  if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(deps, record, options, operation);
+  const { choice, document, exact } = await askForStart(deps, record, operation, given);
+  const recovery = document?.type === "recovery" ? document.document : undefined;
+  const named = vaultOf(document);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  out?.check(uuid, exact);
+  const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
+  if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
+    const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
+    await confirmOrFail(deps, options.yes === true, question);
+  }
+  const noAck = !options.ack;
+  const handover = createHandover(deps, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
+  if (handover.leaves && record === null && out?.isState !== true && options.dryRun !== true) {
+    deps.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
+  }
+  const request: ExchangeRequest = {
+    ...choice,
+    operation,
+    recovery,
+    attempts: document?.attempts,
+    externalRef: options.externalRef,
+    noAck,
+    discardPending: options.discardPending === true,
+    handover,
+  };
+  return { uuid, kind, record, request, out, pairs: pairsOf(document) };
+}
+
+function checkLeft(deps: Deps, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+  const { policy } = deps.settings;
+  const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
+  if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
+}
+
+/** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Raises what `runExchange` raises. */
+export async function runPlanned(
+  deps: Deps,
+  { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,
+  dryRun: boolean,
+): Promise<ExchangeResult | undefined> {
+  const context: ExchangeContext = await deps.hold(uuid);
+  try {
+    await out?.checkKnown(context, pairs);
+    if (!dryRun)
+      return await runExchange(context, request).catch((error: unknown) => {
+        throw out?.isState === true && request.attempts !== undefined ? guardedByFile(error, out.path) : error;
+      });
+    await (await import("./dry-run.ts")).dryRun(deps, context, request);
+    return undefined;
+  } finally {
+    await context.session.release();
+  }
+}
+
+/** The counters of this state are gone with it: no reset of them helps the next run. */
+function guardedByFile(error: unknown, path: string): unknown {
+  if (!(error instanceof VaultError) || error.code !== "guard" || error.facts.spent === undefined) return error;
+  return new VaultError("guard", error.message, {
+    ...error.facts,
+    hint: `${path} has the counts: if the audit log shows no failed attempt, or an administrator has unlocked the vault, run it once with --force`,
+  });
+}
+
+/** What `--field` may begin with: of the document, or of the one that --dry-run prints. */
+export const fieldRoots = (dryRun: boolean): string[] =>
+  dryRun ? ["dryRun", "uuid", "kind", "operation", "settlesFirst", "request", "counts", "guard"] : ["vault", "kind", "exchange", "settled"];
+
+/** The closing line of a success. */
+export function closeExchange(deps: Deps, uuid: string, { exchange }: ExchangeResult): void {
+  const generation = exchange.newGeneration ?? 0;
+  deps.narrator.close(
+    exchange.state === "held"
+      ? `The new credentials are stored as generation ${generation}; the exchange is held: vault ack ${uuid} finishes it.`
+      : `The new credentials are stored: generation ${generation} is the current one.`,
+  );
+}

@@ -1,0 +1,110 @@
+import * as z from "zod/mini";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import { choosePairs } from "../../exchange/choose-pair.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
+import { noCredentials } from "../../exchange/prepare.ts";
+import { recoveryJson } from "../../exchange/recovery.ts";
+import { pairOnly, recoveryDocument } from "../../exchange/recovery-of.ts";
+import { jsonText } from "../../terminal/redactor.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { askVault } from "../exchange/ask.ts";
+import { serialise } from "../../cli/document.ts";
+import { flag, parseInput, uuid, wholeNumber } from "../../cli/options.ts";
+
+const schema = z.object({ uuid: z.optional(uuid), all: flag, generation: z.optional(wholeNumber) });
+export type ExportOptions = z.infer<typeof schema>;
+
+export const parseExport = (input: RawInput): ExportOptions => parseInput(schema, input, ["uuid"]);
+
+/** Prints credentials in clear: that is what it is for. Raises `no-credentials` for a vault that has none. */
+export async function runExport(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseExport(input);
+  if (options.uuid !== undefined && options.all === true) {
+    throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
+  }
+  if (options.generation !== undefined && options.all === true) {
+    throw new VaultError("usage", "--generation is for one vault: give it without --all", { hint: "vault export <uuid> --generation N" });
+  }
+  const uuid = options.all === true ? undefined : await askVault(deps, options.uuid, "export");
+  try {
+    await deps.host.stdout.write(uuid === undefined ? await exportAll(deps) : await exportPair(deps, uuid, options.generation));
+  } catch (error) {
+    // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+    throw new VaultError("state", "the credentials were not exported: the reader of the output has gone", { cause: error });
+  }
+  return 0;
+}
+
+async function exportPair(deps: Deps, uuid: string, generation: number | undefined): Promise<string> {
+  const { credentials } = await exportOne(deps, uuid, generation);
+  const { field, format } = deps.output;
+  const asJson = { field, format: format === "table" ? "json" : format } as const;
+  return serialise(credentials, asJson, deps.host.stdout.isTTY) ?? "";
+}
+
+/** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
+async function exportAll(deps: Deps): Promise<string> {
+  const records = (await (await deps.store()).list()).filter((record) => record.generations.length > 0);
+  const services = [...new Set(records.map((record) => record.service))];
+  const here = deps.settings.baseUrl === undefined && services.length === 1 ? services[0] : deps.serviceName();
+  const others = services.filter((service) => service !== here);
+  if (others.length > 0) deps.narrator.warn(`vaults of other services are not in it (${others.join(", ")}): --base-url chooses one`);
+  const exported: Exported[] = [];
+  for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(deps, record.uuid));
+  const { field, format } = deps.output;
+  if (field !== undefined || format === "json") return serialise(exported, deps.output, deps.host.stdout.isTTY) ?? "";
+  return exported.map((one) => `${jsonText(one)}\n`).join("");
+}
+
+type Exported = Awaited<ReturnType<typeof exportOne>>;
+
+async function exportOne(deps: Deps, target: string, generation?: number) {
+  const context = await deps.hold(target, { local: true });
+  try {
+    const record = await context.session.read();
+    if (record === null || record.generations.length === 0) throw noCredentials(target);
+    const device = record.generations.find((g) => g.device !== null)?.device;
+    return {
+      uuid: record.uuid,
+      kind: record.kind,
+      credentials: await credentialsOf(deps, context, record, generation),
+      ...(device === null || device === undefined ? {} : { device }),
+      ...(record.label === null ? {} : { label: record.label }),
+    };
+  } finally {
+    await context.session.release();
+  }
+}
+
+/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
+async function credentialsOf(deps: Deps, context: ExchangeContext, record: VaultRecord, generation?: number) {
+  const { session } = context;
+  const { open, uuid } = record;
+  // --generation reaches every kept pair, and so what was refused or superseded.
+  const choice = { generation, force: generation !== undefined };
+  const [first, ...others] = await choosePairs(context, record, record.kind, choice).catch((error: unknown) => {
+    throw error instanceof VaultError && error.code === "guard" ? refusedOnly(record) : error;
+  });
+  const chosen = first?.generation ?? 0;
+  const isOfOpen = open !== null && generation === undefined && [open.baseGeneration, open.newGeneration].includes(chosen);
+  const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
+  const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
+  if (rest.length > 0) {
+    deps.narrator.warn(
+      `vault ${uuid}: generation ${chosen} is exported; ${rest.join(", ")} may be the valid one as well: vault get ${uuid} finds out, ` +
+        `vault export ${uuid} --generation N prints it`,
+    );
+  }
+  await session.markElsewhere(given);
+  return isOfOpen ? recoveryJson(await recoveryDocument(context, record, open)) : pairOnly(await session.credentials(chosen));
+}
+
+function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
+  return new VaultError("no-credentials", `the service has refused all credentials of vault ${uuid} that are stored: none was exported`, {
+    vault: uuid,
+    hint: `vault export ${uuid} --generation N prints one all the same: ${generations.map((g) => g.generation).join(", ")}`,
+  });
+}

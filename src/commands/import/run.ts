@@ -1,0 +1,198 @@
+import * as z from "zod/mini";
+import type { Deps } from "../../deps.ts";
+import { readSecret } from "../../secrets/secret-value.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
+import { adoptRecovery, checkRecovery } from "../../exchange/adopt.ts";
+import { candidates } from "../../exchange/candidates.ts";
+import { chooseKind } from "../../exchange/choose-pair.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import { currentRecord } from "../../exchange/context.ts";
+import { heldError, settledAs } from "../../exchange/settle.ts";
+import { pairOnly, vaultOf } from "../../exchange/recovery-of.ts";
+import { parseCredentials } from "../../exchange/recovery.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { printableLine } from "../../terminal/redactor.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
+import { checkField, serialiseDone } from "../../cli/document.ts";
+import type { Entry, Place } from "./file.ts";
+import { kindOf, placeName, readImportFile } from "./file.ts";
+import { lookUp } from "../exchange/look-up.ts";
+import { flag, kind, parseInput, text, uuid } from "../../cli/options.ts";
+import { learnAll } from "../exchange/options.ts";
+
+const schema = z.object({
+  uuid: z.optional(uuid),
+  kind: z.optional(kind),
+  credentials: z.optional(text),
+  label: z.optional(text),
+  rebind: flag,
+  file: z.optional(text),
+});
+export type ImportOptions = z.infer<typeof schema>;
+
+export const parseImport = (input: RawInput): ImportOptions => parseInput(schema, input, ["uuid"]);
+
+interface Imported {
+  uuid: string;
+  kind: Kind;
+  generation: number;
+  label: string | null;
+}
+
+interface Outcome {
+  imported: Imported[];
+  failed: { place: Place; uuid: string; error: VaultError }[];
+}
+
+/** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
+export async function runImport(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseImport(input);
+  checkField(deps.output.field, ["imported", "failed"]);
+  if (options.file !== undefined) return await importFile(deps, options.file, options);
+  const entry = await readOne(deps, options);
+  await checkEntry(deps, entry);
+  await print(deps, { imported: [await importOne(deps, entry)], failed: [] });
+  return 0;
+}
+
+/** Every entry is checked before the first is recorded. */
+async function importFile(deps: Deps, file: string, options: ImportOptions): Promise<number> {
+  const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
+  if (extra !== undefined)
+    throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
+  const entries = await readImportFile(deps, file, options.rebind === true);
+  for (const { place, entry } of entries) await checkPlaced(deps, place, entry);
+  const outcome: Outcome = { imported: [], failed: [] };
+  for (const { place, entry } of entries) {
+    try {
+      outcome.imported.push(await importOne(deps, entry));
+    } catch (error) {
+      outcome.failed.push({ place, uuid: entry.uuid, error: asVaultError(error) });
+      if (concernsAll(outcome)) break;
+    }
+  }
+  const failure = failureOf(outcome, entries.length);
+  await print(deps, outcome).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== undefined) throw failure;
+  return 0;
+}
+
+/** What would fail for the entries that follow, too. */
+const concernsAll = ({ failed }: Outcome): boolean =>
+  ["usage", "state", "interrupted", "internal"].includes(failed.at(-1)?.error.code ?? "");
+
+function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
+  const [first, ...others] = outcome.failed;
+  if (first === undefined) return undefined;
+  const last = outcome.failed.at(-1) ?? first;
+  if (concernsAll(outcome)) return placed(last.place, last.error);
+  const { place, uuid, error } = first;
+  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
+  const { hint } = error.facts;
+  return new VaultError(
+    "partial",
+    `${outcome.failed.length} of ${entries} vaults could not be imported${told}`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
+const placed = (place: Place, error: VaultError): VaultError =>
+  new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
+
+async function print(deps: Deps, { imported, failed }: Outcome): Promise<void> {
+  const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: deps.redactor.redactValue(error.toJSON()) }));
+  const document = serialiseDone({ imported, failed: errors }, deps);
+  const lines = [
+    ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
+    ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${deps.redactor.redact(error.message)}`),
+  ];
+  await deps.host.stdout.write(document ?? lines.map((text) => `${printableLine(text)}\n`).join(""));
+}
+
+async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
+  await askBaseUrl(deps);
+  const uuid = await askVault(deps, options.uuid, "import");
+  const { kind, given } = options.credentials === undefined ? await askGiven(deps, uuid, options) : await readGiven(deps, options);
+  return { uuid, kind, given, device: await deps.device(), label: options.label, rebind: options.rebind === true };
+}
+
+async function readGiven(deps: Deps, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+  const given = parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials");
+  return { kind: kind ?? kindOf(given), given };
+}
+
+async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+  if (rebind === true) return { kind, given: undefined };
+  if (!deps.mayAsk) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
+  const known = (await lookUp(deps, uuid))?.kind;
+  const chosen = kind ?? known ?? (await askKind(deps, "get"));
+  const { choice, document } = await askPair(deps, { force: true }, chosen);
+  if (document?.type === "pair") return { kind: chosen, given: { ...document, credentials: choice.given ?? document.credentials } };
+  return { kind: chosen, given: document };
+}
+
+/** What is missing or does not fit, before anything is written. */
+async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
+  const known = await lookUp(deps, entry.uuid, entry.rebind);
+  if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
+  const named = vaultOf(entry.given);
+  if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
+}
+
+/** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
+async function checkPlaced(deps: Deps, place: Place, entry: Entry): Promise<void> {
+  try {
+    await checkEntry(deps, entry);
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    if (error.code !== "no-credentials") throw placed(place, error);
+  }
+}
+
+async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
+  // A plain pair is sent nowhere, and a file may hold very many.
+  if (entry.given?.type === "recovery") learnAll(deps, entry.given);
+  const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
+  try {
+    let generation: number | undefined;
+    if (entry.given?.type === "recovery") {
+      await deps.service();
+      const outcome = await adoptRecovery(context, entry.given.document);
+      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
+      if (outcome === "open") await settleRecovery(context);
+      else if (outcome === "candidates")
+        deps.narrator.warn(
+          `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged: its credentials are kept and tried later`,
+        );
+    } else if (entry.given !== undefined) {
+      generation = await recordPair(context, entry, entry.given.credentials);
+      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
+    }
+    if (entry.label !== undefined) await context.session.setLabel(entry.label);
+    const record = await context.session.read();
+    if (record === null)
+      throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { vault: entry.uuid });
+    generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
+    return { uuid: entry.uuid, kind: record.kind, generation, label: record.label };
+  } finally {
+    await context.session.release();
+  }
+}
+
+/** What was taken over is settled; an exchange of this machine that waits for a decision is not decided by this. */
+async function settleRecovery(context: ExchangeContext): Promise<void> {
+  const { open } = await currentRecord(context);
+  if (open === null) return;
+  if (open.state === "held") throw heldError(context.session.uuid, open);
+  const settled = await acknowledgeLeft(context, { unread: false, saved: false });
+  if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
+}
+
+async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<number> {
+  const kind = chooseKind(entry.uuid, await context.session.read(), entry.kind);
+  return await context.session.record({ credentials: pairOnly(credentials), kind, device: entry.device });
+}

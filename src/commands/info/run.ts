@@ -1,0 +1,94 @@
+import * as z from "zod/mini";
+import type { Deps } from "../../deps.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
+import { serviceDetails } from "../../exchange/service-errors.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single-call.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { kindList } from "../../protocol/endpoints.ts";
+import type { InfoSuccess } from "../../protocol/extended-answers.ts";
+import { isOfAnother, readInfo } from "../../protocol/extended-answers.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { askSettings, askVault } from "../exchange/ask.ts";
+import { checkField, serialise } from "../../cli/document.ts";
+import { lookUp } from "../exchange/look-up.ts";
+import { kind, parseInput, uuid } from "../../cli/options.ts";
+import { singleContext } from "../exchange/single-context.ts";
+
+const schema = z.object({ uuid: z.optional(uuid), kind: z.optional(kind) });
+export type InfoOptions = z.infer<typeof schema>;
+
+export const parseInfo = (input: RawInput): InfoOptions => parseInput(schema, input, ["uuid"]);
+
+/** Sends no credentials of the vault; of what is known here it changes the dates only. */
+export async function runInfo(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseInfo(input);
+  checkField(deps.output.field, ["info", "kind", "uuid"]);
+  await askSettings(deps);
+  const target = await askVault(deps, options.uuid, "info");
+  await deps.service();
+  const record = await lookUp(deps, target);
+  const asked = kindOf(target, record, options.kind);
+  const info = await fetchInfo(deps, target, asked);
+  for (const message of info.warnings) deps.narrator.warn(message);
+  if (record !== null) await noteDates(deps, target, info);
+  const text = serialise({ info: info.info, kind: asked, uuid: target }, deps.output, deps.host.stdout.isTTY);
+  if (text !== undefined) await deps.host.stdout.write(text);
+  else {
+    const { infoTable } = await import("./view.ts");
+    const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
+    await deps.host.stdout.write(await infoTable({ uuid: target, kind: asked, label: record?.label ?? null }, info, view));
+  }
+  return 0;
+}
+
+function kindOf(target: string, record: VaultRecord | null, given: Kind | undefined): Kind {
+  const recorded = record !== null && record.generations.some((g) => g.proven) ? record.kind : undefined;
+  if (recorded !== undefined && given !== undefined && recorded !== given) {
+    throw new VaultError("invalid-input", `--kind: vault ${target} is known as ${recorded}, not ${given}`, { hint: "leave --kind out" });
+  }
+  const chosen = given ?? record?.kind;
+  if (chosen !== undefined) return chosen;
+  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `--kind ${kindList}` });
+}
+
+async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoSuccess> {
+  const context = await singleContext(deps);
+  const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
+  if (reply.type === "no-answer") {
+    if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: nothing was changed", { retry: "safe" });
+    throw new VaultError(reply.tooLarge ? "service" : "network", `no whole answer came back: ${reply.cause}`, {
+      vault: target,
+      retry: "safe",
+      hint: "it counts nothing: run it again",
+      ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    });
+  }
+  const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
+  if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, target);
+  if (isOfAnother(reply.answer, target)) {
+    throw new VaultError("service", "the service answered about another vault: nothing was noted", {
+      vault: target,
+      hint: "check --base-url, and what stands between; --debug shows the answer",
+      service: serviceDetails(reply.answer),
+    });
+  }
+  return info;
+}
+
+/** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
+async function noteDates(deps: Deps, target: string, dates: InfoSuccess): Promise<void> {
+  const store = await deps.store();
+  try {
+    const session = await store.lock(deps.serviceName(), target, { deadline: 0, signal: deps.host.interrupted });
+    try {
+      const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
+      await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });
+    } finally {
+      await session.release();
+    }
+  } catch (error) {
+    const { code, message } = asVaultError(error);
+    if (code !== "busy") deps.narrator.warn(`the dates could not be noted: ${message}`);
+  }
+}

@@ -1,0 +1,96 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import * as z from "zod/mini";
+import { parseDuration } from "../../settings/duration.ts";
+import type { Deps } from "../../deps.ts";
+import type { Policy } from "../../sandbox/model/policy.ts";
+import { readPolicy } from "../../sandbox/model/policy.ts";
+import { readSeed } from "../../sandbox/seeds/seeds.ts";
+import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
+import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { serialise } from "../../cli/document.ts";
+import { parseInput, text } from "../../cli/options.ts";
+
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+
+const schema = z.object({
+  port: z.optional(z.pipe(z.string().check(z.refine(isPort, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number))),
+  data: z.optional(text),
+  seed: z.optional(text),
+  tokenTtl: z.optional(text),
+  latency: z.optional(text),
+  policy: z.optional(text),
+  readyFile: z.optional(text),
+});
+export type SandboxStartOptions = z.infer<typeof schema>;
+
+export const parseSandboxStart = (input: RawInput): SandboxStartOptions => parseInput(schema, input);
+
+/** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
+export const defaultReadyFile = (deps: Deps): string => `${deps.stateDirectory()}-sandbox.json`;
+
+/** On a new machine there is none yet. What goes wrong with it is told where the file is written. */
+function makeFolderOf(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch {
+    // The file cannot be written either.
+  }
+}
+
+/** Serves until the first SIGINT or SIGTERM. */
+export async function runStart(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseSandboxStart(input);
+  // From here on a signal stops the sandbox in order.
+  const { interrupted } = deps.host;
+  const readyFile = options.readyFile ?? defaultReadyFile(deps);
+  if (options.readyFile === undefined) makeFolderOf(readyFile);
+  const sandbox = await startSandbox({
+    now: () => deps.host.now(),
+    port: options.port ?? 0,
+    prefix: deps.settings.apiPrefix,
+    latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
+    policy: policyOf(deps, options),
+    seed: readSeed(options.seed ?? "demo"),
+    ...(options.data === undefined ? {} : { dataFolder: options.data }),
+    readyFile,
+  });
+  try {
+    const text = serialise(sandbox.ready, deps.output, deps.host.stdout.isTTY);
+    await deps.host.stdout.write(text ?? describe(sandbox, readyFile));
+    await stopped(interrupted);
+    return 0;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+function policyOf(deps: Deps, options: SandboxStartOptions): Partial<Policy> {
+  const policy = options.policy === undefined ? {} : readPolicy(options.policy);
+  return {
+    ...policy,
+    ...(options.tokenTtl === undefined ? {} : { tokenTtlMs: parseDuration(options.tokenTtl, "--token-ttl") }),
+    ...(deps.rateGiven ? { rate: deps.settings.rate } : {}),
+  };
+}
+
+function describe(sandbox: RunningSandbox, readyFile: string): string {
+  const vaults = sandbox.vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label ?? ""}`);
+  return [
+    `The sandbox listens at ${sandbox.baseUrl}`,
+    "",
+    ...vaults,
+    "",
+    `Application, credentials and the control token are in ${readyFile}`,
+    "Ctrl-C stops it.",
+    "",
+  ].join("\n");
+}
+
+async function stopped(interrupted: AbortSignal): Promise<void> {
+  if (interrupted.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  interrupted.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+}

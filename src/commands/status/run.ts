@@ -1,0 +1,92 @@
+import * as z from "zod/mini";
+import type { Deps } from "../../deps.ts";
+import { VaultError } from "../../errors.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
+import { noCredentials } from "../../exchange/prepare.ts";
+import type { RawInput } from "../../cli/act.ts";
+import { checkField, serialise } from "../../cli/document.ts";
+import { statusFindings as findings } from "../../cli/findings.ts";
+import { flag, parseInput, uuid } from "../../cli/options.ts";
+import type { VaultStatus } from "./vault-status.ts";
+import { describeVault } from "./vault-status.ts";
+
+const failOn = z.pipe(
+  z.string().check(
+    z.refine((value) => value.split(",").every((one) => (findings as readonly string[]).includes(one.trim())), {
+      error: `must be of ${findings.join(", ")}, separated by commas`,
+    }),
+  ),
+  z.transform((value) => value.split(",").map((one) => one.trim() as (typeof findings)[number])),
+);
+const schema = z.object({ uuid: z.optional(uuid), pending: flag, history: flag, failOn: z.optional(failOn) });
+export type StatusOptions = z.infer<typeof schema>;
+
+export const parseStatus = (input: RawInput): StatusOptions => parseInput(schema, input, ["uuid"]);
+
+/** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
+export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
+  const options = parseStatus(input);
+  checkField(deps.output.field, ["vaults"]);
+  const store = await deps.store();
+  const records = await chosen(deps, options);
+  const vaults: VaultStatus[] = [];
+  for (const record of records) {
+    const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
+    const vault = describeVault(record, exchanges, deps.settings.policy, deps.host.now());
+    if (options.pending !== true || vault.pending !== null) vaults.push(vault);
+  }
+  const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
+  const finding =
+    found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
+  await print(deps, vaults, options).catch((error: unknown) => {
+    throw finding ?? error;
+  });
+  if (options.uuid === undefined) sayNext(deps, vaults);
+  if (finding !== undefined) throw finding;
+  return 0;
+}
+
+/** How many vaults are named that need something else than the rest. */
+const namedAtMost = 5;
+
+/** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
+function sayNext({ narrator }: Deps, vaults: readonly VaultStatus[]): void {
+  const steps = vaults.flatMap(({ uuid, pending, locked }) => (pending === null || locked ? [] : [{ uuid, next: pending.next }]));
+  const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
+  const more = others.length - namedAtMost;
+  const ways = [
+    ...(others.length < steps.length ? ["vault ack --all"] : []),
+    ...others.slice(0, namedAtMost),
+    ...(more > 0 ? [`and ${more} more: vault status UUID names the command`] : []),
+  ];
+  ways.forEach((way, index) => narrator.close(`${index === 0 ? "next: " : "      "}${way}`));
+}
+
+async function chosen(deps: Deps, options: StatusOptions): Promise<VaultRecord[]> {
+  const records = await (await deps.store()).list();
+  if (options.uuid === undefined) return records;
+  const wanted = options.uuid.toLowerCase();
+  const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
+  if (found.length === 0) throw noCredentials(options.uuid);
+  return found;
+}
+
+function has(vault: VaultStatus, finding: (typeof findings)[number]): boolean {
+  if (finding === "locked") return vault.locked;
+  if (finding === "pending") return vault.pending !== null;
+  return vault.atRisk;
+}
+
+async function print(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+  const text = serialise({ vaults }, deps.output, deps.host.stdout.isTTY);
+  if (text !== undefined) return await deps.host.stdout.write(text);
+  await deps.host.stdout.write(await table(deps, vaults, options));
+}
+
+async function table(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<string> {
+  const { statusList, statusTable } = await import("./view.ts");
+  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
+  const [only] = vaults;
+  if (only === undefined && options.pending === true) return "Nothing is pending.\n";
+  return options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view);
+}

@@ -1,0 +1,162 @@
+import type { Palette } from "../../terminal/palette.ts";
+import { createPalette } from "../../terminal/palette.ts";
+import { printableLine } from "../../terminal/redactor.ts";
+import { shownFingerprint } from "../../terminal/secrets.ts";
+import type { Cell } from "../../terminal/tables.ts";
+import { factsTable, listTable } from "../../terminal/tables.ts";
+import { distance, when } from "../../terminal/time.ts";
+import type { View } from "../../cli/vault-view.ts";
+
+interface Counted {
+  uuid: string;
+  label: string | null;
+  unackedStarts: number;
+  failedAttempts: number;
+  limits: { unacked: number; failed: number };
+}
+
+/** What the table of one vault shows. Dates are ISO 8601. */
+export interface ShownVault extends Counted {
+  service: string;
+  kind: string;
+  generation: number | null;
+  fingerprint: string | null;
+  /** The service has accepted the pair, or handed it out. */
+  proven: boolean | null;
+  state: string | null;
+  /** Of the exchange that the state is of. */
+  operation: string | null;
+  pending: { state: string; tokenExpiry: string | null; next: string } | null;
+  locked: boolean;
+  usesRemaining: number | null;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  lastError: { at: string; code: string; message: string } | null;
+  generations?: { generation: number; standing: string; proven: boolean; fingerprint: string; createdAt: string }[];
+  exchanges?: { id: string; operation: string; state: string; generation: number | null; startedAt: string }[];
+}
+
+export interface ShownGuard extends Counted {
+  /** What the guard would refuse, or null. */
+  refuses: string | null;
+}
+
+/** One row a vault. */
+export async function statusList(vaults: readonly ShownVault[], view: View): Promise<string> {
+  if (vaults.length === 0) return "No vaults. vault get or vault import makes the first one known.\n";
+  const palette = await createPalette(view.facts.color);
+  const heading = ["Vault", "Gen", "State", "Starts", "Failed", "Reads"];
+  const rows = vaults.map((vault) => [
+    named(vault),
+    vault.generation === null ? "–" : String(vault.generation),
+    stateCell(vault, view.now, palette),
+    counter(vault.unackedStarts, vault.limits.unacked, palette),
+    counter(vault.failedAttempts, vault.limits.failed, palette),
+    vault.usesRemaining === null ? "" : String(vault.usesRemaining),
+  ]);
+  return await listTable(heading, rows, { palette, columns: view.facts.columns });
+}
+
+/** Everything about one vault. */
+export async function statusTable(vault: ShownVault, view: View): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const options = { palette, columns: view.facts.columns };
+  const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
+  const rows: (readonly [string, Cell | undefined])[] = [
+    ["Vault", { text: vault.uuid, paint: palette.strong }],
+    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
+    ["Service", vault.service],
+    ["Kind", vault.kind],
+    ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
+    ["State", stateCell(vault, view.now, palette)],
+    ["Next", nextStep(vault, palette)],
+    ["Starts", counter(vault.unackedStarts, vault.limits.unacked, palette, "without acknowledgement")],
+    ["Failed", counter(vault.failedAttempts, vault.limits.failed, palette, "accesses in a row")],
+    ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} at the last read, that one included`],
+    ["Expires", date(vault.expiryDate)],
+    ["Locks itself", date(vault.autoLockDate)],
+    ["Created", date(vault.dateCreated)],
+    ["Last modified", date(vault.lastModified)],
+    [
+      "Last error",
+      vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
+    ],
+  ];
+  const facts = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
+  return (await factsTable(facts, options)) + (await history(vault, view, palette));
+}
+
+/** The counters towards a lock, a row each vault. */
+export async function guardList(vaults: readonly ShownGuard[], view: View): Promise<string> {
+  if (vaults.length === 0) return "No vaults.\n";
+  const palette = await createPalette(view.facts.color);
+  const rows = vaults.map((vault) => [
+    named(vault),
+    counter(vault.unackedStarts, vault.limits.unacked, palette),
+    counter(vault.failedAttempts, vault.limits.failed, palette),
+    vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
+  ]);
+  return await listTable(["Vault", "Starts", "Failed", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+}
+
+const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${printableLine(label)}`);
+
+/** "2 of 5": yellow from the first, red where the next could be the one that locks. */
+function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {
+  const text = `${count} of ${limit}${unit === undefined ? "" : ` ${unit}`}`;
+  return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
+}
+
+function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
+  if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
+  const { pending } = vault;
+  if (pending === null) {
+    const idle = vault.state === null ? unread(vault) : vault.state === "intent" ? unanswered(vault) : vault.state;
+    return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
+  }
+  const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
+  return { text: `${pending.state}${left}`, paint: palette.warn };
+}
+
+/** Without an exchange yet: what `vault create` or `vault import` made known. */
+const unread = ({ proven }: ShownVault): string => (proven === true ? "created" : "imported");
+
+const unanswered = ({ operation }: ShownVault): string => `${operation === "delete" ? "delete" : "start"} unanswered`;
+
+const tokenLeft = (expiry: number, now: number): string =>
+  expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
+
+function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
+  if (vault.lastError?.code === "gone") return { text: `if it was deleted: vault forget ${vault.uuid}`, paint: palette.code };
+  if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
+  if (vault.pending !== null) return { text: vault.pending.next, paint: palette.code };
+  return undefined;
+}
+
+async function history(vault: ShownVault, view: View, palette: Palette): Promise<string> {
+  const { generations, exchanges } = vault;
+  if (generations === undefined || exchanges === undefined) return "";
+  const options = { palette, columns: view.facts.columns };
+  const pairs = generations.map((g) => [
+    String(g.generation),
+    g.standing,
+    g.proven ? "yes" : "no",
+    shownFingerprint(g.fingerprint),
+    when(g.createdAt, view.now),
+  ]);
+  const runs = exchanges.map((e) => [
+    e.id,
+    e.operation,
+    e.state,
+    e.generation === null ? "" : String(e.generation),
+    when(e.startedAt, view.now),
+  ]);
+  return [
+    "\n",
+    await listTable(["Gen", "Standing", "Proven", "Fingerprint", "Since"], pairs, options),
+    "\n",
+    await listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
+  ].join("");
+}

@@ -1,0 +1,90 @@
+import http from "node:http";
+import { VaultError } from "../../errors.ts";
+import type { FaultRule } from "../faults/faults.ts";
+import type { PublicInspection } from "./inspection.ts";
+import { readReadyFile } from "./ready.ts";
+import type { AuditItem } from "../model/state.ts";
+
+/** The console of a sandbox that runs in another process. */
+export interface ControlClient {
+  /** Back to the seed, without faults; the number of vaults. */
+  reset(): Promise<number>;
+  audit(): Promise<AuditItem[]>;
+  lock(uuid: string): Promise<PublicInspection>;
+  unlock(uuid: string): Promise<PublicInspection>;
+  inspect(uuid: string): Promise<PublicInspection>;
+  /** The number of rules that are armed then. */
+  addFaults(rules: readonly FaultRule[]): Promise<number>;
+  clearFaults(): Promise<void>;
+}
+
+/**
+ * Reaches the sandbox of a ready file. Raises `usage` if the file is not there or not one; each call raises `network` if nothing
+ * listens, `unauthorised` if another sandbox does, `invalid-input` for an unknown vault or a bad rule, `service` else.
+ */
+export function connectControl(readyFile: string): ControlClient {
+  const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+    const ready = readReadyFile(readyFile);
+    const answer = await request(`${ready.baseUrl}/sandbox/${path}`, method, ready.controlToken, body);
+    if (answer.status === 200) return answer.body;
+    const message = (answer.body["error"] as { message?: string } | undefined)?.message ?? `HTTP ${answer.status}`;
+    if (answer.status === 401) {
+      const hint = "the file is of an earlier sandbox: use the one that the running sandbox wrote";
+      throw new VaultError("unauthorised", `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`, {
+        hint,
+        retry: "after-fix",
+      });
+    }
+    throw new VaultError(answer.status === 400 ? "invalid-input" : "service", message);
+  };
+  const vault = async (method: string, path: string, uuid: string): Promise<PublicInspection> =>
+    (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicInspection;
+  return {
+    reset: async () => (await call("POST", "reset"))["vaults"] as number,
+    audit: async () => (await call("GET", "audit"))["items"] as AuditItem[],
+    lock: (uuid) => vault("POST", "lock", uuid),
+    unlock: (uuid) => vault("POST", "unlock", uuid),
+    inspect: (uuid) => vault("GET", "vaults", uuid),
+    addFaults: async (rules) => (await call("POST", "faults", { rules }))["armed"] as number,
+    clearFaults: async () => {
+      await call("DELETE", "faults");
+    },
+  };
+}
+
+interface ControlAnswer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+function request(url: string, method: string, token: string, body: unknown): Promise<ControlAnswer> {
+  const { origin } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const fail = (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "ECONNREFUSED" ? "nothing listens there" : `no answer (${cause.code ?? cause.message})`;
+      reject(new VaultError("network", `sandbox at ${origin}: ${why}`, { hint: "start it again with: vault sandbox start", cause }));
+    };
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const sent = http.request(url, { method, headers, agent: false, timeout: 30_000 }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", fail);
+      response.on("end", () => {
+        const body = parse(Buffer.concat(chunks).toString("utf8"));
+        if (body !== undefined) resolve({ status: response.statusCode ?? 0, body });
+        else reject(new VaultError("service", `what listens at ${origin} is not a sandbox`));
+      });
+    });
+    sent.on("timeout", () => sent.destroy(new Error("time-out")));
+    sent.on("error", fail);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

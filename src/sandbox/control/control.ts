@@ -1,0 +1,86 @@
+import { VaultError } from "../../errors.ts";
+import { parseJson } from "../../protocol/json.ts";
+import type { Faults } from "../faults/faults.ts";
+import { checkFaultRule } from "../faults/faults.ts";
+import { publicInspection } from "./inspection.ts";
+import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
+import type { Sandbox } from "../model/model.ts";
+import { sameSecret } from "../seeds/random.ts";
+
+export interface ControlParts {
+  sandbox: Sandbox;
+  faults: Faults;
+  controlToken: string;
+  /** Called when the vaults have new credentials. What it throws, the route answers. */
+  afterReset?: () => void;
+}
+
+const reply = (status: number, body: unknown): SandboxResponse => ({
+  status,
+  headers: { "content-type": "application/json; charset=utf-8" },
+  body: JSON.stringify(body),
+});
+
+const failure = (status: number, message: string): SandboxResponse => reply(status, { error: { message } });
+
+/**
+ * The routes under `/sandbox`, for `vault sandbox …` of another process. Each needs the control token:
+ * `POST reset`, `GET audit`, `POST lock/{uuid}`, `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`),
+ * `DELETE faults`, `GET vaults/{uuid}`. No answer holds credentials or contents.
+ */
+export function control(parts: ControlParts, request: SandboxRequest, path: string): SandboxResponse {
+  const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
+  if (given === undefined || !sameSecret(given, parts.controlToken)) return failure(401, "the control token is missing or wrong");
+  const [, name = "", uuid] = path.split("/");
+  const action = actions[`${request.method} ${name}`];
+  if (action === undefined || path.split("/").length > 3) return failure(404, "there is no such control route");
+  try {
+    return reply(200, action(parts, uuid ?? "", request.body));
+  } catch (error) {
+    if (!(error instanceof VaultError)) return failure(500, "internal failure of the sandbox");
+    return failure(error.code === "invalid-input" ? 400 : 500, error.message);
+  }
+}
+
+type Action = (parts: ControlParts, uuid: string, body: string) => unknown;
+
+const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicInspection(sandbox.inspect(uuid)) });
+
+const actions: Record<string, Action> = {
+  "POST reset": ({ sandbox, faults, afterReset }) => {
+    faults.clear();
+    sandbox.reset();
+    afterReset?.();
+    return { vaults: sandbox.vaults().length };
+  },
+  "GET audit": ({ sandbox }) => ({ items: sandbox.audit() }),
+  "POST lock": (parts, uuid, body) => {
+    parts.sandbox.lock(uuid);
+    return inspect(parts, uuid, body);
+  },
+  "POST unlock": (parts, uuid, body) => {
+    parts.sandbox.unlock(uuid);
+    return inspect(parts, uuid, body);
+  },
+  "GET vaults": inspect,
+  "POST faults": ({ faults }, _uuid, body) => {
+    faults.add(readRules(body));
+    return { armed: faults.armed };
+  },
+  "DELETE faults": ({ faults }) => {
+    faults.clear();
+    return { armed: 0 };
+  },
+};
+
+function readRules(body: string) {
+  let given: unknown;
+  try {
+    given = parseJson(body);
+  } catch (cause) {
+    throw new VaultError("invalid-input", "faults: the body must be JSON", { cause });
+  }
+  const rules = (given as { rules?: unknown } | null)?.rules;
+  if (!Array.isArray(rules)) throw new VaultError("invalid-input", 'faults: the body must be {"rules":[…]}');
+  return rules.map(checkFaultRule);
+}

@@ -1,0 +1,45 @@
+import fs from "node:fs";
+import { VaultError } from "../../errors.ts";
+import type { Application } from "../../protocol/requests.ts";
+import { writeDurably } from "../../files/durable-file.ts";
+import type { KnownVault } from "../model/vaults.ts";
+
+/** What `vault sandbox start` prints once it listens. */
+export interface ReadyDocument {
+  baseUrl: string;
+  application: Application;
+  vaults: KnownVault[];
+}
+
+/** What the ready file holds: only its owner may read the token that the control routes ask for. */
+export interface ReadyFile extends ReadyDocument {
+  controlToken: string;
+}
+
+/** Written whole or not at all, mode 0600. Raises `state`. */
+export function writeReadyFile(file: string, ready: ReadyFile): void {
+  try {
+    writeDurably(file, `${JSON.stringify(ready, null, 2)}\n`);
+  } catch (cause) {
+    throw new VaultError("state", `--ready-file ${file}: cannot be written (${(cause as NodeJS.ErrnoException).code})`, { cause });
+  }
+}
+
+/** What is needed to reach a running sandbox. Raises `usage` if the file is missing or not one of a sandbox. */
+export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "controlToken"> {
+  const hint = `start one with: vault sandbox start --ready-file ${file}`;
+  let given: Partial<ReadyFile> | null;
+  try {
+    given = JSON.parse(fs.readFileSync(file, "utf8")) as Partial<ReadyFile> | null;
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    const why = code === "ENOENT" ? "there is no such file" : `cannot be read (${code ?? "not JSON"})`;
+    throw new VaultError("usage", `--ready-file ${file}: ${why}`, { hint, cause });
+  }
+  const { baseUrl, controlToken } = given ?? {};
+  // The token goes nowhere but to this machine.
+  if (typeof baseUrl !== "string" || !/^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) || typeof controlToken !== "string") {
+    throw new VaultError("usage", `--ready-file ${file}: is not the ready file of a sandbox`, { hint });
+  }
+  return { baseUrl, controlToken };
+}

@@ -1,0 +1,82 @@
+import { VaultError } from "../../errors.ts";
+import type { Operation, Step } from "../../protocol/endpoints.ts";
+import { singleOperations } from "../../protocol/endpoints.ts";
+import { uuid as uuidField } from "../../protocol/fields.ts";
+import { validate } from "../../protocol/validate.ts";
+import type { FaultAction, FaultMatch, FaultRule } from "./faults.ts";
+import { checkFaultRule, plainActions } from "./faults.ts";
+
+/**
+ * The text form of a fault, one per argument:
+ *
+ *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
+ *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end" | "update-start" | "update-end"
+ *            | "info" | "create" | "delete") ["/" UUID]
+ *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types" | "no-credentials"
+ *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
+ *     SKIP   = how many matching requests pass first (0)
+ *     TIMES  = how often it happens then (1), or "all"
+ *
+ * `get-start:drop-after` · `end:delay=2s*3` · `get-end:status=503*2` · `any:status=429,retry-after=2` · `start:garbage@1`
+ */
+export const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
+
+/** Reads one fault. Raises `invalid-input` naming the part that is wrong. */
+export function parseFault(text: string): FaultRule {
+  const fail = (rule: string): never => {
+    throw new VaultError("invalid-input", `fault ${JSON.stringify(text)}: ${rule}`, { hint: `for example ${faultExamples.join(", ")}` });
+  };
+  const parts = /^([^:]+):([^@*]+)(?:@([^*]*))?(?:\*(.*))?$/s.exec(text);
+  if (parts === null) return fail("must be TARGET:ACTION, with @SKIP and *TIMES behind it where wanted");
+  const [, target = "", action = "", skip, times] = parts;
+  const rule: FaultRule = { match: parseTarget(target, fail), action: parseAction(action, fail) };
+  if (skip !== undefined) rule.skip = number(skip) ?? fail(`@${skip}: how many requests pass first must be a whole number, like @1`);
+  if (times !== undefined) {
+    rule.times = times === "all" ? "all" : (number(times) ?? fail(`*${times}: how often must be a whole number or all, like *2`));
+    if (rule.times === 0) fail("*0: how often must be at least 1");
+  }
+  return checkFaultRule(rule);
+}
+
+type Fail = (rule: string) => never;
+
+function parseTarget(target: string, fail: Fail): FaultMatch {
+  const [, name, uuid] = /^([^/]*)(?:\/(.*))?$/s.exec(target) ?? [];
+  const single = singleOperations.find((operation) => operation === name);
+  const parts = single === undefined ? /^(?:any|(get|update)?-?(start|end)?)$/.exec(name ?? "") : [];
+  if (parts === null || !name || name.startsWith("-") || name.endsWith("-") || /(get|update)(start|end)/.test(name)) {
+    return fail(`the target must be any, get, update, start, end or two of them joined, like get-start; or ${singleOperations.join(", ")}`);
+  }
+  if (uuid !== undefined && !validate(uuidField, uuid).ok) fail("behind the / must be a vault's uuid of 36 characters");
+  return {
+    ...(parts[1] === undefined ? {} : { operation: parts[1] as Operation }),
+    ...(single === undefined ? {} : { operation: single }),
+    ...(parts[2] === undefined ? {} : { step: parts[2] as Step }),
+    ...(uuid === undefined ? {} : { uuid }),
+  };
+}
+
+function parseAction(action: string, fail: Fail): FaultAction {
+  const plain = plainActions.find((known) => known === action);
+  if (plain !== undefined) return plain;
+  const [, name, value = ""] = /^(delay|status|error-after)=(.*)$/s.exec(action) ?? [];
+  if (name === "delay") return { delayMs: duration(value) ?? fail("the delay must be like 500ms, 2s or 1m") };
+  if (name === "error-after") return { errorAfter: status(value) ?? fail("error-after must be an HTTP status of 400 to 599, like 502") };
+  if (name !== "status") return fail(`the action must be one of ${plainActions.join(", ")}, delay=2s, status=503, error-after=502`);
+  const [, http = "", seconds] = /^([^,]*)(?:,retry-after=(.*))?$/s.exec(value) ?? [];
+  const code = status(http) ?? fail("status must be an HTTP status of 400 to 599, like 503 or 429,retry-after=2");
+  if (seconds === undefined) return { status: code };
+  return { status: code, retryAfter: number(seconds) ?? fail("retry-after must be whole seconds, like 2") };
+}
+
+const number = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+
+const status = (text: string): number | undefined => (/^[45]\d\d$/.test(text) ? Number(text) : undefined);
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function duration(text: string): number | undefined {
+  const parts = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  const milliseconds = Number(parts?.[1]) * (units[parts?.[2] ?? ""] ?? Number.NaN);
+  return milliseconds < 2 ** 31 ? milliseconds : undefined;
+}

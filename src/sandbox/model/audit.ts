@@ -1,0 +1,27 @@
+import type { AnyEndpoint } from "../../protocol/endpoints.ts";
+import { newUuid } from "../seeds/random.ts";
+import type { AuditAction, AuditItem } from "./state.ts";
+import type { World } from "./world.ts";
+
+/** Appends an item, at the present unless a time is given. */
+export function record(world: World, item: Partial<AuditItem> & Pick<AuditItem, "action" | "description">, time = world.now): void {
+  world.state.audit.push({
+    id: newUuid(world.random),
+    time: new Date(time).toISOString(),
+    outcome: "SUCCESS",
+    vaultUuid: null,
+    applicationUuid: world.state.application.uuid,
+    externalRef: null,
+    ipAddress: null,
+    endpoint: null,
+    ...item,
+  });
+}
+
+const actions = { get: "READ_VAULT", update: "UPDATE_VAULT", create: "CREATE_VAULT", delete: "DELETE_VAULT", info: null } as const;
+
+/** The action of a call: what a start begins, what an end acknowledges, what a single call does. An info has none (section 6). */
+export function actionOf({ operation, step }: Pick<AnyEndpoint, "operation" | "step">): AuditAction | null {
+  if (step !== "end") return actions[operation];
+  return operation === "get" ? "ACKNOWLEDGE_READ_VAULT" : "ACKNOWLEDGE_UPDATE_VAULT";
+}

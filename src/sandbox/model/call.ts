@@ -1,0 +1,162 @@
+import type { AnyEndpoint, Operation } from "../../protocol/endpoints.ts";
+import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
+import { uuid as uuidField } from "../../protocol/fields.ts";
+import type { Application, Credentials } from "../../protocol/requests.ts";
+import { requestSchema } from "../../protocol/requests.ts";
+import type { Violation } from "../../protocol/validate.ts";
+import { validate } from "../../protocol/validate.ts";
+import { record, actionOf } from "./audit.ts";
+import { refuseJwt } from "./jwt.ts";
+import type { Outcome } from "./outcome.ts";
+import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
+import { sameSecret } from "../seeds/random.ts";
+import type { RateWindow } from "./rate-window.ts";
+import type { VaultState } from "./state.ts";
+import { findVault } from "./vaults.ts";
+import { isWhitelisted } from "./whitelist.ts";
+import type { World } from "./world.ts";
+
+/** One request of a vault endpoint. */
+export interface Call {
+  endpoint: AnyEndpoint;
+  /** Empty for a create. */
+  uuid: string;
+  /** Names in lower case. */
+  headers: Record<string, string | undefined>;
+  /** Parsed JSON; undefined if it was none. */
+  body: unknown;
+  remoteAddress: string;
+  /** Method and path, for the audit. */
+  target: string;
+}
+
+/** The body of a start call, all variants together, after validation. */
+export interface StartBody {
+  application: Application;
+  device?: Device;
+  externalRef?: string;
+  newVault?: { creditCard?: CreditCard; content?: string };
+  vault: { credentials: Credentials };
+}
+
+/** The body of a create, after validation. */
+export interface CreateBody {
+  application: Application;
+  device?: Device;
+  externalRef?: string;
+  metadata?: Metadata;
+  vault: { creditCard?: CreditCard; content?: string; hashedPin?: string; maxUsage?: number; expiryDate?: string };
+}
+
+export type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
+
+/**
+ * Everything before the vault is looked at: the rate (each call of a known application consumes a place, also an
+ * invalid one), the shape of path and body, the application, which starts name in the body and ends in headers, the address
+ * that it is called from, and its JWT.
+ */
+export function admit(world: World, window: RateWindow, call: Call): Admitted {
+  const wrong = checkApplication(world, call);
+  const wait = wrong === undefined ? window.admit(world.now) : 0;
+  if (wait > 0) return { ok: false, outcome: refuseRate(world, wait) };
+  const path = validate(uuidField, call.uuid);
+  const violations: Violation[] =
+    path.ok || call.endpoint.operation === "create" ? [] : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
+  const checked = validate<unknown>(requestSchema(call.endpoint), call.body);
+  if (call.body === undefined && call.endpoint.method !== "GET") violations.push({ path: "", rule: "must be JSON" });
+  else if (!checked.ok) violations.push(...checked.violations);
+  if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
+  if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
+  const barred = refuseAddress(world, call) ?? refuseToken(world, call);
+  if (barred !== undefined) return { ok: false, outcome: barred };
+  return { ok: true, body: checked.ok ? checked.value : undefined };
+}
+
+/** The property that is wrong, or undefined if uuid and key are those of the application. */
+function checkApplication(world: World, call: Call): string | undefined {
+  const { uuid, apiKey } = world.state.application;
+  const given = claimedApplication(call);
+  const [uuidName, keyName] =
+    call.endpoint.applicationIn === "body" ? ["application.uuid", "application.apiKey"] : ["x-application-uuid", "x-api-key"];
+  if (given.uuid?.toLowerCase() !== uuid.toLowerCase()) return uuidName;
+  return given.apiKey !== undefined && sameSecret(given.apiKey, apiKey) ? undefined : keyName;
+}
+
+function claimedApplication(call: Call): Partial<Application> {
+  if (call.endpoint.applicationIn === "headers")
+    return textFields({ uuid: call.headers["x-application-uuid"], apiKey: call.headers["x-api-key"] });
+  const body = call.body as { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
+  return textFields({ uuid: body?.application?.uuid, apiKey: body?.application?.apiKey });
+}
+
+const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Application> => ({
+  ...(typeof given.uuid === "string" ? { uuid: given.uuid } : {}),
+  ...(typeof given.apiKey === "string" ? { apiKey: given.apiKey } : {}),
+});
+
+/** Section 5.3: the audit item is made where the key is in the body; it carries address and endpoint. */
+function refuseApplication(world: World, call: Call, property: string): Outcome {
+  if (call.endpoint.applicationIn === "body") {
+    const claimed = claimedApplication(call).uuid ?? null;
+    record(world, {
+      action: "API_KEY_CHECK",
+      outcome: "FAILURE",
+      ...traces(call),
+      applicationUuid: claimed,
+      description: "API key check failed",
+    });
+  }
+  return refuse(world, "application", property, "the application or its key is wrong");
+}
+
+/** Section 5.5, with an audit item as that of a failed key check. */
+function refuseAddress(world: World, call: Call): Outcome | undefined {
+  if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
+  record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...traces(call), description: "address not in the whitelist" });
+  return refuse(world, "address", undefined, "the IP address is not in the whitelist of the application");
+}
+
+/** Section 5.4: on offline vault endpoints, start and end, where the application requires it. */
+function refuseToken(world: World, call: Call): Outcome | undefined {
+  const { jwt } = world.policy;
+  if (jwt === null || !call.endpoint.kind.endsWith("/offline")) return undefined;
+  const why = refuseJwt(jwt, call.headers["authorization"], world.now);
+  return why === undefined ? undefined : refuse(world, "jwt", "authorization", why);
+}
+
+/** What every audit item of a call says about where it came from. */
+export function traces(call: Call) {
+  return { vaultUuid: call.uuid === "" ? null : call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
+}
+
+/** An audit item for the outcome of a call that reached its vault. */
+export function recordCall(
+  world: World,
+  call: Call,
+  outcome: "SUCCESS" | "FAILURE",
+  externalRef: string | null,
+  description: string,
+): void {
+  const action = actionOf(call.endpoint);
+  if (action !== null) record(world, { action, outcome, ...traces(call), externalRef, description });
+}
+
+/** The vault if it is one of this endpoint's kind and open, else the refusal: 404, 410 or 423. */
+export function openVault(world: World, call: Call): VaultState | Outcome {
+  const vault = presentVault(world, call);
+  if (isOutcome(vault) || vault.state !== "locked") return vault;
+  return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
+}
+
+/** The same, locked or not. */
+export function presentVault(world: World, call: Call): VaultState | Outcome {
+  const vault = findVault(world, call.uuid);
+  if (vault === undefined || vault.kind !== call.endpoint.kind) return refuse(world, "unknown", "vaultUuid", "no such vault");
+  return vault.state === "deleted" ? refuse(world, "deleted", "vaultUuid", "the vault was deleted") : vault;
+}
+
+export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
+
+/** Whether an end call names the operation and token of an exchange. */
+export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: string, token: string): boolean =>
+  exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);

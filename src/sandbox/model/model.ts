@@ -1,0 +1,196 @@
+import { VaultError } from "../../errors.ts";
+import type { Application } from "../../protocol/requests.ts";
+import type { Call, CreateBody, StartBody } from "./call.ts";
+import { admit } from "./call.ts";
+import { end } from "./end.ts";
+import type { Inspection } from "../control/inspection.ts";
+import { inspection } from "../control/inspection.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Policy } from "./policy.ts";
+import { completePolicy } from "./policy.ts";
+import type { Random } from "../seeds/random.ts";
+import { newPair, newUuid, seededRandom, systemRandom } from "../seeds/random.ts";
+import { RateWindow } from "./rate-window.ts";
+import type { LoggedRequest } from "./request-log.ts";
+import { RequestLog } from "./request-log.ts";
+import { createCall, deleteCall, infoCall } from "./single.ts";
+import { samePair, start } from "./start.ts";
+import type { AuditItem, Pair, State, VaultInput, VaultState } from "./state.ts";
+import type { KnownVault } from "./vaults.ts";
+import { createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
+import type { World } from "./world.ts";
+
+export interface SandboxOptions {
+  now(): number;
+  policy?: Partial<Policy>;
+  /** The same uuids, credentials and tokens on every run; random ones without it. */
+  randomSeed?: string;
+  application?: Application;
+  /** The vaults of a new sandbox, and those that `reset` and `rewind` go back to. */
+  seed?: readonly VaultInput[];
+  /** What an earlier sandbox left: `seed` is ignored then. */
+  state?: State;
+  /** Called with the state after every change, before the answer leaves. What it raises, the call raises. */
+  save?(state: State): void;
+}
+
+/** The service without a socket: its endpoints, an administrator's console, and a view for tests. */
+export class Sandbox {
+  readonly #state: State;
+  readonly #policy: Policy;
+  readonly #random: Random;
+  readonly #window: RateWindow;
+  readonly #now: () => number;
+  readonly #save: (state: State) => void;
+  readonly #log = new RequestLog();
+
+  constructor(options: SandboxOptions) {
+    this.#now = () => options.now();
+    this.#policy = completePolicy(options.policy ?? {});
+    this.#state = options.state ?? { application: { uuid: "", apiKey: "" }, vaults: {}, initial: [], audit: [], drawn: 0 };
+    this.#random = options.randomSeed === undefined ? systemRandom : seededRandom(options.randomSeed, this.#state);
+    this.#window = new RateWindow(this.#policy.rate);
+    this.#save = (state) => options.save?.(state);
+    if (options.state === undefined) {
+      this.#state.application = { uuid: newUuid(this.#random), apiKey: newUuid(this.#random) };
+      this.#seed(options.seed ?? []);
+    }
+    if (options.application !== undefined) this.#state.application = options.application;
+    this.#save(this.#state);
+  }
+
+  get application(): Application {
+    return { ...this.#state.application };
+  }
+
+  get random(): Random {
+    return this.#random;
+  }
+
+  /** One request of a vault endpoint, processed at once. */
+  call(call: Call): Outcome {
+    const world = this.#world();
+    const admitted = admit(world, this.#window, call);
+    const outcome = admitted.ok ? route(world, call, admitted.body) : admitted.outcome;
+    this.#save(this.#state);
+    return outcome;
+  }
+
+  /** Notes a request in the log of `requests()`, whether or not it will be processed. */
+  received(call: Call): LoggedRequest {
+    const world = this.#world();
+    return this.#log.add(call, findVault(world, call.uuid), world.now);
+  }
+
+  /** Raises `invalid-input` for a broken rule. Not part of what `reset` goes back to. */
+  addVault(input: VaultInput): KnownVault {
+    const vault = createVault(this.#world(), input);
+    this.#save(this.#state);
+    return knownVault(vault);
+  }
+
+  /**
+   * Back to the seed, with new credentials: other vaults, exchanges, counters and audit items are gone. The application stays.
+   * The old credentials stay dead: a client that has seen them replaced never sends them again.
+   */
+  reset(): void {
+    this.#begin(this.#state.initial.map((input) => ({ ...input, credentials: newPair(this.#random) })));
+  }
+
+  /** As `reset`, with the credentials of the seed: for clients whose state goes back as well. */
+  rewind(): void {
+    this.#begin(this.#state.initial);
+  }
+
+  /** Every vault that is not deleted, with its current credentials. */
+  vaults(): KnownVault[] {
+    const world = this.#world();
+    const all = Object.keys(this.#state.vaults).map((uuid) => findVault(world, uuid));
+    return all.filter((vault) => vault !== undefined && vault.state !== "deleted").map((vault) => knownVault(vault as VaultState));
+  }
+
+  /** The console's lock. Raises `invalid-input` for an unknown or deleted vault, as do `unlock` and `inspect`. */
+  lock(uuid: string): void {
+    lock(this.#open(uuid), "console");
+    this.#save(this.#state);
+  }
+
+  /** The console's unlock: both counters zero, autoLockDate moved. */
+  unlock(uuid: string): void {
+    unlock(this.#world(), this.#open(uuid));
+    this.#save(this.#state);
+  }
+
+  /** What the service holds now; deleted vaults can still be inspected. */
+  inspect(uuid: string): Inspection {
+    return inspection(this.#find(uuid));
+  }
+
+  /**
+   * Whether this pair is the one that the vault accepts, and the vault is open. Nothing is counted, and that the next
+   * start might be the one which locks is not considered.
+   */
+  accepts(uuid: string, pair: Pair): boolean {
+    const vault = this.#find(uuid);
+    return vault.state === "active" && samePair(vault.pair, pair);
+  }
+
+  /** The requests of vault endpoints that arrived, oldest first; the last 10,000. */
+  requests(): readonly LoggedRequest[] {
+    return this.#log.entries;
+  }
+
+  /** All items, in the order in which they were recorded. */
+  audit(): readonly AuditItem[] {
+    const world = this.#world();
+    for (const uuid of Object.keys(this.#state.vaults)) findVault(world, uuid);
+    return this.#state.audit;
+  }
+
+  #seed(inputs: readonly VaultInput[]): void {
+    const world = this.#world();
+    for (const [index, input] of inputs.entries()) {
+      const { uuid, pair } = createVault(world, input, `seed, vault ${index + 1}`);
+      this.#state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
+    }
+  }
+
+  #begin(inputs: readonly VaultInput[]): void {
+    this.#state.vaults = {};
+    this.#state.audit = [];
+    for (const input of inputs) createVault(this.#world(), input);
+    this.#save(this.#state);
+  }
+
+  #world(): World {
+    return { state: this.#state, policy: this.#policy, random: this.#random, now: this.#now() };
+  }
+
+  #find(uuid: string): VaultState {
+    const vault = findVault(this.#world(), uuid);
+    if (vault === undefined) throw new VaultError("invalid-input", `the sandbox has no vault ${uuid}`);
+    return vault;
+  }
+
+  #open(uuid: string): VaultState {
+    const vault = this.#find(uuid);
+    if (vault.state === "deleted") throw new VaultError("invalid-input", `the vault ${uuid} was deleted`);
+    return vault;
+  }
+}
+
+function route(world: World, call: Call, body: unknown): Outcome {
+  const { operation, step } = call.endpoint;
+  if (step === "end") return end(world, call, (body as { token: string }).token);
+  switch (operation) {
+    case "get":
+    case "update":
+      return start(world, call, operation, body as StartBody);
+    case "create":
+      return createCall(world, call, body as CreateBody);
+    case "delete":
+      return deleteCall(world, call, body as StartBody);
+    case "info":
+      return infoCall(world, call);
+  }
+}

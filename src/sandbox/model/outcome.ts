@@ -1,0 +1,65 @@
+import type { Violation } from "../../protocol/validate.ts";
+import { newUuid } from "../seeds/random.ts";
+import type { World } from "./world.ts";
+
+/** An answer of the service before it is written to a socket. */
+export interface Outcome {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+export interface DetailedError {
+  /** The request property that is responsible (section 2.5a). */
+  property?: string;
+  message: string;
+  errorReasons?: string[];
+}
+
+export const success = (body: Record<string, unknown> = {}): Outcome => ({
+  status: 200,
+  headers: {},
+  body: { responseStatus: { status: "SUCCESS" }, ...body },
+});
+
+/** Any refusal: responseStatus and, since an error occurred, an error uuid (section 7). Details never hold what was sent. */
+export function refusal(world: Pick<World, "random">, status: number, code: string, details: DetailedError[]): Outcome {
+  return {
+    status,
+    headers: {},
+    body: { responseStatus: { status: "ERROR", code, detailedErrors: details }, errorUuid: newUuid(world.random) },
+  };
+}
+
+/** HTTP status and code of each refusal that names one property. The specification gives neither (section 7). */
+const refusals = {
+  application: [401, "APPLICATION-REFUSED"],
+  jwt: [401, "JWT-REFUSED"],
+  address: [403, "ADDRESS-REFUSED"],
+  credentials: [403, "CREDENTIALS-REFUSED"],
+  token: [400, "TOKEN-REFUSED"],
+  unknown: [404, "VAULT-UNKNOWN"],
+  deleted: [410, "VAULT-DELETED"],
+  locked: [423, "VAULT-LOCKED"],
+} as const;
+
+export function refuse(world: World, why: keyof typeof refusals, property: string | undefined, message: string): Outcome {
+  const [status, code] = refusals[why];
+  return refusal(world, status, code, [
+    { ...(property === undefined ? {} : { property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] },
+  ]);
+}
+
+export function refuseInvalid(world: World, violations: readonly Violation[]): Outcome {
+  const details = violations.map(({ path, rule }) => {
+    const property = path === "" ? "body" : path;
+    return { property, message: `${property} ${rule}`, errorReasons: [rule] };
+  });
+  return refusal(world, 400, "VALIDATION", details);
+}
+
+/** Service-facts, reference/rate-limit: `Retry-After` and, beside `responseStatus`, `retryAfter` in whole seconds. */
+export function refuseRate(world: Pick<World, "random">, retryAfter: number): Outcome {
+  const outcome = refusal(world, 429, "RATE-LIMIT", [{ message: "rate limit exceeded", errorReasons: ["too many requests"] }]);
+  return { ...outcome, headers: { "retry-after": String(retryAfter) }, body: { ...outcome.body, retryAfter } };
+}

@@ -1,0 +1,96 @@
+import fs from "node:fs";
+import { VaultError } from "../../errors.ts";
+import { defaults } from "../../protocol/limits.ts";
+import { parseJson } from "../../protocol/json.ts";
+import type { JwtPolicy } from "./jwt.ts";
+import { jwtPolicyFault } from "./jwt.ts";
+import { isWhitelistEntry } from "./whitelist.ts";
+
+/** How strict the emulated service is. What the specification leaves open is a setting here. */
+export interface Policy {
+  /** Consecutive failed accesses that lock a vault. */
+  lockAfterFailed: number;
+  /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches it is refused. */
+  lockAfterUnacked: number;
+  /** Lifetime of a transaction token. */
+  tokenTtlMs: number;
+  /** Requests per application in any window of one second; 0 is no limit. */
+  rate: number;
+  /** From a start that was accepted to the autoLockDate. */
+  autoLockAfterMs: number;
+  /** Whether repeating an end call that was acknowledged succeeds again. The harsher service answers with an error. */
+  idempotentEnd: boolean;
+  /** Offline vault endpoints require a JWT (section 5.4); null: they do not. */
+  jwt: JwtPolicy | null;
+  /** IPv4 addresses and CIDR ranges that may call (section 5.5); an empty list is none. */
+  whitelist: string[];
+}
+
+/** Service-facts: FAQ and reference/rate-limit. */
+export const defaultPolicy: Policy = {
+  lockAfterFailed: defaults.lockAfterFailed,
+  lockAfterUnacked: defaults.lockAfterUnacked,
+  tokenTtlMs: defaults.tokenLifetimeMs,
+  rate: defaults.rate,
+  autoLockAfterMs: defaults.autoLockAfterMs,
+  idempotentEnd: false,
+  jwt: null,
+  whitelist: [],
+};
+
+const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist">, number> = {
+  lockAfterFailed: 1,
+  lockAfterUnacked: 1,
+  tokenTtlMs: 1,
+  rate: 0,
+  autoLockAfterMs: 1,
+};
+
+/** A partial policy checked and completed with the defaults. Raises `invalid-input` naming the setting. */
+export function completePolicy(given: unknown, where = "policy"): Policy {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new VaultError("invalid-input", `${where}: must be an object, like {"lockAfterFailed":3,"tokenTtlMs":300000}`);
+  }
+  const entries = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  for (const [name, value] of entries) checkSetting(name, value, where);
+  return { ...defaultPolicy, ...(Object.fromEntries(entries) as Partial<Policy>) };
+}
+
+function checkSetting(name: string, value: unknown, where: string): void {
+  if (!Object.hasOwn(defaultPolicy, name)) {
+    const hint = `known settings: ${Object.keys(defaultPolicy).join(", ")}`;
+    throw new VaultError("invalid-input", `${where}: ${name} is not a setting`, { hint });
+  }
+  if (name === "idempotentEnd") {
+    if (typeof value !== "boolean") throw new VaultError("invalid-input", `${where}: idempotentEnd must be true or false`);
+    return;
+  }
+  if (name === "jwt") {
+    const fault = value === null ? undefined : jwtPolicyFault(value);
+    if (fault !== undefined) throw new VaultError("invalid-input", `${where}: ${fault}`);
+    return;
+  }
+  if (name === "whitelist") {
+    if (Array.isArray(value) && value.every(isWhitelistEntry)) return;
+    throw new VaultError("invalid-input", `${where}: whitelist must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]`);
+  }
+  const least = minimum[name as keyof typeof minimum];
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
+    throw new VaultError(
+      "invalid-input",
+      `${where}: ${name} must be a whole number of at least ${least}, like ${defaultPolicy[name as keyof typeof minimum]}`,
+    );
+  }
+}
+
+/** The policy of a `--policy FILE`. Raises `invalid-input` if it cannot be read, is not JSON or breaks a rule. */
+export function readPolicy(file: string): Partial<Policy> {
+  let given: unknown;
+  try {
+    given = parseJson(fs.readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"lockAfterFailed":3}', cause });
+  }
+  completePolicy(given, `--policy ${file}`);
+  return given as Partial<Policy>;
+}

@@ -1,0 +1,52 @@
+import type { AnyEndpoint } from "../../protocol/endpoints.ts";
+import type { Call, StartBody } from "./call.ts";
+import { samePair } from "./start.ts";
+import type { Pair, VaultState } from "./state.ts";
+
+/** A request as it arrived, for tests that ask what a client has sent. */
+export interface LoggedRequest {
+  /** Like `credit-card/online get-start`, or `generic/offline info`. */
+  endpoint: string;
+  operation: AnyEndpoint["operation"];
+  step: AnyEndpoint["step"];
+  uuid: string;
+  time: number;
+  /** Which pair of the vault a start or a delete carried, at the moment of its arrival; null for other calls. */
+  credentials: "current" | "offered" | "neither" | null;
+  /** False where a fault kept it from being processed. */
+  processed: boolean;
+  /** HTTP status of the processed request, whether or not the answer got through. */
+  status: number | null;
+}
+
+const kept = 10_000;
+
+export class RequestLog {
+  readonly entries: LoggedRequest[] = [];
+
+  /** The entry is filled in later by whoever processes the request. */
+  add(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
+    const { kind, operation, step } = call.endpoint;
+    const entry: LoggedRequest = {
+      endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
+      operation,
+      step,
+      uuid: call.uuid,
+      time,
+      credentials: step === "start" || operation === "delete" ? whichPair(vault, call.body) : null,
+      processed: false,
+      status: null,
+    };
+    this.entries.push(entry);
+    if (this.entries.length > kept) this.entries.shift();
+    return entry;
+  }
+}
+
+function whichPair(vault: VaultState | undefined, body: unknown): "current" | "offered" | "neither" {
+  const given = (body as Partial<StartBody> | null | undefined)?.vault?.credentials as Partial<Pair> | undefined;
+  if (vault === undefined || typeof given?.encryptedData !== "string" || typeof given.payload !== "string") return "neither";
+  const pair = { encryptedData: given.encryptedData, payload: given.payload };
+  if (samePair(vault.pair, pair)) return "current";
+  return vault.pending !== null && samePair(vault.pending.offered, pair) ? "offered" : "neither";
+}

@@ -1,0 +1,107 @@
+import type { Operation } from "../../protocol/endpoints.ts";
+import type { Call, StartBody } from "./call.ts";
+import { isOutcome, openVault, recordCall } from "./call.ts";
+import { deviceMatches } from "./device-match.ts";
+import type { Outcome } from "./outcome.ts";
+import { refuse, success } from "./outcome.ts";
+import { newPair, newToken, sameSecret } from "../seeds/random.ts";
+import type { Pair, PendingExchange, VaultState } from "./state.ts";
+import { lock } from "./vaults.ts";
+import type { World } from "./world.ts";
+
+/**
+ * get-start and update-start, after `admit`. Wrong credentials count one failed access; right ones one start without
+ * acknowledgement, drop an exchange that was left, and offer a new pair, which nothing accepts before its end call.
+ */
+export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
+  const vault = openVault(world, call);
+  if (isOutcome(vault)) return vault;
+  const externalRef = body.externalRef ?? null;
+  const wrong = wrongCredential(vault, body);
+  if (wrong !== undefined) return countFailure(world, call, vault, wrong, externalRef);
+
+  vault.pending = null;
+  vault.failedAccesses = 0;
+  vault.unackedStarts += 1;
+  vault.maxUnackedStarts = Math.max(vault.maxUnackedStarts, vault.unackedStarts);
+  if (vault.unackedStarts >= world.policy.lockAfterUnacked) {
+    lock(vault, "unacknowledged");
+    recordCall(world, call, "FAILURE", externalRef, "too many starts without acknowledgement, vault locked");
+    return refuse(world, "locked", "vaultUuid", "the vault is locked: too many starts without acknowledgement");
+  }
+  vault.counts.starts += 1;
+  vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
+  vault.pending = open(world, operation, body);
+  recordCall(world, call, "SUCCESS", externalRef, `${operation === "get" ? "read" : "update"} started`);
+  return success({
+    transactionToken: transactionToken(vault.pending, world.now),
+    vault: responseVault(call.endpoint.operation === "get", vault, vault.pending.offered),
+  });
+}
+
+/** The request property that does not belong to this vault, or undefined if all do. */
+export function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
+  const { hashedPin, ...given } = body.vault.credentials;
+  if (!samePair(vault.pair, given)) return "vault.credentials";
+  if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
+  if (vault.device !== null && body.device !== undefined && !deviceMatches(vault.device, body.device)) return "device";
+  return undefined;
+}
+
+export const samePair = (a: Pair, b: Pair): boolean =>
+  [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
+
+/** The request that reaches the threshold is refused like the others before it, and locks. */
+export function countFailure(world: World, call: Call, vault: VaultState, property: string, externalRef: string | null): Outcome {
+  vault.counts.failed += 1;
+  vault.failedAccesses += 1;
+  vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
+  const locks = vault.failedAccesses >= world.policy.lockAfterFailed;
+  if (locks) lock(vault, "failed");
+  recordCall(world, call, "FAILURE", externalRef, `bad credentials (${property})${locks ? ", vault locked" : ""}`);
+  return refuse(world, "credentials", property, "the vault credentials are wrong");
+}
+
+function open(world: World, operation: Operation, body: StartBody): PendingExchange {
+  return {
+    operation,
+    token: newToken(world.random),
+    offered: newPair(world.random),
+    startedAt: world.now,
+    expiresAt: world.now + world.policy.tokenTtlMs,
+    externalRef: body.externalRef ?? null,
+    creditCard: body.newVault?.creditCard ?? null,
+    content: body.newVault?.content ?? null,
+  };
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+const transactionToken = (pending: PendingExchange, now: number) => ({
+  token: pending.token,
+  expiry: iso(pending.expiresAt),
+  /** The unit is not documented; milliseconds here, as no client may rely on it. */
+  timeToExpire: pending.expiresAt - now,
+});
+
+/** Section 2.6. `usesRemaining` counts the read that this start begins: 1 is the last one. */
+export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
+  return {
+    uuid: vault.uuid,
+    credentials: pair,
+    ...(reads && vault.creditCard !== null ? { creditCard: vault.creditCard } : {}),
+    ...(reads && vault.content !== null ? { content: vault.content } : {}),
+    ...facts(vault),
+  };
+}
+
+/** What an answer says of a vault besides its contents. */
+export function facts(vault: VaultState): Record<string, unknown> {
+  return {
+    ...(vault.usesRemaining === null ? {} : { usesRemaining: vault.usesRemaining }),
+    ...(vault.expiryDate === null ? {} : { expiryDate: iso(vault.expiryDate) }),
+    autoLockDate: iso(vault.autoLockDate),
+    dateCreated: iso(vault.dateCreated),
+    lastModified: iso(vault.lastModified),
+  };
+}

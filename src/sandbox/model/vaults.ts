@@ -1,0 +1,105 @@
+import { VaultError } from "../../errors.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import type { Device } from "../../protocol/fields.ts";
+import type { Credentials } from "../../protocol/requests.ts";
+import { record } from "./audit.ts";
+import { newPair, newUuid } from "../seeds/random.ts";
+import type { AuditItem, LockReason, VaultInput, VaultState } from "./state.ts";
+import { checkVaultInput } from "../seeds/vault-input.ts";
+import type { World } from "./world.ts";
+
+/** A vault as its owner knows it: what the ready document lists. */
+export interface KnownVault {
+  uuid: string;
+  kind: Kind;
+  credentials: Credentials;
+  label: string;
+  device?: Device;
+}
+
+/**
+ * Makes a vault and its CREATE_VAULT item, which says where a call came from. Raises `invalid-input` for a broken rule or a
+ * uuid that is taken.
+ */
+export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
+  const input = structuredClone(checkVaultInput(given, where));
+  const uuid = input.uuid ?? newUuid(world.random);
+  if (findVault(world, uuid) !== undefined) throw new VaultError("invalid-input", `${where}: uuid ${uuid} is taken by another vault`);
+  const vault: VaultState = {
+    uuid,
+    kind: input.kind,
+    label: input.label ?? null,
+    state: "active",
+    lockReason: null,
+    pair: input.credentials ?? newPair(world.random),
+    hashedPin: input.hashedPin ?? null,
+    device: input.device ?? null,
+    creditCard: input.creditCard ?? null,
+    content: input.content ?? null,
+    ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
+    usesRemaining: input.maxUsage ?? null,
+    expiryDate: input.expiryDate === undefined ? null : Date.parse(input.expiryDate),
+    autoLockDate: world.now + world.policy.autoLockAfterMs,
+    dateCreated: world.now,
+    lastModified: world.now,
+    pending: null,
+    acknowledged: null,
+    failedAccesses: 0,
+    unackedStarts: 0,
+    maxFailedAccesses: 0,
+    maxUnackedStarts: 0,
+    counts: { starts: 0, ends: 0, acknowledged: 0, failed: 0 },
+  };
+  world.state.vaults[uuid.toLowerCase()] = vault;
+  record(world, { ...origin, action: "CREATE_VAULT", vaultUuid: uuid, description: "vault created" });
+  return vault;
+}
+
+/** The vault, brought up to the present, or undefined. */
+export function findVault(world: World, uuid: string): VaultState | undefined {
+  const vault = Object.hasOwn(world.state.vaults, uuid.toLowerCase()) ? world.state.vaults[uuid.toLowerCase()] : undefined;
+  if (vault !== undefined) bringUpToDate(world, vault);
+  return vault;
+}
+
+/** What time alone does: a token dies, expiryDate deletes, autoLockDate locks. */
+function bringUpToDate(world: World, vault: VaultState): void {
+  if (vault.state === "deleted") return;
+  if (vault.pending !== null && vault.pending.expiresAt <= world.now) vault.pending = null;
+  if (vault.expiryDate !== null && vault.expiryDate <= world.now) {
+    remove(world, vault, "expiryDate reached", vault.expiryDate);
+  } else if (vault.state === "active" && vault.autoLockDate <= world.now) {
+    lock(vault, "auto-lock");
+  }
+}
+
+export function remove(world: World, vault: VaultState, description: string, time = world.now, origin: Partial<AuditItem> = {}): void {
+  vault.state = "deleted";
+  vault.pending = null;
+  record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
+}
+
+/** A pending exchange stays: while the vault is locked its end call is refused, and after an unlock the token may still live. */
+export function lock(vault: VaultState, reason: LockReason): void {
+  vault.state = "locked";
+  vault.lockReason = reason;
+}
+
+/** The administrator's unlock: both counters zero, autoLockDate moved. */
+export function unlock(world: World, vault: VaultState): void {
+  vault.state = "active";
+  vault.lockReason = null;
+  vault.failedAccesses = 0;
+  vault.unackedStarts = 0;
+  vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
+}
+
+export function knownVault(vault: VaultState): KnownVault {
+  return {
+    uuid: vault.uuid,
+    kind: vault.kind,
+    credentials: { ...vault.pair, ...(vault.hashedPin === null ? {} : { hashedPin: vault.hashedPin }) },
+    label: vault.label ?? vault.kind,
+    ...(vault.device === null ? {} : { device: vault.device }),
+  };
+}

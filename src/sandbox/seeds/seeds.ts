@@ -1,0 +1,49 @@
+import fs from "node:fs";
+import { VaultError } from "../../errors.ts";
+import type { Device } from "../../protocol/fields.ts";
+import { parseJson } from "../../protocol/json.ts";
+import type { VaultInput } from "../model/state.ts";
+import { checkVaultInput } from "./vault-input.ts";
+
+export const demoDevice: Device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial", "DejaVu Sans"] };
+
+/** A vault of each kind, one of them for the extended operations, and one with a limited number of reads. The card numbers are the public ones for tests. */
+export const demoSeed: readonly VaultInput[] = [
+  {
+    kind: "credit-card/online",
+    label: "demo online card",
+    creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 },
+    hashedPin: "ZGVtby1oYXNoZWQtcGlu",
+    device: demoDevice,
+  },
+  {
+    kind: "credit-card/offline",
+    label: "demo offline card",
+    creditCard: { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 },
+  },
+  { kind: "generic/offline", label: "demo offline note", content: "The treasure is under the third palm tree. Höchst geheim ✓" },
+  { kind: "generic/offline", label: "demo note with 3 reads", content: "This note can be read three times.", maxUsage: 3 },
+  { kind: "generic/online", label: "demo online note", content: "Only this browser reads this note.", device: demoDevice },
+];
+
+/**
+ * The vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput. Raises `invalid-input` naming the vault
+ * (counted from 1) and the field.
+ */
+export function readSeed(name: string): readonly VaultInput[] {
+  if (name === "demo") return demoSeed;
+  const hint = 'a seed is "demo" or a file like [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
+  let given: unknown;
+  try {
+    given = parseJson(fs.readFileSync(name, "utf8"));
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? "is not JSON" : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
+    throw new VaultError("invalid-input", `--seed ${name}: ${why}`, { hint, cause });
+  }
+  if (!Array.isArray(given)) throw new VaultError("invalid-input", `--seed ${name}: must be a list of vaults`, { hint });
+  const inputs = given.map((input, index) => checkVaultInput(input, `--seed ${name}: vault ${index + 1}`));
+  const uuids = inputs.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid.toLowerCase()]));
+  const twice = uuids.find((uuid, index) => uuids.indexOf(uuid) !== index);
+  if (twice !== undefined) throw new VaultError("invalid-input", `--seed ${name}: two vaults have the uuid ${twice}`);
+  return inputs;
+}

@@ -1,0 +1,68 @@
+import { VaultError } from "../../errors.ts";
+import { parseJson } from "../../protocol/json.ts";
+import type { Call } from "../model/call.ts";
+import type { ControlParts } from "../control/control.ts";
+import { control } from "../control/control.ts";
+import { after, before, serverError, write } from "../faults/effects.ts";
+import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
+import { refusal } from "../model/outcome.ts";
+import { findRoute } from "./routes.ts";
+
+export interface HandlerParts extends ControlParts {
+  /** In front of `/vault/…`, without a slash at its end. */
+  prefix: string;
+  /** Before each answer of a vault endpoint. */
+  latencyMs: number;
+}
+
+export type Handler = (request: SandboxRequest) => SandboxResponse;
+
+/** The service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
+export function createHandler(parts: HandlerParts): Handler {
+  const { random } = parts.sandbox;
+  return (request) => {
+    const route = findRoute(parts.prefix, request.method, request.path);
+    if (route.type === "control") return control(parts, request, route.path);
+    if (route.type === "unknown") return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "there is no such endpoint" }]));
+    if (route.type === "method") {
+      const wrong = refusal({ random }, 405, "METHOD", [{ message: `the method must be ${route.allow}` }]);
+      return write({ ...wrong, headers: { allow: route.allow } });
+    }
+    const call: Call = {
+      ...route,
+      headers: request.headers,
+      body: parse(request.body),
+      remoteAddress: request.remoteAddress,
+      target: `${request.method} ${request.path.split("?", 1)[0]}`,
+    };
+    const answer = answerCall(parts, call);
+    return parts.latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
+  };
+}
+
+function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
+  const { sandbox, faults } = parts;
+  const logged = sandbox.received(call);
+  const fault = faults.take({ ...call.endpoint, uuid: call.uuid });
+  const instead = before(fault, sandbox.random);
+  if (instead !== undefined) return instead;
+  logged.processed = true;
+  try {
+    const outcome = sandbox.call(call);
+    logged.status = outcome.status;
+    return after(fault, outcome, sandbox.random);
+  } catch (error) {
+    logged.status = 500;
+    const reason = error instanceof VaultError ? error.message : "internal failure of the sandbox";
+    const failure = serverError(500, sandbox.random);
+    return write({ ...failure, body: { ...failure.body, reason } });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import crypto from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../../errors.ts";
+import { writeDurably } from "../../files/durable-file.ts";
+import type { State } from "../model/state.ts";
+
+/** The folder of `--data`: one sandbox at a time keeps its state there. */
+export interface DataFolder {
+  /** What was left by an earlier sandbox; undefined in a new folder. */
+  readonly state: State | undefined;
+  /** Durable when it returns; does nothing if nothing has changed. Raises `state`; the file is as it was then. */
+  save(state: State): void;
+  /** Lets the folder go; the operating system does it when the process dies. */
+  close(): void;
+}
+
+/** Raises `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged. */
+export function openDataFolder(folder: string): DataFolder {
+  const file = path.join(folder, "sandbox.json");
+  try {
+    makeFolder(path.resolve(folder));
+  } catch (cause) {
+    throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
+  }
+  const release = hold(folder);
+  try {
+    const { state, text } = read(file);
+    let saved = text;
+    const save = (state: State): void => {
+      const next = JSON.stringify(state);
+      if (next === saved) return;
+      try {
+        writeDurably(file, `{"version":1,"sha256":"${digest(next)}","state":${next}}\n`);
+      } catch (cause) {
+        throw new VaultError("state", `--data ${folder}: cannot be written (${codeOf(cause)})`, { cause });
+      }
+      saved = next;
+    };
+    return { state, save, close: release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** One level at a time: Node's recursive mkdir never ends where the system takes no folders, as in /proc. */
+function makeFolder(folder: string): void {
+  if (fs.existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  fs.mkdirSync(folder, { mode: 0o700 });
+}
+
+/** A lock that the operating system lets go when its holder dies, however it dies. */
+function hold(folder: string): () => void {
+  const file = path.join(folder, "sandbox.lock");
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(file, { timeout: 0 });
+    fs.chmodSync(file, 0o600);
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    lock?.close();
+    const sqliteBusy = 5;
+    if ((cause as { errcode?: number }).errcode === sqliteBusy) {
+      throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another folder", cause });
+    }
+    throw new VaultError("state", `--data ${folder}: cannot be locked (${codeOf(cause)})`, { cause });
+  }
+  const held = lock;
+  return () => {
+    if (held.isOpen) held.close();
+  };
+}
+
+function read(file: string): { state: State | undefined; text: string } {
+  let text: string;
+  try {
+    text = fs.readFileSync(file, "utf8");
+  } catch (cause) {
+    if (codeOf(cause) === "ENOENT") return { state: undefined, text: "" };
+    throw new VaultError("state", `${file}: cannot be read (${codeOf(cause)})`, { cause });
+  }
+  const [, version, sum, state = ""] = /^\{"version":(\d+),"sha256":"([0-9a-f]{64})","state":(.*)\}\n$/s.exec(text) ?? [];
+  if (version !== undefined && version !== "1") {
+    throw new VaultError("state", `${file}: written by a newer version of this program (${version})`, { hint: "update this program" });
+  }
+  if (version === undefined || digest(state) !== sum) {
+    throw new VaultError("state", `${file}: the file is damaged; it was left as it is`, {
+      hint: "put a good copy in its place, or choose another folder",
+    });
+  }
+  return { state: JSON.parse(state) as State, text: state };
+}
+
+const digest = (text: string): string => crypto.createHash("sha256").update(text).digest("hex");
+
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown reason";

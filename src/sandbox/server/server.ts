@@ -1,0 +1,104 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { VaultError } from "../../errors.ts";
+import { write } from "../faults/effects.ts";
+import type { Handler } from "./handler.ts";
+import { refuseForeign } from "./loopback.ts";
+import type { SandboxResponse } from "../model/messages.ts";
+import { refusal } from "../model/outcome.ts";
+import type { Random } from "../seeds/random.ts";
+
+export interface RunningServer {
+  port: number;
+  /** Ends all connections at once; answers that are still due are never sent. A second call does nothing. */
+  close(): Promise<void>;
+}
+
+const bodyLimit = 1024 * 1024;
+
+/** Listens on 127.0.0.1 only; port 0 takes a free one. Raises `usage` if the port cannot be had. */
+export async function listen(handle: Handler, random: Random, port: number): Promise<RunningServer> {
+  const timers = new Set<NodeJS.Timeout>();
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const foreign = refuseForeign(request.headers);
+    if (foreign !== undefined) {
+      send(request, response, write(refusal({ random }, 403, "FOREIGN", [{ message: foreign }])));
+      request.resume();
+      return;
+    }
+    receive(request, (body) => {
+      if (body === undefined) {
+        response.setHeader("connection", "close");
+        send(request, response, write(refusal({ random }, 413, "TOO-LARGE", [{ message: "the body is larger than 1 MiB" }])));
+        return;
+      }
+      const answer = handle({
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: singleHeaders(request.headers),
+        body,
+        remoteAddress: request.socket.remoteAddress ?? "",
+      });
+      if (answer.delayMs === undefined || answer.delayMs === 0) return send(request, response, answer);
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        send(request, response, answer);
+      }, answer.delayMs);
+      timers.add(timer);
+    });
+  });
+  await bind(server, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      for (const timer of timers) clearTimeout(timer);
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function bind(server: http.Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${cause.code})`;
+      reject(new VaultError("usage", `--port ${port}: the port ${why}`, { hint: "choose another --port, or 0 for any free one", cause }));
+    });
+    server.listen(port, "127.0.0.1", resolve);
+  });
+}
+
+/** Calls back once, with the body, or with undefined as soon as it is too long. A body that breaks off is dropped. */
+function receive(request: http.IncomingMessage, done: (body: string | undefined) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    const within = size <= bodyLimit;
+    size += chunk.length;
+    if (size <= bodyLimit) chunks.push(chunk);
+    else if (within) done(undefined);
+  });
+  request.on("end", () => {
+    if (size <= bodyLimit) done(Buffer.concat(chunks).toString("utf8"));
+  });
+  request.on("error", () => request.destroy());
+}
+
+function send(request: http.IncomingMessage, response: http.ServerResponse, answer: SandboxResponse): void {
+  if (answer.transport === "hang") return;
+  if (answer.transport === "drop") {
+    request.socket.destroy();
+    return;
+  }
+  const body = Buffer.from(answer.body);
+  response.writeHead(answer.status, { ...answer.headers, "content-length": String(body.length) });
+  if (answer.transport === "cut") response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
+  else response.end(body);
+}
+
+/** One value a name: of a header sent twice, the values joined as HTTP has it. */
+function singleHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]));
+}

@@ -1,0 +1,123 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { VaultError } from "../errors.ts";
+import { createWhole } from "../files/new-file.ts";
+import type { ScryptCost } from "./passphrase.ts";
+import { ensurePrivateDirectory, statIfThere, syncDirectory } from "../files/private-directory.ts";
+import { deriveKey } from "./sealing.ts";
+import { onState } from "../files/state-error.ts";
+
+/** A key, as a line of the key file tells it: itself, or where it comes from. */
+export type KeyEntry =
+  | { source: "file"; id: string; material: Buffer }
+  | { source: "passphrase"; id: string; cost: ScryptCost; salt: Buffer }
+  /** In the keyring of the operating system, under its id. */
+  | { source: "keyring"; id: string }
+  /** Given with --state-key: not here. */
+  | { source: "given"; id: string };
+
+/** First word of a line, by source. */
+const words = {
+  file: "vaultsvc-key-1",
+  passphrase: "vaultsvc-passphrase-1",
+  keyring: "vaultsvc-keyring-1",
+  given: "vaultsvc-given-1",
+} as const satisfies Record<KeyEntry["source"], string>;
+
+/**
+ * The keys of a key file, the newest last, or null if there is no such file. More than one only while a rekey is under
+ * way. A file that others can read is used, with a warning. Raises `state` if it cannot be read or is not a key file, and
+ * for one that others can write.
+ */
+export function readKeyFile(path: string, warn: (message: string) => void): KeyEntry[] | null {
+  return onState(path, () => {
+    const stats = statIfThere(path);
+    if (stats === null) return null;
+    if (!stats.isFile()) throw notAKeyFile(path, "it is not a file");
+    if ((stats.mode & 0o022) !== 0) throw notAKeyFile(path, "other users can write to it, and may have put a key there that they know");
+    const entries = readFileSync(path, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => parse(path, line));
+    if ((stats.mode & 0o077) !== 0) warn(`other users can read the key file ${path}: chmod 600 ${path}`);
+    return entries;
+  });
+}
+
+/**
+ * Makes a key file, durably, and returns what it holds: the entry of another process, where that was faster. To be
+ * called only where nothing is sealed yet.
+ */
+export function createKeyFile(path: string, entry: KeyEntry, warn: (message: string) => void): KeyEntry[] {
+  ensurePrivateDirectory(dirname(path));
+  onState(path, () => createWhole(path, (temporary) => writeSynced(temporary, "w", [entry])));
+  const entries = readKeyFile(path, warn);
+  if (entries === null) throw notAKeyFile(path, "it was removed at once");
+  return entries;
+}
+
+/** Replaces a key file as a whole, durably. To be called only with all vaults and the configuration held. */
+export function replaceKeyFile(path: string, entries: readonly KeyEntry[]): void {
+  ensurePrivateDirectory(dirname(path));
+  onState(path, () => {
+    const temporary = `${path}.next`;
+    // What a killed run left: it was never renamed, so nobody relies on it.
+    rmSync(temporary, { force: true });
+    writeSynced(temporary, "wx", entries);
+    renameSync(temporary, path);
+    syncDirectory(dirname(path));
+  });
+}
+
+function writeSynced(path: string, flags: string, entries: readonly KeyEntry[]): void {
+  const file = openSync(path, flags, 0o600);
+  try {
+    writeSync(file, entries.map((entry) => `${format(entry)}\n`).join(""));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function format(entry: KeyEntry): string {
+  const start = `${words[entry.source]} ${entry.id}`;
+  if (entry.source === "file") return `${start} ${entry.material.toString("base64")}`;
+  if (entry.source !== "passphrase") return start;
+  const { log2N, r, p } = entry.cost;
+  return `${start} scrypt:${log2N}:${r}:${p} ${entry.salt.toString("base64")}`;
+}
+
+function parse(path: string, line: string): KeyEntry {
+  const [word, id = "", ...rest] = line.split(" ");
+  const source = (Object.keys(words) as KeyEntry["source"][]).find((each) => words[each] === word);
+  if (source === undefined) throw notAKeyFile(path, `its first word is not ${words.file}`);
+  if (source === "file") return parseMaterial(path, id, rest);
+  if (!/^[0-9a-f]{16}$/.test(id)) throw notAKeyFile(path, "it does not hold the id of a key");
+  if (source === "passphrase") return parsePassphrase(path, id, rest);
+  if (rest.length > 0) throw notAKeyFile(path, "a line of it is too long");
+  return { source, id };
+}
+
+function parseMaterial(path: string, id: string, [encoded = "", ...more]: string[]): KeyEntry {
+  if (more.length > 0) throw notAKeyFile(path, "a line of it is too long");
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(encoded)) throw notAKeyFile(path, "it does not hold 32 bytes in base64");
+  const material = Buffer.from(encoded, "base64");
+  if (id !== deriveKey(material).id) throw notAKeyFile(path, "its key and the id of its key do not fit");
+  return { source: "file", id, material };
+}
+
+function parsePassphrase(path: string, id: string, [costs = "", encoded = "", ...more]: string[]): KeyEntry {
+  const [, log2N, r, p] = /^scrypt:(\d\d):(\d{1,2}):(\d)$/.exec(costs) ?? [];
+  const salt = Buffer.from(encoded, "base64");
+  const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
+  // A file that was tampered with must not take all memory.
+  const affordable = cost.log2N >= 14 && cost.log2N <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1 && cost.p <= 4;
+  if (!affordable || salt.length < 16 || more.length > 0) throw notAKeyFile(path, "its line about the passphrase is garbled");
+  return { source: "passphrase", id, cost, salt };
+}
+
+function notAKeyFile(path: string, why: string): VaultError {
+  return new VaultError("state", `the key file ${path} cannot be used: ${why}`, {
+    hint: "put the right key file there from its backup; it was not changed",
+  });
+}

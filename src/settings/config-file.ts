@@ -1,0 +1,92 @@
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from "node:fs";
+import { VaultError } from "../errors.ts";
+import { checkOwner } from "../files/owner.ts";
+import { checkNesting } from "../protocol/json.ts";
+
+/** What the configuration file holds. */
+export interface Configuration {
+  currentProfile?: string;
+  /** Settings by their config key, nested ones as objects. */
+  profiles: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export const configPath = (directory: string): string => `${directory}/config.json`;
+
+/**
+ * The configuration, or null where there is none. Raises `state` for a file that cannot be read or is none, and for one that
+ * another user than `uid` or root can write or has put there.
+ */
+export async function readConfiguration(directory: string, uid?: number): Promise<Configuration | null> {
+  if (!isThere(configPath(directory))) return null;
+  // It may name a command to run.
+  for (const path of [directory, configPath(directory)]) {
+    checkOwner(path, uid, "the configuration");
+    if ((statSync(path).mode & 0o022) === 0) continue;
+    throw new VaultError("state", `the configuration cannot be used: other users can write to ${path}`, { hint: `chmod go-w ${path}` });
+  }
+  try {
+    const stored = (await openConf(directory)).store;
+    checkNesting(stored);
+    const { profiles = {}, currentProfile } = stored;
+    const isTable = (value: unknown): value is Record<string, unknown> =>
+      typeof value === "object" && value !== null && !Array.isArray(value);
+    if (!isTable(profiles) || !Object.values(profiles).every(isTable)) throw new Error("profiles must be an object of objects");
+    if (currentProfile !== undefined && typeof currentProfile !== "string") throw new Error("currentProfile must be a string");
+    return { ...stored, profiles } as Configuration;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new VaultError("state", `the configuration ${configPath(directory)} cannot be read: ${message}`, {
+      hint: "mend the file, or move it away",
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Replaces the configuration as a whole, for its owner only, durable when it resolves. The directory must be there. To be
+ * called with the configuration held. Raises `state`.
+ */
+export async function writeConfiguration(directory: string, configuration: Configuration): Promise<void> {
+  try {
+    const conf = await openConf(directory);
+    conf.store = { ...configuration };
+    chmodSync(configPath(directory), 0o600);
+    const folder = openSync(directory, "r");
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new VaultError("state", `the configuration ${configPath(directory)} cannot be written: ${message}`, {
+      hint: "give your user access to it and some space; it is as it was",
+      cause: error,
+    });
+  }
+}
+
+/** Raises `state` for what is no file: a link that leads nowhere, or what would be read without end. */
+function isThere(path: string): boolean {
+  let why = "it is not a file";
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false;
+    if (statSync(path).isFile()) return true;
+  } catch (error) {
+    why = (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+  throw new VaultError("state", `the configuration cannot be used: ${path}: ${why}`, {
+    hint: "give your user access to it, or move away what is there",
+  });
+}
+
+async function openConf(directory: string) {
+  const { default: Conf } = await import("conf");
+  return new Conf<Record<string, unknown>>({
+    cwd: directory,
+    configName: "config",
+    configFileMode: 0o600,
+    clearInvalidConfig: false,
+    accessPropertiesByDotNotation: false,
+  });
+}

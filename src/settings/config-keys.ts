@@ -1,0 +1,116 @@
+import { VaultError } from "../errors.ts";
+import { parseJson } from "../protocol/json.ts";
+import type { SettingDefinition, SettingName } from "./definitions.ts";
+import { settingDefinitions } from "./definitions.ts";
+import { parseDevice } from "./device.ts";
+import type { Profile } from "./profile.ts";
+import { withValue } from "./profile.ts";
+import { resolveSettings, serviceName } from "./settings.ts";
+
+/** How a value of a config key is stored; what is not listed is text. */
+const forms: Readonly<Record<string, "number" | "boolean" | "json" | "secret" | "path">> = {
+  apiKey: "secret",
+  device: "json",
+  "jwt.claims": "json",
+  rateLimit: "number",
+  "policy.failed": "number",
+  "policy.unacked": "number",
+  live: "boolean",
+  state: "path",
+  stateKeyFile: "path",
+  ca: "path",
+  "jwt.privateKeyFile": "path",
+};
+
+/** Config keys whose values are sealed at rest. */
+export const isSecretKey = (key: string): boolean => forms[key] === "secret";
+
+/** Taken from the folder in which it is set, not from the one of each later run. */
+export const isPathKey = (key: string): boolean => forms[key] === "path";
+
+/** Given as JSON, or @FILE. */
+export const isJsonKey = (key: string): boolean => forms[key] === "json";
+
+export const secretKeys: readonly string[] = Object.keys(forms).filter(isSecretKey);
+
+/** Keys that stand in a profile, with the setting that each one is of. */
+export function configKeys(): Map<string, SettingName> {
+  const entries = Object.entries<SettingDefinition>(settingDefinitions);
+  // currentProfile stands beside the profiles. Several keys of one setting are separated by commas.
+  const keys = entries.flatMap(([name, { key }]) => (key ?? "").split(/, | or | \+ /).map((one) => [one, name as SettingName] as const));
+  return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
+}
+
+/** Raises `usage` for a key that no profile has, with the one that was probably meant. */
+export function checkKey(key: string): void {
+  const known = [...configKeys().keys()];
+  if (known.includes(key)) return;
+  if (key === "currentProfile") {
+    throw new VaultError("usage", "currentProfile is not a setting of a profile", { hint: "choose one with: vault config use NAME" });
+  }
+  const meant = nearest(key, known);
+  throw new VaultError("usage", `there is no config key ${key}${meant === undefined ? "" : `: did you mean ${meant}?`}`, {
+    hint: `the keys: ${known.join(", ")}`,
+  });
+}
+
+/**
+ * A value as it is stored, checked by the parser that flags go through. Raises `usage` or `invalid-input` naming the key
+ * and the rule. A secret is checked here, and sealed by the caller.
+ */
+export function parseConfigValue(key: string, text: string, profile: Profile): unknown {
+  checkKey(key);
+  const source = `config key ${key}`;
+  if (text === "") throw new VaultError("invalid-input", `${source}: must not be empty`, { hint: `vault config unset ${key}` });
+  const value = stored(key, text, source);
+  if (key === "device") parseDevice(text, source);
+  if (forms[key] === "secret") return value;
+  const settings = resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
+  if (["baseUrl", "apiPrefix"].includes(key))
+    serviceName({ ...settings, baseUrl: settings.baseUrl ?? "https://vaults.example.com", insecureHttp: true });
+  return value;
+}
+
+/** Only the table of the key: what else the profile holds is not on trial. */
+const profileOf = (key: string, profile: Profile): Profile => {
+  const [table = ""] = key.split(".");
+  return key.includes(".") && profile[table] !== undefined ? { [table]: profile[table] } : {};
+};
+
+function stored(key: string, text: string, source: string): unknown {
+  const form = forms[key];
+  if (form === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+  if (form === "boolean") {
+    if (text === "true" || text === "false") return text === "true";
+    throw new VaultError("invalid-input", `${source}: must be true or false`, { hint: `vault config set ${key} true` });
+  }
+  if (form !== "json") return text;
+  try {
+    const value: unknown = parseJson(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new VaultError("invalid-input", `${source}: must be an object in JSON`, { hint: `vault config set ${key} @FILE` });
+}
+
+/** The candidate with the fewest typing mistakes, if they are few. */
+export function nearest(text: string, candidates: readonly string[]): string | undefined {
+  const rated = candidates.map((name) => ({ name, distance: distance(text.toLowerCase(), name.toLowerCase()) }));
+  const [best] = rated.sort((a, b) => a.distance - b.distance);
+  return best !== undefined && best.distance <= Math.max(2, Math.floor(text.length / 3)) ? best.name : undefined;
+}
+
+/** Letters to insert, remove or replace (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,128 @@
+import { VaultError } from "../errors.ts";
+import { environmentWithoutSecrets } from "./child-environment.ts";
+import { once } from "./once.ts";
+import type { Settings } from "./settings.ts";
+import type { SettingWorld } from "./sources.ts";
+
+/** The bearer token of an application, in memory only. */
+export interface BearerToken {
+  /** Sees to it that there is a token with time left. Raises `invalid-input` naming the setting; nothing was sent then. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Undefined before the first `ready`. */
+  current(): string | undefined;
+}
+
+type Obtain = (signal: AbortSignal) => Promise<string>;
+
+/** A token is renewed when less than this is left of it, in milliseconds: a call may have to wait for its answer. */
+const marginMs = 60_000;
+/** For a token of a command that does not say when it ends. */
+const assumedLifetimeMs = 300_000;
+
+/**
+ * The token in the way that the settings choose: given (flag, environment), printed by a command, or signed here; undefined
+ * where none is set. A command is run, and a key read, by the first `ready`: calls that need no token do not fail for its sake.
+ * Throws `invalid-input` naming the setting that is wrong.
+ */
+export async function createBearerToken(settings: Settings, world: SettingWorld): Promise<BearerToken | undefined> {
+  const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
+  if (jwtSpec !== undefined) {
+    const token = checked(await world.readGiven(jwtSpec), jwtSpec.source, world);
+    return { ready: async () => Promise.resolve(), current: () => token };
+  }
+  if (jwtCommand !== undefined) {
+    if (jwtPrivateKeyFile !== undefined) {
+      throw new VaultError("invalid-input", "config key jwt.command: excludes jwt.privateKeyFile", { hint: "leave one of them out" });
+    }
+    const { text: command, source } = jwtCommand;
+    const { runTokenCommand } = await import("./jwt-command.ts");
+    const { endGroup, say } = world;
+    // Also a token with something around it, which is refused.
+    const learn = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
+    return renewed(async (signal) => {
+      const env = environmentWithoutSecrets(world.env, world.redact);
+      const { timeoutMs } = settings;
+      return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learn, say }, signal), source, world);
+    }, world);
+  }
+  if (!signsHere(settings)) return undefined;
+  const sign = once(async () => await signer(settings, world));
+  return renewed(async (signal) => await (await sign())(signal), world);
+}
+
+/** Throws `invalid-input` for a key or claims that the first `ready` would fail with; runs no command. */
+export async function checkSigner(settings: Settings, world: SettingWorld): Promise<void> {
+  if (signsHere(settings)) await signer(settings, world);
+}
+
+const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
+  jwtSpec === undefined && jwtCommand === undefined && (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
+
+async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings, world: SettingWorld): Promise<Obtain> {
+  if (file === undefined) throw missing("jwt.privateKeyFile", "the file of the key that signs them is missing");
+  if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
+  const { parseClaims, parsePrivateKey, signJwt } = await import("./jwt-sign.ts");
+  const claims = parseClaims(claimsSpec);
+  let pem: string;
+  try {
+    pem = await world.readFile(file.text);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new VaultError("invalid-input", `${file.source}: cannot read the file ${file.text} (${code ?? "unreadable"})`, {
+      hint: "name a file that you can read, by its whole path",
+    });
+  }
+  const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
+  return async () => Promise.resolve(checked(signJwt(key, claims, world.now()), file.source, world));
+}
+
+const missing = (key: string, what: string): VaultError =>
+  new VaultError("invalid-input", `config key ${key}: ${what}`, { hint: "jwt.privateKeyFile and jwt.claims go together" });
+
+/** One token at a time; calls at the same moment wait for the same one. */
+function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
+  let held: { token: string; renewAt: number } | undefined;
+  let underWay: Promise<void> | undefined;
+  const renew = async (signal: AbortSignal): Promise<void> => {
+    const askedAt = now();
+    const token = await obtain(signal);
+    const lifetimeMs = (expiryOf(token) ?? askedAt + assumedLifetimeMs) - askedAt;
+    held = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
+  };
+  return {
+    async ready(signal) {
+      if (held !== undefined && now() < held.renewAt) return;
+      underWay ??= renew(signal).finally(() => (underWay = undefined));
+      await underWay;
+    },
+    current: () => held?.token,
+  };
+}
+
+/** The characters of a bearer token (RFC 6750): nothing that could end the header. */
+function checked(token: string, source: string, world: SettingWorld): string {
+  learnToken(token, world);
+  if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
+  throw new VaultError("invalid-input", `${source}: must be a token alone, letters, digits and . _ ~ + / = -`, {
+    hint: "like eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, without Bearer in front and on one line",
+  });
+}
+
+/**
+ * As the header has it too, because that is what a service may repeat in base64. What comes before the signature says who one
+ * is, but proves nothing.
+ */
+function learnToken(token: string, { learnSecret }: SettingWorld): void {
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
+}
+
+/** `exp` in milliseconds, of a token that has one. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+    const exp = (claims as { exp?: unknown } | null)?.exp;
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
+}

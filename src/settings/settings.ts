@@ -1,0 +1,193 @@
+import { VaultError } from "../errors.ts";
+import { isLoopback } from "../protocol/address.ts";
+import { defaults } from "../protocol/limits.ts";
+import type { OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
+import { flagOf, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
+import { parseDuration } from "./duration.ts";
+import { checkPattern } from "./pattern.ts";
+import type { Profile } from "./profile.ts";
+import { profileValue } from "./profile.ts";
+
+export const keySourceNames = ["file", "passphrase", "keyring"] as const;
+export type KeySourceName = (typeof keySourceNames)[number];
+
+/** Flags as commander hands them over; only those that were given. */
+export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
+
+/** Effective settings; what needs a file or stdin to be read stays a specification here (`…Spec`). */
+export interface Settings {
+  baseUrl: string | undefined;
+  insecureHttp: boolean;
+  apiPrefix: string;
+  appUuid: string | undefined;
+  apiKeySpec: Sourced | undefined;
+  jwtSpec: Sourced | undefined;
+  jwtCommand: Sourced | undefined;
+  jwtPrivateKeyFile: Sourced | undefined;
+  /** JSON. */
+  jwtClaims: Sourced | undefined;
+  deviceSpec: Sourced | undefined;
+  state: string | undefined;
+  stateKeySpec: Sourced | undefined;
+  stateKeyFile: string | undefined;
+  /** What the key of the state is to be, where that is said: VAULTSVC_STATE_PASSPHRASE says passphrase. */
+  stateKeySource: KeySourceName | undefined;
+  statePassphraseSpec: Sourced | undefined;
+  live: boolean;
+  rate: number;
+  timeoutMs: number;
+  maxWaitMs: number;
+  /** A path. */
+  ca: Sourced | undefined;
+  /** Flag or profile; what the environment says about proxies depends on the address (`chooseProxy`). */
+  proxy: Sourced | undefined;
+  policy: { failed: number; unacked: number };
+  /** What a replay of audit items assumes. */
+  tokenLifetimeMs: number;
+  /** A regular expression. */
+  auditFailure: string | undefined;
+  output: OutputFormat;
+  debug: boolean;
+}
+
+/** A value with the place it came from, as errors name it. */
+export interface Sourced {
+  text: string;
+  source: string;
+  fromFlag: boolean;
+  /** From a profile: a secret is sealed there. */
+  fromProfile?: boolean;
+}
+
+/** Resolves every setting. Raises `usage` or `invalid-input` naming the flag, variable or config key. */
+export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, string | undefined>>, profile: Profile): Settings {
+  const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
+  const text = (name: SettingName): string | undefined => find(name)?.text;
+  const duration = (name: SettingName, fallback: number): number => {
+    const found = find(name);
+    return found === undefined ? fallback : parseDuration(found.text, found.source);
+  };
+  return {
+    baseUrl: text("baseUrl"),
+    insecureHttp: find("insecureHttp") !== undefined,
+    apiPrefix: text("apiPrefix") ?? defaults.apiPrefix,
+    appUuid: text("appUuid"),
+    apiKeySpec: find("apiKey"),
+    jwtSpec: find("jwt"),
+    jwtCommand: find("jwtCommand"),
+    jwtPrivateKeyFile: find("jwtPrivateKeyFile"),
+    jwtClaims: find("jwtClaims"),
+    deviceSpec: find("device"),
+    state: text("state"),
+    stateKeySpec: find("stateKey"),
+    stateKeyFile: text("stateKeyFile"),
+    stateKeySource: keySource(find("stateKeySource")) ?? (find("statePassphrase") === undefined ? undefined : "passphrase"),
+    statePassphraseSpec: find("statePassphrase"),
+    live: isTrue(find("live")),
+    rate: wholeNumber(find("rate"), 0, defaults.rate),
+    timeoutMs: duration("timeout", 30_000),
+    maxWaitMs: duration("maxWait", 120_000),
+    ca: find("ca"),
+    proxy: find("proxy"),
+    policy: {
+      failed: wholeNumber(find("lockAfterFailed"), 1, defaults.lockAfterFailed),
+      unacked: wholeNumber(find("lockAfterUnacked"), 1, defaults.lockAfterUnacked),
+    },
+    tokenLifetimeMs: duration("policyTokenLifetime", defaults.tokenLifetimeMs),
+    auditFailure: pattern(find("auditFailure")),
+    output: outputFormat(find("output")),
+    debug: !["", "0", "false", undefined].includes(text("debug")),
+  };
+}
+
+/** A setting as it was given, unchecked, with the place it came from; undefined where it was not. */
+export function findSetting(
+  name: SettingName,
+  flags: GivenFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  profile: Profile,
+): Sourced | undefined {
+  const definition: SettingDefinition = settingDefinitions[name];
+  const flag = flags[name];
+  if (flag !== undefined) return { text: String(flag), source: flagOf(name), fromFlag: true };
+  const fromEnv = definition.env === undefined ? undefined : env[definition.env];
+  if (fromEnv !== undefined && fromEnv !== "") return { text: fromEnv, source: definition.env ?? "", fromFlag: false };
+  const fromProfile = definition.key === undefined ? undefined : profileValue(profile, definition.key);
+  return fromProfile === undefined
+    ? undefined
+    : { text: fromProfile, source: `config key ${definition.key}`, fromFlag: false, fromProfile: true };
+}
+
+function wholeNumber(found: Sourced | undefined, min: number, fallback: number): number {
+  if (found === undefined) return fallback;
+  const value = Number(found.text);
+  if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
+  throw new VaultError("invalid-input", `${found.source}: must be a whole number of at least ${min}`, {
+    hint: `${found.source} ${fallback}`,
+  });
+}
+
+const pattern = (found: Sourced | undefined): string | undefined =>
+  found === undefined ? undefined : checkPattern(found.text, found.source);
+
+function keySource(found: Sourced | undefined): KeySourceName | undefined {
+  if (found === undefined) return undefined;
+  const source = keySourceNames.find((known) => known === found.text);
+  if (source !== undefined) return source;
+  throw new VaultError("usage", `${found.source}: must be one of ${keySourceNames.join(", ")}`, {
+    hint: "vault config set stateKeySource passphrase",
+  });
+}
+
+function isTrue(found: Sourced | undefined): boolean {
+  if (found === undefined || found.text === "false") return false;
+  if (found.text === "true") return true;
+  throw new VaultError("invalid-input", `${found.source}: must be true or false`, { hint: "vault config set live true" });
+}
+
+function outputFormat(found: Sourced | undefined): OutputFormat {
+  const format = outputFormats.find((known) => known === (found?.text ?? "table"));
+  if (format !== undefined) return format;
+  throw new VaultError("usage", `${found?.source}: must be one of ${outputFormats.join(", ")}`, { hint: `${found?.source} json` });
+}
+
+/** The usage error of the contract for a setting that is needed and not given. */
+export function missingSetting(name: SettingName, what: string): VaultError {
+  return new VaultError("usage", `${what} is missing`, { hint: `give it by ${waysToSet(name)}` });
+}
+
+/**
+ * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this
+ * machine, unless allowed. Raises `invalid-input`.
+ */
+export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp">): string {
+  if (settings.baseUrl === undefined) throw missingSetting("baseUrl", "the base URL of the service");
+  const example = "like https://vaults.example.com";
+  let url: URL;
+  try {
+    url = new URL(settings.baseUrl);
+  } catch {
+    throw new VaultError("invalid-input", `--base-url: must be a URL, ${example}`, { hint: "check --base-url or VAULTSVC_BASE_URL" });
+  }
+  const isPlain = (url.protocol === "https:" || url.protocol === "http:") && url.username === "" && url.search === "" && url.hash === "";
+  if (!isPlain) {
+    throw new VaultError("invalid-input", `--base-url: must be an https: URL without user name, query or fragment, ${example}`, {
+      hint: "check --base-url or VAULTSVC_BASE_URL",
+    });
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
+    throw new VaultError(
+      "invalid-input",
+      `--base-url: http: is allowed to this machine only, not to ${url.hostname}: secrets would travel in clear`,
+      {
+        hint: `--base-url https://${url.host}, or --insecure-http if you accept that`,
+      },
+    );
+  }
+  if (!/^\/[A-Za-z0-9._~/-]*$/.test(settings.apiPrefix)) {
+    throw new VaultError("invalid-input", `--api-prefix: must be a path, like ${defaults.apiPrefix}`, {
+      hint: `--api-prefix ${defaults.apiPrefix}`,
+    });
+  }
+  return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;
+}

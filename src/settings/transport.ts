@@ -1,0 +1,130 @@
+import { X509Certificate } from "node:crypto";
+import { VaultError } from "../errors.ts";
+import { isLoopback } from "../protocol/address.ts";
+import { isInNoProxy } from "./no-proxy.ts";
+import type { Settings, Sourced } from "./settings.ts";
+import type { SettingWorld } from "./sources.ts";
+
+export interface ProxySetting {
+  /** May hold a user name and a password. */
+  url: URL;
+  /** The flag, variable or config key that it came from. */
+  source: string;
+}
+
+/** How the service is reached, besides its address. */
+export interface Transport {
+  /** PEM; in place of Node's own list. */
+  ca?: readonly string[];
+  proxy?: ProxySetting;
+  /** NODE_TLS_REJECT_UNAUTHORIZED=0, which has effect to this machine only. */
+  unverified: boolean;
+}
+
+/** Reads what the settings and the environment say about the way to `baseUrl`. Raises `invalid-input` naming the setting. */
+export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | "proxy">, world: SettingWorld): Promise<Transport> {
+  const target = new URL(settings.baseUrl ?? "");
+  const proxy = await chooseProxy(target, settings.proxy, world);
+  const unverified = world.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0";
+  if (unverified && target.protocol === "https:") {
+    world.warn(
+      isLoopback(target.hostname)
+        ? `NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of ${target.host} is not checked`
+        : `NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, but for those of this machine`,
+    );
+  }
+  return {
+    unverified,
+    ...(settings.ca === undefined ? {} : { ca: await readCertificates(settings.ca, world) }),
+    ...(proxy === undefined ? {} : { proxy }),
+  };
+}
+
+/** The certificates of a PEM file, and those that NODE_EXTRA_CA_CERTS has added to Node's own. */
+async function readCertificates({ text: path, source }: Sourced, { readFile }: SettingWorld): Promise<string[]> {
+  let text: string;
+  try {
+    text = await readFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new VaultError("invalid-input", `${source}: cannot read the file ${path} (${code ?? "unreadable"})`, {
+      hint: `${source} needs a file that you can read, like ca.pem`,
+    });
+  }
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0 || !certificates.every(isCertificate)) {
+    throw new VaultError("invalid-input", `${source}: there must be certificates in PEM in ${path}, and nothing but sound ones`, {
+      hint: "they begin with -----BEGIN CERTIFICATE-----; from DER: openssl x509 -inform der -in ca.cer -out ca.pem",
+    });
+  }
+  const { getCACertificates } = await import("node:tls");
+  return [...certificates, ...getCACertificates("extra")];
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The flag wins over the environment and that over the profile, and an empty one means none. As with curl and gh:
+ * HTTPS_PROXY is for https, HTTP_PROXY for http, lower case comes first, NO_PROXY names what is reached directly. As with
+ * gh, a service on this machine is: there, only the flag counts.
+ */
+export async function chooseProxy(target: URL, given: Sourced | undefined, world: SettingWorld): Promise<ProxySetting | undefined> {
+  if (given?.fromFlag === true) return await flagProxy(given, world);
+  if (isLoopback(target.hostname)) return undefined;
+  const noProxy = variable(world.env, ["no_proxy", "NO_PROXY"]);
+  if (noProxy !== undefined && isInNoProxy(target, noProxy.text)) return undefined;
+  const scheme = target.protocol === "https:" ? "https_proxy" : "http_proxy";
+  const found = variable(world.env, [scheme, scheme.toUpperCase()]) ?? given;
+  return found === undefined ? undefined : parseProxy(found.text, found.source, world);
+}
+
+/** `@FILE`, `-`, `env:NAME` or the URL itself: it may hold a password. */
+async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySetting | undefined> {
+  const isElsewhere = /^(@|-$|env:)/.test(given.text);
+  const proxy = parseProxy(isElsewhere ? await world.readGiven(given) : given.text, given.source, world);
+  if (!isElsewhere && proxy !== undefined && proxy.url.password !== "") {
+    world.warn(
+      `${given.source} has a password on the command line, where other users of this machine can see it: use ${given.source} @FILE, - or env:NAME`,
+    );
+  }
+  return proxy;
+}
+
+function variable(env: SettingWorld["env"], names: readonly string[]): Pick<Sourced, "text" | "source"> | undefined {
+  const name = names.find((candidate) => (env[candidate] ?? "") !== "");
+  return name === undefined ? undefined : { text: env[name] ?? "", source: name };
+}
+
+function parseProxy(text: string, source: string, world: SettingWorld): ProxySetting | undefined {
+  if (text === "") return undefined;
+  // Without a scheme it is http, as with curl.
+  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(whole) ? new URL(whole) : undefined;
+  const userInfo = url === undefined ? undefined : decoded(url);
+  const isProxy = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === "/" && url.search + url.hash === "";
+  if (!isProxy || userInfo === undefined) {
+    throw new VaultError("invalid-input", `${source}: must be the http: or https: URL of a proxy`, {
+      hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
+    });
+  }
+  // The pair as it is sent: the redactor knows its base64 too.
+  if (userInfo.password !== "") {
+    for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`]) world.learnSecret(secret);
+  }
+  return { url, source };
+}
+
+/** User name and password without percent-encoding; undefined where that is broken. */
+function decoded(url: URL): { user: string; password: string } | undefined {
+  try {
+    return { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+  } catch {
+    return undefined;
+  }
+}

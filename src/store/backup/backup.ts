@@ -1,0 +1,114 @@
+import { accessSync, closeSync, constants, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { basename, dirname, join, resolve } from "node:path";
+import { VaultError } from "../../errors.ts";
+import type { Holdings } from "./check.ts";
+import { checkBackup } from "./check.ts";
+import { append } from "../journal/journal.ts";
+import type { Opening } from "../sqlite/open-database.ts";
+import { schemaVersion } from "../sqlite/open-database.ts";
+import { checkPrivateDirectory, statIfThere, syncDirectory } from "../../files/private-directory.ts";
+import { run } from "../sqlite/query.ts";
+import { openFinished } from "./install.ts";
+import type { StoreOptions } from "../local-store.ts";
+import { patiently, StateDatabase } from "../sqlite/state-database.ts";
+import { asStateError, isBusy, isDamaged, onState, systemCode } from "../../files/state-error.ts";
+import type { VaultLocks } from "../sqlite/vault-lock.ts";
+
+/** A state on the disk, with what works on the whole of it needs. */
+export interface WholeState {
+  options: StoreOptions;
+  opening: Opening;
+  locks: Pick<VaultLocks, "withAll">;
+}
+
+export interface BackupFacts extends Holdings {
+  /** Absolute. */
+  file: string;
+  /** Its size. */
+  bytes: number;
+  /** When, ISO 8601. */
+  at: string;
+}
+
+/**
+ * Copies the whole state, as it is at one instant, into one file, while other processes go on. What is sealed stays sealed;
+ * the key is not in it. The file (mode 0600) is there whole and durable when this resolves, or not at all. Entered in the
+ * journal; where that fails it is a warning. Raises `invalid-input` for a file that cannot be written there or, without
+ * `force`, exists; `state` where there is no state, or it cannot be read.
+ */
+export async function backupState({ options, opening, locks }: WholeState, file: string, force: boolean): Promise<BackupFacts> {
+  checkTarget(options, file, force);
+  const opened = checkPrivateDirectory(options.directory) ? await openFinished(opening, locks, options.clock) : null;
+  if (opened === null) {
+    throw new VaultError("state", `there is no state in ${options.directory}: nothing to back up`, {
+      hint: "name the directory of another one with --state",
+    });
+  }
+  const { connection } = opened;
+  const holdings = await patiently(options.clock, file, () => {
+    try {
+      return copyWhole(connection, file);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      throw isDamaged(error) ? asStateError(opening.path, error) : asStateError(file, error, "the backup cannot be written");
+    }
+  });
+  const at = new Date(options.clock.now()).toISOString();
+  try {
+    const detail = { file, vaults: holdings.vaults, pending: holdings.pending, keyId: holdings.keyId };
+    const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
+    await new StateDatabase(connection, opening.path, options.clock).write((db) => {
+      append(db, entry);
+      // All pairs are known elsewhere now; a state of an older version says so of them when it is brought up to date.
+      if (schemaVersion(db) >= opening.migrations.length) run(db, "UPDATE credentials SET elsewhere = 1");
+    });
+  } catch (error) {
+    options.warn(`the backup is made, but the journal could not be written: ${(error as Error).message}`);
+  }
+  return { ...holdings, file, bytes: statSync(file).size, at };
+}
+
+/** VACUUM INTO reads one snapshot, WAL included, and writes no byte of what was erased. It is not durable by itself. */
+function copyWhole(connection: DatabaseSync, file: string): Holdings {
+  const temporary = join(dirname(file), `.${basename(file)}.new-${randomBytes(6).toString("hex")}`);
+  try {
+    closeSync(openSync(temporary, "wx", 0o600));
+    connection.prepare("VACUUM INTO ?").run(temporary);
+    const holdings = checkBackup(temporary, Number.POSITIVE_INFINITY, null);
+    const written = openSync(temporary, "r+");
+    try {
+      fsyncSync(written);
+    } finally {
+      closeSync(written);
+    }
+    renameSync(temporary, file);
+    syncDirectory(dirname(file));
+    return holdings;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function checkTarget({ directory, keySource }: StoreOptions, file: string, force: boolean): void {
+  const refuse = (why: string, hint: string): VaultError => new VaultError("invalid-input", `FILE: ${why}: nothing was written`, { hint });
+  const elsewhere = "name a file in a folder that you can write to, like ./vault-backup.db";
+  const folder = dirname(file);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const missing = systemCode(error) === "ENOENT";
+    throw refuse(`the folder ${folder} ${missing ? "does not exist" : `cannot be written to (${String(systemCode(error))})`}`, elsewhere);
+  }
+  const real = join(realpathSync(folder), basename(file));
+  if (onState(directory, () => statIfThere(directory)) !== null && `${dirname(real)}/`.startsWith(`${realpathSync(directory)}/`)) {
+    throw refuse(`${file} is in the folder of the state itself`, "name a file elsewhere, best on another disk");
+  }
+  const there = lstatSync(file, { throwIfNoEntry: false }) ?? null;
+  if (there === null) return;
+  if (!there.isFile()) throw refuse(`${file} is ${there.isSymbolicLink() ? "a symbolic link" : "not a file"}`, elsewhere);
+  const key = keySource.type === "file" ? statIfThere(resolve(keySource.path)) : null;
+  if (key?.ino === there.ino && key.dev === there.dev) throw refuse(`${file} is the key file`, elsewhere);
+  if (!force) throw refuse(`${file} exists already`, "name another file, or replace this one with --force");
+}

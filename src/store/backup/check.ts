@@ -1,0 +1,121 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../../errors.ts";
+import { openStates } from "../../exchange/states.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.ts";
+import { statIfThere } from "../../files/private-directory.ts";
+import { all, one } from "../sqlite/query.ts";
+import { applicationId } from "../sqlite/schema.ts";
+import { sealedValues } from "../keys/sealed-values.ts";
+import { keyIdOf, unseal } from "../../secrets/sealing.ts";
+import { onState } from "../../files/state-error.ts";
+
+/** What a backup or a state holds. */
+export interface Holdings {
+  vaults: number;
+  /** Exchanges that wait for an acknowledgement, or are in doubt. */
+  pending: number;
+  /** The key that opens the sealed values; null if there are none. */
+  keyId: string | null;
+  /** Version of its tables. */
+  format: number;
+}
+
+/** What a state holds; to be called on one snapshot. */
+export function holdingsOf(db: DatabaseSync): Holdings {
+  const states = openStates.map((state) => `'${state}'`).join(", ");
+  const [first] = sealedValues(db);
+  return {
+    vaults: one<{ n: number }>(db, "SELECT count(*) AS n FROM vaults WHERE forgotten = 0")?.n ?? 0,
+    pending: one<{ n: number }>(db, `SELECT count(*) AS n FROM exchanges WHERE state IN (${states})`)?.n ?? 0,
+    keyId: first === undefined ? null : keyIdOf(first.sealed),
+    format: schemaVersion(db),
+  };
+}
+
+/**
+ * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it. Raises
+ * `invalid-input` where there is no file, `state` for one that is no backup, damaged, newer than this program, or sealed with
+ * another key (named then).
+ */
+export function checkBackup(file: string, newest: number, keyring: Keyring | null): Holdings {
+  checkHeader(file);
+  const what = "the backup cannot be used";
+  return onState(
+    file,
+    () => {
+      const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
+      try {
+        checkNotNewer(db, file, newest);
+        const [problem] = problemsOf(db);
+        if (problem !== undefined) throw unusable(file, `it is damaged (${problem})`);
+        if (keyring !== null) for (const { place, sealed } of sealedValues(db)) unseal(keyring.fitting(db), place, sealed);
+        return holdingsOf(db);
+      } finally {
+        db.close();
+      }
+    },
+    what,
+  );
+}
+
+/** What SQLite finds wrong with a database, at most a few lines. */
+export function problemsOf(db: DatabaseSync): string[] {
+  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)").map((row) => row.integrity_check);
+  const broken = all<{ table: string; rowid: number | null }>(db, "PRAGMA foreign_key_check");
+  return [...found.filter((line) => line !== "ok"), ...broken.slice(0, 5).map(({ table }) => `a row of ${table} refers to nothing`)];
+}
+
+/** Whether a file is a state of this program, in the form in which backups are: a database without a WAL. */
+function checkHeader(file: string): void {
+  const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
+  if (stats?.isFile() !== true) {
+    throw new VaultError("invalid-input", `FILE: ${stats === null ? "there is no file" : "not a file:"} ${file}: nothing was changed`, {
+      hint: "name a file that vault backup has written",
+    });
+  }
+  const header = onState(file, () => headerOf(file), "the backup cannot be used");
+  if (header === null) throw unusable(file, "it is damaged, or was not made by vault backup");
+  if (header.hasWal) {
+    throw new VaultError(
+      "state",
+      `the backup cannot be used: ${file}: it is a copy of a state's own database, which is not whole without its WAL`,
+      {
+        hint: "nothing was changed: put the whole state folder that it was copied from somewhere, and make a backup of that: vault backup FILE --state FOLDER",
+      },
+    );
+  }
+}
+
+/** What stands where a backup was written: it, nothing, something else, or what cannot be looked at. */
+export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
+
+/** Looks at the header alone. */
+export function backupFile(file: string): BackupFile {
+  try {
+    if (statIfThere(file) === null) return "gone";
+    return headerOf(file)?.hasWal === false ? "there" : "replaced";
+  } catch {
+    return "unreadable";
+  }
+}
+
+/** What the header of a database says, as SQLite documents it; null for a file that was not made by this program. */
+export function headerOf(file: string): { hasWal: boolean } | null {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, header);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (header.toString("latin1", 0, 16) !== "SQLite format 3\0" || header.readUInt32BE(68) !== applicationId) return null;
+  return { hasWal: header[18] === 2 };
+}
+
+function unusable(file: string, why: string): VaultError {
+  return new VaultError("state", `the backup cannot be used: ${file}: ${why}`, {
+    hint: "nothing was changed: take another backup",
+  });
+}

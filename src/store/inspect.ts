@@ -1,0 +1,150 @@
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { dirname, join } from "node:path";
+import { VaultError } from "../errors.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import type { BackupFile } from "./backup/check.ts";
+import { backupFile, holdingsOf, problemsOf } from "./backup/check.ts";
+import type { WholeState } from "./backup/backup.ts";
+import type { DiskFacts } from "../files/disk.ts";
+import { diskOf } from "../files/disk.ts";
+import type { KeyFacts } from "./keys/inspect-key.ts";
+import { keyFacts } from "./keys/inspect-key.ts";
+import { checkNotNewer, readOnlyUrl } from "./sqlite/open-database.ts";
+import { statIfThere } from "../files/private-directory.ts";
+import { all, one } from "./sqlite/query.ts";
+import { listVaults } from "./steps/read-vault.ts";
+import { leftRestore } from "./backup/install.ts";
+import { onState } from "../files/state-error.ts";
+
+/** What can be said of a state without changing anything. */
+export interface StateFacts {
+  directory: string;
+  /** Null where there is none yet. */
+  contents: Contents | null;
+  /** Why it cannot be read. */
+  problem: VaultError | null;
+  /** A restore was cut off; the next command that opens the state finishes it. */
+  restoreLeft: boolean;
+  /** Files and folders that others can read or write. */
+  loose: { path: string; mode: number; wanted: number }[];
+  /** What cannot be written to, by its system code. */
+  unwritable: { path: string; code: string } | null;
+  disk: DiskFacts | null;
+  key: KeyFacts;
+}
+
+export interface Contents {
+  /** What is wrong with the database; empty if nothing is. */
+  damage: string[];
+  format: number;
+  vaults: VaultRecord[];
+  /** By application, when the next place under the rate limit is free: milliseconds since the epoch. */
+  queues: { application: string; next: number }[];
+  /** Seconds that the newest token was good for, as far as it is known. */
+  tokenSeconds: number | null;
+  /** The newest backup that the journal knows of, and what has become of its file. */
+  lastBackup: { at: string; file: string; now: BackupFile } | null;
+}
+
+/** Looks at a state: opens its database for reading only, makes nothing and mends nothing. Never raises. */
+export function inspectState({ options, opening }: WholeState): StateFacts {
+  const { directory } = options;
+  const { path } = opening;
+  const files = [path, `${path}-wal`, join(directory, "locks")];
+  let found: { contents: Contents; key: KeyFacts } | null = null;
+  let problem: VaultError | null = null;
+  let restoreLeft = false;
+  try {
+    restoreLeft = onState(directory, () => leftRestore(directory)) !== null;
+    if (onState(path, () => statIfThere(path)) !== null) found = onState(path, () => read(path, opening.migrations.length, options));
+  } catch (error) {
+    problem = error instanceof VaultError ? error : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
+  }
+  return {
+    directory,
+    contents: found?.contents ?? null,
+    problem,
+    restoreLeft,
+    loose: [
+      ...looseOf([directory], 0o700),
+      ...looseOf(files.slice(0, 2), 0o600),
+      ...looseOf(keyFiles(options), 0o600),
+      // Who can only list the folder of the key learns nothing.
+      ...looseOf(keyFiles(options).map(dirname), 0o755, 0o022),
+    ],
+    unwritable: unwritableOf([directory, ...files]),
+    disk: diskOf(directory),
+    key: found?.key ?? keyFacts(options, null, []),
+  };
+}
+
+function read(path: string, newest: number, options: WholeState["options"]): { contents: Contents; key: KeyFacts } {
+  const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true });
+  try {
+    db.exec("BEGIN");
+    if (one<{ n: number }>(db, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'vaults'")?.n !== 1) {
+      throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
+        hint: "bring a backup back, the present files are kept beside it: vault backup FILE --restore; or name another directory with --state",
+      });
+    }
+    checkNotNewer(db, path, newest);
+    const damage = problemsOf(db);
+    const { format } = holdingsOf(db);
+    const vaults = listVaults(db);
+    const token = one<{ started_at: string; token_expiry: string }>(
+      db,
+      "SELECT started_at, token_expiry FROM exchanges WHERE token_expiry IS NOT NULL ORDER BY seq DESC LIMIT 1",
+    );
+    const backup = one<{ at: string; file: string }>(
+      db,
+      "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
+    );
+    const contents: Contents = {
+      damage,
+      format,
+      vaults,
+      queues: all<{ application: string; next: number }>(db, "SELECT application, next FROM limiter"),
+      tokenSeconds: token === undefined ? null : secondsBetween(token.started_at, token.token_expiry),
+      lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
+    };
+    return { contents, key: keyFacts(options, db, damage) };
+  } finally {
+    db.close();
+  }
+}
+
+function secondsBetween(from: string, to: string): number | null {
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  return seconds > 0 ? seconds : null;
+}
+
+const keyFiles = ({ keySource }: WholeState["options"]): string[] => (keySource.type === "file" ? [keySource.path] : []);
+
+function looseOf(paths: readonly string[], wanted: number, unwanted = 0o077): StateFacts["loose"] {
+  return paths.flatMap((path) => {
+    const mode = modeOf(path);
+    return mode === null || (mode & unwanted) === 0 ? [] : [{ path, mode, wanted }];
+  });
+}
+
+function modeOf(path: string): number | null {
+  try {
+    const stats = statIfThere(path);
+    return stats === null ? null : stats.mode & 0o777;
+  } catch {
+    return null;
+  }
+}
+
+function unwritableOf(paths: readonly string[]): StateFacts["unwritable"] {
+  for (const path of paths.filter((each) => existsSync(each))) {
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+      if (path.endsWith("locks")) for (const name of readdirSync(path)) accessSync(join(path, name), constants.R_OK | constants.W_OK);
+    } catch (error) {
+      return { path, code: (error as NodeJS.ErrnoException).code ?? "" };
+    }
+  }
+  return null;
+}

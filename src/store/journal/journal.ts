@@ -1,0 +1,49 @@
+import type { DatabaseSync } from "node:sqlite";
+import { one, run } from "../sqlite/query.ts";
+
+/** How long entries, and exchanges that are over, are kept. */
+export const journalDays = 400;
+
+/** How far past its time the oldest entry must be before anything is removed, so that it happens rarely. */
+const slackDays = 30;
+
+const day = 86_400_000;
+
+export interface JournalEntry {
+  at: string;
+  service: string;
+  uuid: string;
+  exchange: string | null;
+  event: string;
+  /** Never holds a secret. */
+  detail: Record<string, unknown>;
+}
+
+/** Appends to the journal, in the transaction that does what the entry says. */
+export function append(db: DatabaseSync, entry: JournalEntry): void {
+  run(
+    db,
+    "INSERT INTO journal (at, service, uuid, exchange, event, detail) VALUES (?, ?, ?, ?, ?, ?)",
+    entry.at,
+    entry.service,
+    entry.uuid,
+    entry.exchange,
+    entry.event,
+    JSON.stringify(entry.detail),
+  );
+}
+
+/** Removes journal entries, and exchanges that are over, older than `journalDays`; the newest exchange of a vault stays. */
+export function prune(db: DatabaseSync, now: number): void {
+  const oldest = one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1");
+  if (oldest === undefined || Date.parse(oldest.at) >= now - (journalDays + slackDays) * day) return;
+  const from = new Date(now - journalDays * day).toISOString();
+  run(db, "INSERT INTO meta (name, value) VALUES ('journal-from', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", from);
+  run(db, "DELETE FROM journal WHERE at < ?", from);
+  run(
+    db,
+    "DELETE FROM exchanges WHERE started_at < ? AND state IN ('acknowledged', 'expired', 'discarded', 'rejected') " +
+      "AND seq < (SELECT max(seq) FROM exchanges AS newer WHERE newer.vault = exchanges.vault)",
+    from,
+  );
+}

@@ -1,0 +1,42 @@
+import type { Clock } from "../../exchange/ports.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
+import type { Keyring } from "./keyring.ts";
+import type { HeldState, Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
+import { rekey } from "./rekey.ts";
+
+interface Options {
+  directory: string;
+  keySource: KeySource;
+  clock: Clock;
+  warn: (message: string) => void;
+}
+
+/** `rekey` over stores, each opened once; they are held one within another. */
+export async function rekeyStates(
+  { directory, keySource, clock, warn }: Options,
+  keyring: Keyring,
+  open: (directory: string) => RekeyedStore,
+  { waiting, ...plan }: RekeyPlan,
+): Promise<Rekeyed> {
+  const stores = new Map<string, RekeyedStore>();
+  const storeOf = (path: string): RekeyedStore => {
+    const store = stores.get(path) ?? open(path);
+    stores.set(path, store);
+    return store;
+  };
+  const hold = async <T>(paths: readonly string[], work: (states: HeldState[]) => Promise<T>, held: HeldState[] = []): Promise<T> => {
+    const [path, ...rest] = paths;
+    if (path === undefined) return await work(held);
+    return await storeOf(path).exclusively(waiting, async (database) => await hold(rest, work, [...held, { directory: path, database }]));
+  };
+  return await rekey({
+    ...plan,
+    directory,
+    keyring,
+    access: keySource.access,
+    hold,
+    look: async (path, query) => await storeOf(path).look(query),
+    at: new Date(clock.now()).toISOString(),
+    warn,
+  });
+}

@@ -1,0 +1,236 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { VaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import { readKeyFile, replaceKeyFile } from "../../secrets/key-file.ts";
+import type { KeyEntry } from "../../secrets/key-file.ts";
+import type { KeyAccess } from "../../secrets/key-source.ts";
+import type { Keyring } from "./keyring.ts";
+import { keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
+import type { NewKey } from "./new-key.ts";
+import { makeKey } from "./new-key.ts";
+import { stretch } from "../../secrets/passphrase.ts";
+import { keyIdsIn, openAll, resealAll } from "./reseal.ts";
+import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
+import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import type { StateDatabase } from "../sqlite/state-database.ts";
+
+export interface SealedSecret {
+  place: ProfilePlace;
+  sealed: string;
+}
+
+/** The configuration, as far as a rekey is concerned with it. */
+export interface SealedConfiguration {
+  /** Does the work while no other process changes the configuration. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** What is sealed by way of the key file, read from the disk. */
+  secrets(): Promise<SealedSecret[]>;
+  /** Puts these in the place of what is there, and makes `stateKeySource` say the source where it says another; durable. */
+  replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
+}
+
+/** One state whose vaults this process holds, all of them. */
+export interface HeldState {
+  directory: string;
+  database: StateDatabase;
+}
+
+export interface Rekeying {
+  keyFile: string;
+  /** The state in use. */
+  directory: string;
+  to: NewKey;
+  /** Go on although a state that was begun with this key is not there: what it holds is lost. */
+  skipMissing: boolean;
+  keyring: Keyring;
+  access: KeyAccess | undefined;
+  configuration: SealedConfiguration;
+  /** Holds all vaults of these states while it does the work. */
+  hold<T>(directories: readonly string[], work: (states: HeldState[]) => Promise<T>): Promise<T>;
+  /** Looks at a state without holding it. */
+  look<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
+  /** ISO 8601, for the journal. */
+  at: string;
+  warn: (message: string) => void;
+}
+
+/** What is asked of a store whose state gets another key. */
+export interface RekeyedStore {
+  /** With all vaults held. */
+  exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T>;
+  look<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
+}
+
+export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration"> & { waiting: Waiting };
+
+export interface Rekeyed {
+  from: string[];
+  to: string;
+  source: KeyEntry["source"];
+  states: string[];
+  /** Sealed values that were changed. */
+  values: number;
+}
+
+/**
+ * Seals everything with a new key (DESIGN, Durable state): all locks held; key file with all keys, synced; databases; configuration;
+ * everything read back; the old keys dropped. Killed between any two steps, every value opens with a key of the key file,
+ * and another rekey finishes. Raises `state` before anything is changed where a key cannot be had or a value does not open.
+ */
+export async function rekey(given: Rekeying): Promise<Rekeyed> {
+  const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };
+  for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
+  const { keyFile, configuration } = plan;
+  const keys = new Map<string, SealingKey>();
+  // Asks for what it takes to open them, before anybody has to wait for this process.
+  const first = await Promise.all(
+    statesOf(plan).map(async (directory) => await plan.look(directory, async (db) => await db.read(keyIdsIn))),
+  );
+  const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
+  const made = await makeKey(plan.to, plan.access);
+  keys.set(made.key.id, made.key);
+  await haveKeys(plan, keys, [...first.flat(), ...secretIds]);
+
+  return await configuration.exclusively(async () => {
+    const done = new Set<string>();
+    const old = readKeyFile(keyFile, plan.warn) ?? [];
+    let values = 0;
+    const change = async (directories: readonly string[], prepare: () => Promise<void>, after: () => Promise<void>): Promise<void> =>
+      await plan.hold(directories, async (states) => {
+        for (const { database } of states) await haveKeys(plan, keys, await database.read(keyIdsIn));
+        for (const { database } of states) await database.read((db) => openAll(db, keys));
+        for (const { directory } of states) rememberState(keyFile, directory);
+        await prepare();
+        for (const { database } of states) values += await database.write((db) => resealAll(db, keys, made.key, plan.at));
+        for (const { directory } of states) done.add(directory);
+        await after();
+        for (const { database } of states) await database.read((db) => openAll(db, new Map([[made.key.id, made.key]])));
+        // What the old key opens must not stay behind in unused parts of the file.
+        for (const { database } of states) await database.compact();
+        // Begun by others since the list was read; whoever begins from now on takes the new key.
+        const late = statesOf(plan).filter((directory) => !done.has(directory));
+        if (late.length > 0) await change(late, nothing, nothing);
+        // A state that is away may come back: what opens it stays.
+        else replaceKeyFile(keyFile, [...(awayOf(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
+      });
+    const secrets = await configuration.secrets();
+    await haveKeys(
+      plan,
+      keys,
+      secrets.map(({ sealed }) => keyIdOf(sealed)),
+    );
+    const resealed = secrets.map(({ place, sealed }) => ({ place, sealed: seal(made.key, place, openSecret(keys, place, sealed)) }));
+    const from = [...keys.keys()].filter((id) => id !== made.key.id);
+    await change(
+      statesOf(plan),
+      async () => {
+        const absent: KeyEntry[] = from.filter((id) => !old.some((entry) => entry.id === id)).map((id) => ({ source: "given", id }));
+        const kept = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
+        replaceKeyFile(keyFile, [...kept, made.entry]);
+        return Promise.resolve();
+      },
+      async () => {
+        await configuration.replace(resealed, made.entry.source);
+        for (const { place, sealed } of await configuration.secrets()) unseal(made.key, place, sealed);
+        values += resealed.length;
+      },
+    );
+    await removeFromKeyring(plan, old, made.key.id);
+    return {
+      from: [...keys.keys()].filter((id) => id !== made.key.id),
+      to: made.key.id,
+      source: made.entry.source,
+      states: [...done],
+      values,
+    };
+  });
+}
+
+function onceEach(warn: (message: string) => void): (message: string) => void {
+  const said = new Set<string>();
+  return (message) => {
+    if (!said.has(message)) warn(message);
+    said.add(message);
+  };
+}
+
+const nothing = async (): Promise<void> => Promise.resolve();
+
+interface Plan extends Rekeying {
+  /** States of another key file. */
+  foreign: Set<string>;
+}
+
+/**
+ * The list came here with a copy of the key file: a state that is used with the file that it was copied from keeps its key,
+ * which stands there.
+ */
+async function isForeign(plan: Plan, state: string): Promise<boolean> {
+  if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
+  const other = await plan.look(state, async (database) => await database.read(keyFileOf));
+  if (other === null || other === plan.keyFile || !existsSync(other)) return false;
+  plan.warn(`the state ${state} is used with the key file ${other}, and keeps its key`);
+  return true;
+}
+
+const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
+
+/** Known states that are not there. */
+const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !isThere(state));
+
+/** A state, and those that restores have replaced in it: each is a state in itself. */
+function withReplaced(state: string): string[] {
+  const names = isThere(state) ? readdirSync(state).filter((name) => name.startsWith("replaced-")) : [];
+  return [state, ...names.map((name) => join(state, name)).filter(isThere)];
+}
+
+/**
+ * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
+ * there raise `state`, or are skipped.
+ */
+function statesOf(plan: Plan): string[] {
+  const { keyFile, skipMissing, warn } = plan;
+  const directory = realFolder(plan.directory);
+  const known = knownStates(keyFile).filter((state) => state !== directory);
+  const missing = awayOf(plan);
+  if (missing.length > 0 && !skipMissing) {
+    throw new VaultError("state", `a state that is sealed with this key is not there: ${missing.join(", ")}; nothing was changed`, {
+      hint: "mount it, or put it back, and run it again; if it was moved or is gone for good: --skip-missing (its key is kept)",
+    });
+  }
+  for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
+  const there = [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)];
+  return [...new Set(there.flatMap(withReplaced))].filter((state) => !plan.foreign.has(state)).sort();
+}
+
+/** Makes keys ready; a new passphrase may be the one of an earlier rekey that was killed. */
+async function haveKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
+  for (const id of new Set(ids)) {
+    if (keys.has(id)) continue;
+    const entry = readKeyFile(plan.keyFile, () => undefined)?.find((each) => each.id === id);
+    const again =
+      entry?.source === "passphrase" && plan.to.source === "passphrase" && plan.to.passphrase !== undefined
+        ? await stretch(plan.to.passphrase, entry)
+        : undefined;
+    keys.set(id, again?.id === id ? again : await plan.keyring.key(id));
+  }
+}
+
+function openSecret(keys: ReadonlyMap<string, SealingKey>, place: ProfilePlace, sealed: string): string {
+  const key = keys.get(keyIdOf(sealed));
+  if (key === undefined) throw new VaultError("internal", `the key of ${place.key} of profile ${place.profile} was not made ready`);
+  return unseal(key, place, sealed);
+}
+
+/** What is not needed any more; it does no harm if it stays. */
+async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEntry[], except: string): Promise<void> {
+  for (const { source, id } of old) {
+    if (source !== "keyring" || id === except) continue;
+    try {
+      await (await access?.keyring())?.remove(id);
+    } catch (error) {
+      warn(`the old key ${id} stays in the keyring of the operating system: ${(error as Error).message}`);
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import { rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { VaultError } from "../../errors.ts";
+import { createWhole } from "../../files/new-file.ts";
+import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
+import { one } from "./query.ts";
+import { applicationId } from "./schema.ts";
+import { onState } from "../../files/state-error.ts";
+
+export interface Opening {
+  path: string;
+  platform: string;
+  migrations: readonly string[];
+}
+
+/** Makes the database whole and durable, if it is not there: it never exists empty or half made. */
+export function createDatabase({ path, platform, migrations }: Opening): void {
+  if (onState(path, () => statIfThere(path)) !== null) return;
+  onState(path, () =>
+    createWhole(path, (temporary) => {
+      const connection = new DatabaseSync(temporary);
+      try {
+        configure(connection, platform);
+        connection.exec("BEGIN EXCLUSIVE");
+        migrate(connection, migrations);
+        connection.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
+        const mode = one<{ journal_mode: string }>(connection, "PRAGMA journal_mode = WAL")?.journal_mode;
+        if (mode !== "wal") throw noWal(path);
+      } finally {
+        connection.close();
+        for (const ending of ["-journal", "-wal", "-shm"]) rmSync(temporary + ending, { force: true });
+      }
+    }),
+  );
+}
+
+/**
+ * Opens the database, or returns null if there is none. Throws what SQLite throws, `isBusy` included; raises `state`
+ * for a file that is not a state of this program, or one of a newer version, and leaves both as they are.
+ */
+export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
+  const [stats] = ["", "-wal", "-shm"].map((ending) => fileIfThere(path + ending));
+  if (!stats) return null;
+  if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
+  const connection = new DatabaseSync(withMode(path, "rw"));
+  try {
+    configure(connection, platform);
+    verify(connection, path, migrations.length);
+    return connection;
+  } catch (error) {
+    closeUnchanged(connection, path);
+    throw error;
+  }
+}
+
+/** Runs the migrations that the database lacks, in the transaction of the caller. */
+export function migrate(connection: DatabaseSync, migrations: readonly string[]): void {
+  for (const script of migrations.slice(schemaVersion(connection))) connection.exec(script);
+  connection.exec(`PRAGMA user_version = ${migrations.length}`);
+}
+
+export const schemaVersion = (connection: DatabaseSync): number =>
+  one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
+
+/** Raises `state` if a newer version of this program has changed the database. */
+export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
+  const version = schemaVersion(connection);
+  if (version <= newest) return;
+  throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
+    hint: "it was not touched: update this program, or name another directory with --state",
+  });
+}
+
+function configure(connection: DatabaseSync, platform: string): void {
+  connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON");
+  if (platform === "darwin") connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
+}
+
+function verify(connection: DatabaseSync, path: string, newest: number): void {
+  const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
+  if (found !== applicationId) {
+    throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
+      hint: "nothing was changed: name another directory with --state; or bring a backup back: vault backup FILE --restore",
+    });
+  }
+  checkNotNewer(connection, path, newest);
+}
+
+/**
+ * Closes without a checkpoint. SQLite moves the WAL into the file when its last connection closes; a second one, which
+ * can only read, holds that up and cannot do it itself.
+ */
+function closeUnchanged(connection: DatabaseSync, path: string): void {
+  try {
+    const anchor = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
+    try {
+      one(anchor, "PRAGMA user_version");
+    } finally {
+      connection.close();
+      anchor.close();
+    }
+  } catch {
+    // What is told is why the database could not be used.
+  }
+}
+
+/** As a URL, so that a file that has just gone is not made anew, empty. */
+export function withMode(path: string, mode: "rw" | "ro"): URL {
+  const url = pathToFileURL(path);
+  url.search = `mode=${mode}`;
+  return url;
+}
+
+/** For reading a database without changing anything beside it. */
+export function readOnlyUrl(path: string): URL {
+  const url = withMode(path, "ro");
+  // One at rest would be given an empty WAL.
+  if ((statIfThere(`${path}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
+  return url;
+}
+
+function noWal(path: string): VaultError {
+  return new VaultError("state", `the state cannot be made: ${path}: this file system lacks what SQLite's WAL needs`, {
+    hint: "name a directory on a local disk with --state",
+  });
+}

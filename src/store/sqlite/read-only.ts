@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../../errors.ts";
+import type { Clock } from "../../exchange/ports.ts";
+import { checkNotNewer, readOnlyUrl } from "./open-database.ts";
+import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
+import { one } from "./query.ts";
+import { leftRestore } from "../backup/install.ts";
+import { applicationId, migrations } from "./schema.ts";
+import { patiently } from "./state-database.ts";
+import { onState } from "../../files/state-error.ts";
+
+/**
+ * The database of a state on one snapshot, to be read only: nothing is made, migrated, tightened or finished, and no key is
+ * needed. Null where there is no state. Raises `state` for one that cannot be read. To be closed.
+ */
+export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
+  if (findPrivateDirectory(directory) === null) return null;
+  const path = join(directory, "vault.db");
+  if (onState(directory, () => leftRestore(directory)) !== null) {
+    throw new VaultError("state", `the state cannot be read: ${directory}: a restore was cut off`, {
+      hint: "vault status finishes it; then run it again",
+    });
+  }
+  if (onState(path, () => statIfThere(path)) === null) return null;
+  return await patiently(clock, path, () => openSnapshot(path));
+}
+
+function openSnapshot(path: string): DatabaseSync {
+  const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true });
+  try {
+    db.exec("BEGIN");
+    if (one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId) {
+      throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
+        hint: "bring a backup back: vault backup FILE --restore; or name another directory with --state",
+      });
+    }
+    checkNotNewer(db, path, migrations.length);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

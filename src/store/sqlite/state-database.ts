@@ -1,0 +1,84 @@
+import type { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../../errors.ts";
+import type { Clock } from "../../exchange/ports.ts";
+import { asStateError, isBusy } from "../../files/state-error.ts";
+
+/** Whether a change is on disk when it resolves, or only in order: never without what was written before it. */
+export type Durability = "synced" | "unsynced";
+
+/** How long a transaction waits for those of others, in milliseconds; each takes a few. */
+const patience = 30_000;
+
+/**
+ * One connection, used in short transactions that never span an await. SQLite itself does not wait (that would block
+ * signals): a busy database is tried again here. Never closed: the operating system does it when the process ends, the
+ * WAL stays, and the next one to open the database goes on with it.
+ */
+export class StateDatabase {
+  readonly #connection: DatabaseSync;
+  readonly #path: string;
+  readonly #clock: Clock;
+
+  constructor(connection: DatabaseSync, path: string, clock: Clock) {
+    this.#connection = connection;
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /** Runs queries on one snapshot. */
+  async read<T>(query: (db: DatabaseSync) => T): Promise<T> {
+    return await patiently(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
+  }
+
+  /** Runs a change as one transaction: if it throws, nothing has happened. It may be run again, if busy. */
+  async write<T>(change: (db: DatabaseSync) => T, durability: Durability = "synced"): Promise<T> {
+    return await patiently(this.#clock, this.#path, () => {
+      if (durability === "synced") return this.#transaction("BEGIN IMMEDIATE", change);
+      this.#connection.exec("PRAGMA synchronous = NORMAL");
+      try {
+        return this.#transaction("BEGIN IMMEDIATE", change);
+      } finally {
+        this.#connection.exec("PRAGMA synchronous = FULL");
+      }
+    });
+  }
+
+  /** Writes the database anew, without what was removed from it, and empties the WAL as far as no other process reads from it. */
+  async compact(): Promise<void> {
+    await patiently(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
+  #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
+    this.#connection.exec(begin);
+    try {
+      const result = work(this.#connection);
+      this.#connection.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // A failed write may have ended the transaction already.
+      if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}
+
+/** Repeats what is busy, with pauses, for a while; raises `state` for that and for every other failure of SQLite. */
+export async function patiently<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
+  const deadline = clock.elapsed() + patience;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw asStateError(path, error);
+      if (clock.elapsed() >= deadline) throw stillBusy(path, error);
+    }
+    await clock.sleep(pause * (0.5 + Math.random()));
+  }
+}
+
+function stillBusy(path: string, cause: unknown): VaultError {
+  return new VaultError("state", `the state cannot be used: ${path}: other programs have kept it busy for ${patience / 1000} seconds`, {
+    hint: "find out what holds it (a backup, a database browser), then run it again",
+    cause,
+  });
+}

@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { VaultError } from "../../errors.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import { letGo, tryLockFile } from "../../files/lock-file.ts";
+
+/** A fixed number of lock files, which all vaults share: never removed, because a lock on a removed file locks nothing. */
+export const lockSlots = 64;
+
+/** The slot of a vault, the same in every process and version. */
+export const slotOf = (uuid: string): number => (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
+
+/** A vault, held by this process. */
+export interface VaultLock {
+  slot: number;
+  /** The number of this taking of the slot, as `takeEpoch` gave it. */
+  epoch: number;
+  /** Never throws; a second call does nothing. */
+  release(): void;
+}
+
+/** A slot that this process holds, for one or several of its vaults. */
+interface HeldSlot {
+  connection: DatabaseSync;
+  holders: Set<string>;
+  epoch: Promise<number>;
+}
+
+/**
+ * The vault locks of one state. A slot is a small database in which an exclusive transaction is open: the operating
+ * system ends it when the process dies. Vaults of this process that fall on one slot share it, and never wait for each
+ * other; the same vault excludes itself.
+ */
+export class VaultLocks {
+  readonly #directory: string;
+  readonly #clock: Clock;
+  readonly #takeEpoch: (slot: number) => Promise<number>;
+  readonly #slots = new Map<number, HeldSlot>();
+
+  /** `takeEpoch` is called once each time that this process takes a slot. */
+  constructor(directory: string, clock: Clock, takeEpoch: (slot: number) => Promise<number>) {
+    this.#directory = directory;
+    this.#clock = clock;
+    this.#takeEpoch = takeEpoch;
+  }
+
+  /** Waits for other holders. Raises `busy` at the deadline, `interrupted` when aborted, `state`. */
+  async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
+    const holder = uuid.toLowerCase();
+    const slot = slotOf(holder);
+    const held = await this.#patiently(waiting, holder, () => this.#tryTake(slot, holder));
+    let released = false;
+    const release = (): void => {
+      if (!released) this.#release(slot, holder, held);
+      released = true;
+    };
+    try {
+      return { slot, epoch: await held.epoch, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Takes every slot, so that no exchange is under way in any process, and does the work. Raises as `take`. */
+  async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+    const taken: DatabaseSync[] = [];
+    try {
+      for (let slot = 0; slot < lockSlots; slot += 1) taken.push(await this.#patiently(waiting, undefined, () => this.#tryOpen(slot)));
+      return await work();
+    } finally {
+      for (const connection of taken) letGo(connection);
+    }
+  }
+
+  async #patiently<T>({ deadline, signal }: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
+    for (let pause = 10; ; pause = Math.min(pause * 2, 100)) {
+      if (signal.aborted) throw interrupted(uuid);
+      const result = attempt();
+      if (result !== null) return result;
+      const left = deadline - this.#clock.elapsed();
+      if (left <= 0) throw busy(uuid);
+      await this.#sleep(Math.min(left, pause * (0.5 + Math.random() / 2)), signal, uuid);
+    }
+  }
+
+  async #sleep(milliseconds: number, signal: AbortSignal, uuid: string | undefined): Promise<void> {
+    try {
+      await this.#clock.sleep(milliseconds, signal);
+    } catch (error) {
+      throw signal.aborted ? interrupted(uuid) : error;
+    }
+  }
+
+  #tryTake(slot: number, holder: string): HeldSlot | null {
+    const shared = this.#slots.get(slot);
+    if (shared !== undefined) {
+      if (shared.holders.has(holder)) return null;
+      shared.holders.add(holder);
+      return shared;
+    }
+    const connection = this.#tryOpen(slot);
+    if (connection === null) return null;
+    const held = { connection, holders: new Set([holder]), epoch: this.#takeEpoch(slot) };
+    this.#slots.set(slot, held);
+    return held;
+  }
+
+  #release(slot: number, holder: string, held: HeldSlot): void {
+    held.holders.delete(holder);
+    if (held.holders.size > 0) return;
+    this.#slots.delete(slot);
+    letGo(held.connection);
+  }
+
+  #tryOpen(slot: number): DatabaseSync | null {
+    return tryLockFile(join(this.#directory, `${String(slot).padStart(2, "0")}.lock`));
+  }
+}
+
+function busy(uuid: string | undefined): VaultError {
+  return new VaultError("busy", `another process holds ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`, {
+    ...(uuid === undefined ? {} : { vault: uuid }),
+    hint: "nothing was sent: run it again when that one has finished, or wait longer with --max-wait",
+  });
+}
+
+function interrupted(uuid: string | undefined): VaultError {
+  return new VaultError("interrupted", "stopped while waiting for another process that holds the vault: nothing was sent", {
+    ...(uuid === undefined ? {} : { vault: uuid }),
+    retry: "safe",
+  });
+}

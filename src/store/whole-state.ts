@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { VaultError } from "../errors.ts";
+import { asVaultError } from "../errors.ts";
+import type { Waiting } from "../exchange/ports.ts";
+import type { BackupFacts, WholeState } from "./backup/backup.ts";
+import { backupState } from "./backup/backup.ts";
+import type { StateFacts } from "./inspect.ts";
+import { inspectState } from "./inspect.ts";
+import type { KeySource } from "../secrets/key-source.ts";
+import type { KeyPlace } from "./keys/inspect-key.ts";
+import { keyPlace } from "./keys/inspect-key.ts";
+import type { Examined, RestoreFacts } from "./backup/restore.ts";
+import { examineBackup, restoreState } from "./backup/restore.ts";
+import { Keyring, neededKeyId } from "./keys/keyring.ts";
+import { readOnlyUrl } from "./sqlite/open-database.ts";
+import { migrations } from "./sqlite/schema.ts";
+import type { SealingKey } from "../secrets/sealing.ts";
+import type { StoreOptions } from "./local-store.ts";
+import { VaultLocks } from "./sqlite/vault-lock.ts";
+
+/** What is done with a state as a whole; each method carries the contract of the function of its name. */
+export interface WholeStateWork {
+  backup(file: string, force: boolean): Promise<BackupFacts>;
+  examine(file: string): Promise<Examined>;
+  restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts>;
+  inspect(): Promise<StateFacts>;
+  key: KeyPlace;
+}
+
+/** Nothing is read or made before the first call. `scripts` make the tables. Paths of files are absolute. */
+export function openWholeState(given: StoreOptions, scripts: readonly string[] = migrations): WholeStateWork {
+  const keys = given.keys ?? new Map<string, SealingKey>();
+  const options = { ...given, keys };
+  const opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
+  // Only all locks together are ever taken with these, which counts nothing.
+  const locks = new VaultLocks(join(options.directory, "locks"), options.clock, async () => Promise.resolve(0));
+  const state: WholeState = { options, opening, locks };
+  /** Asks for what its key takes: what comes after asks nobody. What is wrong with the file itself is told there. */
+  const ready = async (file: string, warn: (message: string) => void): Promise<void> => {
+    const needed = neededKeyOf(file);
+    if (needed !== null && !keys.has(needed)) await new Keyring(options.keySource, file, warn, keys).ensure(needed);
+  };
+  return {
+    backup: async (file, force) => await backupState(state, file, force),
+    examine: async (file) => {
+      await ready(file, () => undefined);
+      return examineBackup(state, file);
+    },
+    restore: async (file, serviceRestored, waiting) => {
+      await ready(file, () => undefined);
+      return await restoreState(state, file, serviceRestored, waiting);
+    },
+    inspect: async () => {
+      const problem = await ready(opening.path, () => undefined).then(() => null, asVaultError);
+      const facts = inspectState(state);
+      const silent = facts.key.id === null && facts.key.problem === null ? await keyringProblem(options.keySource) : null;
+      if (silent !== null) return { ...facts, key: { ...facts.key, problem: silent } };
+      return problem === null || facts.key.problem === null ? facts : { ...facts, key: { ...facts.key, problem } };
+    },
+    key: keyPlace(options.keySource),
+  };
+}
+
+/** Where the first key is to be made in the keyring of the operating system: why that will not do. */
+async function keyringProblem(source: KeySource): Promise<VaultError | null> {
+  if (source.type !== "file" || source.demand !== "keyring") return null;
+  try {
+    await (await source.access?.keyring())?.get("none");
+    return null;
+  } catch (error) {
+    return asVaultError(error);
+  }
+}
+
+/** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */
+function neededKeyOf(file: string): string | null {
+  try {
+    const db = new DatabaseSync(readOnlyUrl(file), { readOnly: true });
+    try {
+      return neededKeyId(db);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,226 @@
+import { execFileSync } from "node:child_process";
+import { createPrivateKey, createPublicKey, verify } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { BearerToken } from "../../src/settings/jwt.ts";
+import { createBearerToken } from "../../src/settings/jwt.ts";
+import { resolveSettings } from "../../src/settings/settings.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { fakeWorld } from "./world.ts";
+
+const never = new AbortController().signal;
+const keys = jwtKeys();
+type Made = ReturnType<typeof fakeWorld>;
+
+async function tokenOf(profile: object, made: Made = fakeWorld(), flags: Record<string, string> = {}): Promise<BearerToken | undefined> {
+  return await createBearerToken(resolveSettings(flags, made.world.env, profile as Record<string, unknown>), made.world);
+}
+
+async function ready(token: BearerToken | undefined): Promise<string | undefined> {
+  await token?.ready(never);
+  return token?.current();
+}
+
+const failure = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => "nothing was raised",
+    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
+  );
+
+describe("which token", () => {
+  const profile = { jwt: { command: "echo from.the.profile" } };
+
+  test("none, where nothing is set", async () => {
+    expect(await tokenOf({})).toBeUndefined();
+  });
+
+  test("flag over environment over profile", async () => {
+    const made = fakeWorld({ env: { VAULTSVC_JWT: "from.the.environment" } });
+    expect(await ready(await tokenOf(profile, made, { jwt: "from.the.flag" }))).toBe("from.the.flag");
+    expect(await ready(await tokenOf(profile, made))).toBe("from.the.environment");
+    expect(await ready(await tokenOf(profile))).toBe("from.the.profile");
+  });
+
+  test("every token is made known as a secret, and its signature alone", async () => {
+    const made = fakeWorld();
+    await ready(await tokenOf(profile, made));
+    await tokenOf(profile, made, { jwt: "from.the.flag" });
+    expect(made.told.secrets).toEqual([
+      "from.the.profile",
+      "Bearer from.the.profile",
+      "profile",
+      "from.the.flag",
+      "Bearer from.the.flag",
+      "flag",
+    ]);
+  });
+
+  test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç", ""])("%j is no token", async (jwt) => {
+    expect(await failure(tokenOf({}, fakeWorld(), { jwt }))).toBe(
+      "invalid-input: --jwt: must be a token alone, letters, digits and . _ ~ + / = -",
+    );
+  });
+});
+
+describe("signed here", () => {
+  const profile = { jwt: { privateKeyFile: "/key.pem", claims: { role: "reader", iss: "shop" } } };
+  const files = { "/key.pem": keys.privateKey };
+
+  test("ES384, with the claims, for five minutes", async () => {
+    const made = fakeWorld({ files });
+    const jwt = (await ready(await tokenOf(profile, made))) ?? "";
+    const [header = "", payload = "", signature = ""] = jwt.split(".");
+    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({ alg: "ES384", typ: "JWT" });
+    const iat = made.clock.now / 1000;
+    expect(claimsOf(jwt)).toEqual({ role: "reader", iss: "shop", iat, exp: iat + 300 });
+    const key = { key: createPublicKey(keys.publicKey), dsaEncoding: "ieee-p1363" } as const;
+    expect(verify("sha384", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))).toBe(true);
+  });
+
+  test("the same one until a minute before its end, then another", async () => {
+    const made = fakeWorld({ files });
+    const token = await tokenOf(profile, made);
+    const first = await ready(token);
+    made.clock.now += 239_000;
+    expect(await ready(token)).toBe(first);
+    made.clock.now += 1000;
+    const second = await ready(token);
+    expect(claimsOf(second ?? "")["exp"]).toBe(made.clock.now / 1000 + 300);
+    expect(made.told.secrets).toContain(second);
+  });
+
+  test("a key in the older form is read too", async () => {
+    const older = createPrivateKey(keys.privateKey).export({ type: "sec1", format: "pem" }).toString();
+    expect(await ready(await tokenOf(profile, fakeWorld({ files: { "/key.pem": older } })))).toMatch(/^ey/);
+  });
+
+  const encrypted = createPrivateKey(keys.privateKey)
+    .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" })
+    .toString();
+  const olderEncrypted = createPrivateKey(keys.privateKey)
+    .export({ type: "sec1", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" })
+    .toString();
+
+  test.each<[string, string | undefined, string]>([
+    ["a missing file", undefined, "cannot read the file /key.pem (ENOENT)"],
+    ["a key on P-256", jwtKeys("P-256").privateKey, "/key.pem: must be a key on the curve P-384 (specification, section 5.4)"],
+    ["a public key", keys.publicKey, "/key.pem: must be a private key in PEM"],
+    ["no key", "nothing", "/key.pem: must be a private key in PEM"],
+    ["half a key", keys.privateKey.slice(0, 100), "/key.pem: must be a private key in PEM"],
+    ["an encrypted key", encrypted, "/key.pem: the key is encrypted: it must be in a file without a passphrase, which only you can read"],
+    [
+      "an encrypted older one",
+      olderEncrypted,
+      "/key.pem: the key is encrypted: it must be in a file without a passphrase, which only you can read",
+    ],
+  ])("%s is refused, naming the config key", async (_, pem, message) => {
+    const made = fakeWorld(pem === undefined ? {} : { files: { "/key.pem": pem } });
+    expect(await failure(ready(await tokenOf(profile, made)))).toBe(`invalid-input: config key jwt.privateKeyFile: ${message}`);
+  });
+
+  test.each<[object, string]>([
+    [{ privateKeyFile: "/key.pem" }, "jwt.claims: the claims of the token are missing"],
+    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the file of the key that signs them is missing"],
+    [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
+    [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
+    [{ privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } }, "jwt.claims: exp is not yours to set"],
+    [{ privateKeyFile: "/key.pem", claims: {}, command: "true" }, "jwt.command: excludes jwt.privateKeyFile"],
+  ])("%j is refused", async (jwt, message) => {
+    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(`invalid-input: config key ${message}`);
+  });
+});
+
+describe("by command", () => {
+  const run = async (command: string, made: Made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } }), flags = {}) =>
+    await ready(await tokenOf({ jwt: { command } }, made, flags));
+
+  test("what it prints, trimmed; what it says on stderr is passed on", async () => {
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    expect(await run("echo talk >&2; printf ' a.b.c \\n\\n'", made)).toBe("a.b.c");
+    expect(made.told.said).toBe("talk\n");
+  });
+
+  test("it has none of our secrets in its environment, and its proxies", async () => {
+    const env = {
+      PATH: "/usr/bin:/bin",
+      VAULTSVC_API_KEY: "k",
+      COPY: "the-secret-key",
+      HTTPS_PROXY: "http://ada:the-secret-key@p:1",
+      KEPT: "1",
+    };
+    const made = fakeWorld({ env });
+    made.world.learnSecret("the-secret-key");
+    expect(await run('echo "${VAULTSVC_API_KEY-none}.${COPY-none}.${HTTPS_PROXY+there}$KEPT"', made)).toBe("none.none.there1");
+  });
+
+  test.each([
+    ["exit 3", "failed with exit code 3"],
+    ["kill -9 $$", "failed with SIGKILL"],
+    ["true", "printed nothing"],
+    ["no-such-program-here", "failed with exit code 127"],
+    ["head -c 100000 /dev/zero | tr '\\0' a", "printed more than 65536 characters and was ended"],
+  ])("%s", async (command, message) => {
+    expect(await failure(run(command))).toBe(`invalid-input: config key jwt.command: the command ${message}`);
+  });
+
+  test("one that hangs is ended, with all that it started", async () => {
+    const pids = join(tempDir("jwt"), "pids");
+    const command = `sleep 600 & echo $! > ${pids}; wait`;
+    expect(await failure(run(command, undefined, { timeout: "100ms" }))).toBe(
+      "invalid-input: config key jwt.command: the command did not finish within 0.1s and was ended",
+    );
+    const pid = readFileSync(pids, "utf8").trim();
+    // Killed; what is left of it, if anything, waits to be reaped.
+    if (existsSync(`/proc/${pid}`)) expect(execFileSync("ps", ["-o", "stat=", "-p", pid]).toString()).toMatch(/^Z/);
+  });
+
+  test("an interruption ends it", async () => {
+    const interruption = new AbortController();
+    const marker = join(tempDir("jwt"), "started");
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const token = await tokenOf({ jwt: { command: `echo talk >&2; touch ${marker}; exec sleep 600` } }, made);
+    const interrupted = expect(token?.ready(interruption.signal)).rejects.toThrow("stopped");
+    await expect.poll(() => existsSync(marker)).toBe(true);
+    interruption.abort(new Error("stopped"));
+    await interrupted;
+    expect(made.told.said).toBe("talk\n");
+  });
+
+  test("run again when its token is about to end, once for calls at the same moment", async () => {
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const count = join(tempDir("jwt"), "count");
+    const runs = (): number => readFileSync(count, "utf8").length;
+    const jwt = makeJwt(keys, { exp: made.clock.now / 1000 + 100 });
+    const token = await tokenOf({ jwt: { command: `printf x >> ${count}; echo ${jwt}` } }, made);
+    await Promise.all([ready(token), ready(token), ready(token)]);
+    expect(runs()).toBe(1);
+    made.clock.now += 49_000;
+    await ready(token);
+    expect(runs()).toBe(1);
+    made.clock.now += 1000;
+    await ready(token);
+    expect(runs()).toBe(2);
+  });
+
+  test("a token that does not say when it ends is taken to be good for five minutes", async () => {
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const count = join(tempDir("jwt"), "count");
+    const token = await tokenOf({ jwt: { command: `printf x >> ${count}; echo opaque` } }, made);
+    for (const after of [0, 239_000, 1000]) {
+      made.clock.now += after;
+      expect(await ready(token)).toBe("opaque");
+    }
+    expect(readFileSync(count, "utf8")).toBe("xx");
+  });
+
+  test("one that failed is run again for the next call", async () => {
+    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const flag = join(tempDir("jwt"), "flag");
+    const token = await tokenOf({ jwt: { command: `test -e ${flag} && echo a.b.c || { touch ${flag}; exit 1; }` } }, made);
+    expect(await failure(ready(token))).toMatch(/exit code 1$/);
+    expect(await ready(token)).toBe("a.b.c");
+  });
+});

@@ -1,0 +1,166 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { missingSetting, resolveSettings, serviceName } from "../../src/settings/settings.ts";
+import { parseDuration } from "../../src/settings/duration.ts";
+import { profileValue, readProfile } from "../../src/settings/profile.ts";
+import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const messageOf = (action: () => unknown): string => {
+  try {
+    action();
+    return "nothing was raised";
+  } catch (error) {
+    const { code, message } = asVaultError(error);
+    return `${code}: ${message}`;
+  }
+};
+
+describe("precedence", () => {
+  const profile = { baseUrl: "https://profile.example", timeout: "3s", policy: { failed: 7 }, device: { browserType: "Firefox" } };
+
+  test("flag over environment over profile over default", () => {
+    const env = { VAULTSVC_BASE_URL: "https://env.example", VAULTSVC_TIMEOUT: "2s" };
+    expect(resolveSettings({ timeout: "1s" }, env, profile)).toMatchObject({
+      baseUrl: "https://env.example",
+      timeoutMs: 1000,
+      maxWaitMs: 120_000,
+      policy: { failed: 7, unacked: 5 },
+      rate: 25,
+      output: "table",
+      apiPrefix: "/vaultsvc/v1-2",
+      deviceSpec: { text: '{"browserType":"Firefox"}', source: "config key device" },
+    });
+    expect(resolveSettings({}, {}, profile)).toMatchObject({ baseUrl: "https://profile.example", timeoutMs: 3000 });
+    expect(resolveSettings({}, {}, {})).toMatchObject({ baseUrl: undefined, timeoutMs: 30_000, policy: { failed: 3, unacked: 5 } });
+  });
+
+  test("an empty variable is none", () => {
+    expect(resolveSettings({}, { VAULTSVC_TIMEOUT: "", VAULTSVC_DEBUG: "0" }, {})).toMatchObject({ timeoutMs: 30_000, debug: false });
+  });
+
+  test.each<[Parameters<typeof resolveSettings>, string]>([
+    [[{ rate: "fast" }, {}, {}], "invalid-input: --rate: must be a whole number of at least 0"],
+    [[{}, { VAULTSVC_TIMEOUT: "soon" }, {}], "invalid-input: VAULTSVC_TIMEOUT: must be a duration, like 500ms, 30s, 2m or 1h"],
+    [[{}, {}, { policy: { unacked: 0 } }], "invalid-input: config key policy.unacked: must be a whole number of at least 1"],
+    [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
+  ])("%j", (given, message) => {
+    expect(messageOf(() => resolveSettings(...given))).toBe(message);
+  });
+
+  test("a missing setting names the flag, the variable and the config key", () => {
+    expect(missingSetting("appUuid", "the application's uuid")).toMatchObject({
+      code: "usage",
+      message: "the application's uuid is missing",
+      facts: { hint: "give it by --app-uuid, VAULTSVC_APP_UUID or the config key appUuid" },
+    });
+  });
+});
+
+describe("the service's name", () => {
+  const apiPrefix = "/vaultsvc/v1-2";
+
+  test.each([
+    ["https://vaults.example.com", "https://vaults.example.com/vaultsvc/v1-2"],
+    ["https://vaults.example.com:443/", "https://vaults.example.com/vaultsvc/v1-2"],
+    ["https://VAULTS.example.com/tenant/", "https://vaults.example.com/tenant/vaultsvc/v1-2"],
+    ["http://127.0.0.1:4000", "http://127.0.0.1:4000/vaultsvc/v1-2"],
+    ["http://localhost:4000", "http://localhost:4000/vaultsvc/v1-2"],
+    ["http://[::1]:4000", "http://[::1]:4000/vaultsvc/v1-2"],
+  ])("%s", (baseUrl, name) => {
+    expect(serviceName({ baseUrl, apiPrefix, insecureHttp: false })).toBe(name);
+  });
+
+  test.each([
+    "vaults.example.com",
+    "ftp://vaults.example.com",
+    "https://me:secret@vaults.example.com",
+    "https://vaults.example.com?x=1",
+    "http://127.0.0.1.example.com",
+    "http://localhost.example.com",
+    "http://0.0.0.0",
+  ])("%s is refused", (baseUrl) => {
+    expect(messageOf(() => serviceName({ baseUrl, apiPrefix, insecureHttp: false }))).toMatch(/^invalid-input: --base-url: /);
+  });
+
+  test("http elsewhere only with --insecure-http", () => {
+    expect(serviceName({ baseUrl: "http://vaults.example.com", apiPrefix, insecureHttp: true })).toBe(
+      "http://vaults.example.com/vaultsvc/v1-2",
+    );
+  });
+});
+
+test.each([
+  ["500ms", 500],
+  ["30s", 30_000],
+  ["2m", 120_000],
+  ["1h", 3_600_000],
+  ["0.5s", 500],
+])("%s is %i milliseconds", (text, milliseconds) => {
+  expect(parseDuration(text, "--timeout")).toBe(milliseconds);
+});
+
+describe("values", () => {
+  const warnings: string[] = [];
+  const sources = {
+    env: { SECRET: "from the environment" },
+    readFile: async (path: string) =>
+      path === "there" ? Promise.resolve("from a file\n") : Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })),
+    readStdin: async () => Promise.resolve("from stdin\r\n"),
+    warn: (message: string) => void warnings.push(message),
+  };
+
+  test.each([
+    ["@there", "from a file"],
+    ["-", "from stdin"],
+    ["env:SECRET", "from the environment"],
+    ["literal", "literal"],
+  ])("%s", async (spec, value) => {
+    expect(await readSecret(spec, "--api-key", sources)).toBe(value);
+  });
+
+  test("only a literal draws a warning, which does not repeat it", () => {
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/^--api-key has its secret on the command line/);
+    expect(warnings[0]).not.toMatch(/literal/);
+  });
+
+  test.each([
+    ["@missing", /^--api-key: cannot read the file missing \(ENOENT\)$/],
+    ["env:NOT_SET", /^--api-key: the environment variable NOT_SET is not set$/],
+  ])("%s is refused", async (spec, message) => {
+    await expect(readValue(spec, "--api-key", sources)).rejects.toMatchObject({
+      code: "invalid-input",
+      message: expect.stringMatching(message) as string,
+    });
+  });
+});
+
+describe("profiles", () => {
+  const directory = join(tempDir("profiles"), "config");
+  mkdirSync(directory);
+  writeFileSync(
+    join(directory, "config.json"),
+    JSON.stringify({ currentProfile: "work", profiles: { work: { baseUrl: "https://work.example" }, home: { rateLimit: 5 } } }),
+  );
+
+  test("the current one, and the one that is asked for", async () => {
+    expect(await readProfile(directory, undefined)).toEqual({ baseUrl: "https://work.example" });
+    expect(profileValue(await readProfile(directory, "home"), "rateLimit")).toBe("5");
+  });
+
+  test("one that is not there is a usage error; no configuration at all is an empty profile", async () => {
+    await expect(readProfile(directory, "other")).rejects.toMatchObject({ code: "usage" });
+    await expect(readProfile(join(directory, "no"), "other")).rejects.toMatchObject({ code: "usage" });
+    expect(await readProfile(join(directory, "no"), undefined)).toEqual({});
+  });
+
+  test("a file that is not JSON is told, and left as it is", async () => {
+    const broken = join(tempDir("profiles"), "config");
+    mkdirSync(broken);
+    writeFileSync(join(broken, "config.json"), "{");
+    await expect(readProfile(broken, undefined)).rejects.toMatchObject({ code: "state" });
+  });
+});

@@ -1,0 +1,214 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Store } from "../../src/exchange/ports.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
+import { runChild, works } from "./run-child.ts";
+import type { TemporaryState } from "./temporary-state.ts";
+import { temporaryState } from "./temporary-state.ts";
+
+describe("a state that cannot be used", () => {
+  let state: TemporaryState;
+  beforeEach(() => {
+    state = temporaryState();
+  });
+  afterEach(() => state.dispose());
+
+  /** A state with one vault, all of it in the database file, none in the WAL. */
+  const settled = async (): Promise<void> => {
+    await (await imported(state)).release();
+    state.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+  };
+  const ways = (store: Store) => [
+    async () => await store.list(),
+    async () => await store.lock(service, uuid, patient(state.clock)),
+    async () => await store.reserveSlot("app", state.clock.now(), 40),
+  ];
+  /** Every way in fails with one message that has these parts, and leaves the database as it is. */
+  const expectRefused = async (...parts: string[]): Promise<void> => {
+    const before = existsSync(state.path) ? readFileSync(state.path) : null;
+    for (const way of ways(state.another())) {
+      const error: unknown = await way().then(
+        () => "it was used",
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({
+        name: "VaultError",
+        code: "state",
+        exitCode: 14,
+        facts: { hint: expect.stringMatching(/./) as string },
+      });
+      for (const part of parts) expect((error as Error).message).toContain(part);
+    }
+    expect(existsSync(state.path) ? readFileSync(state.path) : null).toEqual(before);
+  };
+
+  it.each([
+    ["random bytes", 0, 8192],
+    ["a damaged header", 0, 100],
+    ["a damaged schema", 100, 3000],
+  ])("%s", async (_, from, to) => {
+    await settled();
+    const bytes = readFileSync(state.path);
+    for (let n = from; n < to; n += 1) bytes[n] = (n * 197 + 31) % 251;
+    rewrite(bytes);
+    await expectRefused(state.path, "damaged");
+  });
+
+  it.each([
+    ["cut short", 20_000, "damaged"],
+    ["cut to its header", 100, "damaged"],
+    ["empty", 0, "damaged"],
+  ])("a file that is %s", async (_, size, part) => {
+    await settled();
+    copyFileSync(state.path, `${state.path}.copy`);
+    truncateSync(`${state.path}.copy`, size);
+    rewrite(readFileSync(`${state.path}.copy`));
+    await expectRefused(state.path, part);
+  });
+
+  it("a damaged table is noticed before anything is written", async () => {
+    await settled();
+    const [page] = state.sql("SELECT rootpage AS n FROM sqlite_schema WHERE name = 'vaults'");
+    const bytes = readFileSync(state.path);
+    bytes.fill(0xab, (Number(page?.["n"]) - 1) * 4096, Number(page?.["n"]) * 4096);
+    rewrite(bytes);
+    await expect(state.another().list()).rejects.toMatchObject({ code: "state" });
+    const session = await state.another().lock(service, uuid, patient(state.clock));
+    await expect(session.read()).rejects.toMatchObject({ code: "state" });
+    await session.release();
+  });
+
+  it("a database of another program", async () => {
+    mkdirSync(dirname(state.path), { recursive: true, mode: 0o700 });
+    const other = new DatabaseSync(state.path);
+    other.exec("CREATE TABLE things (name TEXT)");
+    other.close();
+    await expectRefused(state.path, "not made by this program");
+  });
+
+  it("one of a newer version is not touched, its WAL neither", async () => {
+    await runChild("import", state);
+    // The last connection to close moves the WAL into the file, unless it can only read.
+    const holder = new DatabaseSync(state.path, { readOnly: true });
+    holder.prepare("SELECT count(*) FROM vaults").get();
+    state.sql("PRAGMA user_version = 99");
+    holder.close();
+    const wal = readFileSync(`${state.path}-wal`);
+    await expectRefused(state.path, "newer version", "99");
+    expect(readFileSync(`${state.path}-wal`).equals(wal)).toBe(true);
+    expect(wal.length).toBeGreaterThan(0);
+  });
+
+  it("a state that a newer program migrates while it is open", async () => {
+    await settled();
+    await state.store.list();
+    state.sql("PRAGMA user_version = 99");
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    state.sql("PRAGMA user_version = 1");
+    await (await state.store.lock(service, uuid, patient(state.clock))).release();
+  });
+
+  it("a directory that is a file, itself or above", async () => {
+    writeFileSync(join(state.root, "deep"), "");
+    await expectRefused(join(state.root, "deep"), "a file is where a directory should be");
+    state.dispose();
+    state = temporaryState();
+    mkdirSync(dirname(state.directory));
+    writeFileSync(state.directory, "");
+    await expectRefused(state.directory, "a file is where a directory should be");
+  });
+
+  it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
+    const keySource = { type: "file", path: state.keyFile } as const;
+    const store = openStore({ directory: "/proc/none/state", keySource, clock: state.clock, platform: "linux", warn: () => undefined });
+    expect(await store.list()).toEqual([]);
+    await expect(store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+  });
+
+  it("a database that is a directory, or leads nowhere", async () => {
+    mkdirSync(state.path, { recursive: true, mode: 0o700 });
+    await expect(state.store.list()).rejects.toMatchObject({ code: "state" });
+    state.dispose();
+    state = temporaryState();
+    mkdirSync(state.directory, { recursive: true, mode: 0o700 });
+    symlinkSync(join(state.root, "nowhere"), state.path);
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    expect(existsSync(join(state.root, "nowhere"))).toBe(false);
+  });
+
+  it("a directory that others can write to; one that they can read is closed to them", async () => {
+    await settled();
+    chmodSync(state.directory, 0o770);
+    await expectRefused(state.directory, "other users can write");
+    chmodSync(state.directory, 0o755);
+    chmodSync(state.path, 0o644);
+    expect((await state.another().list()).length).toBe(1);
+    expect(mode(state.directory)).toBe(0o700);
+    expect(mode(state.path)).toBe(0o600);
+  });
+
+  it("a lock file that is no database", async () => {
+    await settled();
+    const [lock] = state.sql("SELECT slot FROM locks");
+    const path = join(state.directory, "locks", `${String(lock?.["slot"]).padStart(2, "0")}.lock`);
+    writeFileSync(path, "garbage ".repeat(200));
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining(path) as string,
+    });
+  });
+
+  it("a full disk: what was durable stays, what failed did not happen", async () => {
+    await settled();
+    const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
+    const result = (await runChild("fill", state, 1, limited)) as { durable: number; error: { code: string; message: string } };
+    expect(result.error).toMatchObject({ code: "state", exitCode: 14 });
+    expect(result.error.message).toContain(state.path);
+    expect(result.durable).toBeGreaterThan(2);
+    const session = await state.store.lock(service, uuid, patient(state.clock));
+    expect((await known(session)).generations.length).toBe(Math.min(result.durable + 1, 7));
+    expect((await known(session)).open?.id).toBe(`x${result.durable}`);
+    expect((await session.token(`x${result.durable}`)).length).toBeGreaterThan(0);
+    await session.release();
+  });
+
+  const mounts = works("sh", "-c", "d=$(mktemp -d) && mount -t tmpfs -o size=64k none $d && umount $d && rmdir $d");
+  it.skipIf(!mounts)("a file system without space, or that is read-only (skipped where it cannot be mounted)", async () => {
+    mkdirSync(state.directory, { recursive: true, mode: 0o700 });
+    works("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", state.directory);
+    try {
+      writeFileSync(join(state.directory, "ballast"), Buffer.alloc(60 * 1024));
+      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+      expect(existsSync(state.path)).toBe(false);
+      works("mount", "-o", "remount,ro", state.directory);
+      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+        code: "state",
+        message: expect.stringContaining("read-only") as string,
+      });
+    } finally {
+      works("umount", state.directory);
+    }
+  });
+
+  const mode = (path: string): number => statSync(path).mode & 0o777;
+
+  /** Puts other bytes in the place of the database, without a WAL. */
+  const rewrite = (bytes: Buffer): void => {
+    for (const ending of ["-wal", "-shm"]) rmSync(state.path + ending, { force: true });
+    writeFileSync(state.path, bytes, { mode: 0o600 });
+  };
+});

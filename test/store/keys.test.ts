@@ -1,0 +1,156 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Store, VaultSession } from "../../src/exchange/ports.ts";
+import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
+import { held, imported, pair, patient, service, startExchange, uuid } from "../contract/store-fixture.ts";
+import type { TemporaryState } from "./temporary-state.ts";
+import { temporaryState } from "./temporary-state.ts";
+
+const bytes = Buffer.alloc(32, 7);
+const base64 = bytes.toString("base64");
+
+describe("the key that seals", () => {
+  let state: TemporaryState;
+  beforeEach(() => {
+    state = temporaryState();
+  });
+  afterEach(() => state.dispose());
+
+  const take = async (store: Store): Promise<VaultSession> => await store.lock(service, uuid, patient(state.clock));
+
+  it("is made when a secret is first sealed, for its owner only", async () => {
+    const session = await held(state);
+    expect(existsSync(state.keyFile)).toBe(false);
+    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    expect(readFileSync(state.keyFile, "utf8")).toMatch(/^vaultsvc-key-1 [0-9a-f]{16} [A-Za-z0-9+/]{43}=\n$/);
+    expect(statSync(state.keyFile).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(state.keyFile)).mode & 0o777).toBe(0o700);
+    const [, id] = readFileSync(state.keyFile, "utf8").split(" ");
+    expect(state.sql("SELECT sealed FROM credentials")[0]?.["sealed"]).toMatch(new RegExp(`^s1:${id}:`));
+    expect(state.warnings).toEqual([]);
+  });
+
+  it("is not needed to look", async () => {
+    await (await imported(state)).release();
+    rmSync(state.keyFile);
+    expect((await state.another().list()).length).toBe(1);
+  });
+
+  it("is never made where secrets are sealed: a missing file is an error that names the key, before anything is written", async () => {
+    await (await imported(state)).release();
+    const [, id = ""] = readFileSync(state.keyFile, "utf8").split(" ");
+    rmSync(state.keyFile);
+    const before = state.sql("SELECT * FROM locks");
+    await expect(take(state.another())).rejects.toMatchObject({ code: "state", message: expect.stringContaining(id) as string });
+    expect(existsSync(state.keyFile)).toBe(false);
+    expect(state.sql("SELECT * FROM locks")).toEqual(before);
+  });
+
+  it("is not made by a process that began before others sealed, where the file has gone since", async () => {
+    const early = await state.another().lock(service, uuid.replace(/1$/, "2"), patient(state.clock));
+    await imported(state);
+    rmSync(state.keyFile);
+    await expect(early.record({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    expect(existsSync(state.keyFile)).toBe(false);
+  });
+
+  it("a key that does not fit is refused when the vault is taken, naming both", async () => {
+    await (await imported(state)).release();
+    const [, id = ""] = readFileSync(state.keyFile, "utf8").split(" ");
+    const given = deriveKey(bytes).id;
+    const refusal = { code: "state", exitCode: 14, message: expect.stringMatching(new RegExp(`${id}.*${given}`)) as string };
+    await expect(take(state.withKey({ type: "given", key: base64 }))).rejects.toMatchObject(refusal);
+  });
+
+  it("a process that began with another key notices before it seals", async () => {
+    const early = await state.withKey({ type: "given", key: base64 }).lock(service, uuid, patient(state.clock));
+    const other = await held(state, uuid.replace(/1$/, "2"));
+    await other.record({ credentials: pair("first"), kind: "generic/offline" });
+    await expect(early.record({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    expect(await early.read()).toBeNull();
+  });
+
+  it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])("can be given: %j", async (key) => {
+    const session = await take(state.withKey({ type: "given", key }));
+    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await session.release();
+    const again = await take(state.withKey({ type: "given", key: base64 }));
+    expect(await again.credentials(1)).toEqual(pair("first"));
+    expect(existsSync(state.keyFile)).toBe(false);
+  });
+
+  it.each(["", "secret", base64.slice(0, -2), bytes.toString("hex").slice(1), `${base64}${base64}`])(
+    "is refused if it is %j, and not shown",
+    (key) => {
+      expect(() => state.withKey({ type: "given", key })).toThrow(
+        expect.objectContaining({
+          code: "invalid-input",
+          message: expect.stringMatching(/^--state-key \(VAULTSVC_STATE_KEY\): must be 32 bytes/) as string,
+          facts: { hint: expect.stringContaining("openssl rand -base64 32") as string },
+        }),
+      );
+    },
+  );
+
+  it.each([
+    "",
+    "garbage\n",
+    "vaultsvc-key-1 0011223344556677 AAAA\n",
+    `vaultsvc-key-1 0011223344556677 ${base64}\n`,
+    "vaultsvc-key-2 a b\n",
+  ])("a key file that holds %j is refused and left as it is", async (text) => {
+    mkdirSync(dirname(state.keyFile), { mode: 0o700 });
+    writeFileSync(state.keyFile, text, { mode: 0o600 });
+    const session = await take(state.store);
+    const recorded = session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await expect(recorded).rejects.toMatchObject({ code: "state", message: expect.stringContaining(state.keyFile) as string });
+    expect(readFileSync(state.keyFile, "utf8")).toBe(text);
+    expect(await session.read()).toBeNull();
+  });
+
+  it("a key file that others can read draws one warning", async () => {
+    await (await imported(state)).release();
+    chmodSync(state.keyFile, 0o640);
+    const session = await take(state.another());
+    await session.credentials(1);
+    expect(state.warnings).toEqual([`other users can read the key file ${state.keyFile}: chmod 600 ${state.keyFile}`]);
+  });
+});
+
+describe("sealed values", () => {
+  const key = deriveKey(bytes);
+  const place = { service, uuid, column: "credentials.sealed", row: "1" } as const;
+
+  it("open in their place only, with their key only, unchanged only", () => {
+    const sealed = seal(key, place, "secret");
+    expect(unseal(key, place, sealed)).toBe("secret");
+    expect(seal(key, place, "secret")).not.toBe(sealed);
+    for (const moved of [
+      { ...place, service: "https://other.example" },
+      { ...place, uuid: uuid.replace(/1$/, "2") },
+      { ...place, column: "exchanges.token" as const },
+      { ...place, row: "2" },
+    ]) {
+      expect(() => unseal(key, moved, sealed)).toThrow(/moved here from another place/);
+    }
+    expect(() => unseal(deriveKey(Buffer.alloc(32, 8)), place, sealed)).toThrow(new RegExp(`sealed with key ${key.id}`));
+    const [format = "", id = "", body = ""] = sealed.split(":");
+    for (let n = 0; n < body.length - 1; n += 1) {
+      const other = body[n] === "A" ? "B" : "A";
+      expect(() => unseal(key, place, `${format}:${id}:${body.slice(0, n)}${other}${body.slice(n + 1)}`)).toThrow(/cannot be opened/);
+    }
+    expect(() => unseal(key, place, `${format}:${id}:`)).toThrow(/cut short/);
+    expect(() => unseal(key, place, `s2:${id}:${body}`)).toThrow(/format/);
+  });
+
+  it("are found out when they are exchanged in the database", async () => {
+    const state = temporaryState();
+    const session = await imported(state);
+    await startExchange(session, "x1", 1, "second");
+    state.sql("UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 1) WHERE generation = 2");
+    await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
+    expect(await session.credentials(1)).toEqual(pair("first"));
+    state.dispose();
+  });
+});

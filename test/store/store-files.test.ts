@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { migrations } from "../../src/store/sqlite/schema.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
+import { exchange, imported, intent, known, pair, patient, problem, service, startExchange, uuid } from "../contract/store-fixture.ts";
+import { kill, startChild } from "./run-child.ts";
+import type { TemporaryState } from "./temporary-state.ts";
+import { temporaryState } from "./temporary-state.ts";
+
+let state: TemporaryState;
+beforeEach(() => {
+  state = temporaryState();
+});
+afterEach(() => state.dispose());
+
+const filesOf = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+describe("the files of a state", () => {
+  it("are not made by looking", async () => {
+    expect(await state.store.list()).toEqual([]);
+    expect(await state.store.find(uuid)).toEqual([]);
+    expect(await state.store.exchanges(service, uuid, 5)).toEqual([]);
+    expect(await state.store.reserveSlot("app", state.clock.now(), 0)).toBe(0);
+    expect(readdirSync(state.root)).toEqual([]);
+  });
+
+  it("are for their owner only, from the start", async () => {
+    await imported(state);
+    expect(statSync(state.directory).mode & 0o777).toBe(0o700);
+    expect(statSync(join(state.directory, "locks")).mode & 0o777).toBe(0o700);
+    const files = filesOf(state.directory);
+    expect(files.length).toBe(4);
+    for (const file of files) expect([file, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
+  });
+
+  it("hold no secret, as such, escaped, in base64 or in hexadecimal digits", async () => {
+    const session = await imported(state);
+    await session.record({ credentials: { ...pair("first"), hashedPin: "aGFzaGVkLXBpbg==" }, kind: "credit-card/online" });
+    await exchange(session, "x1", 1, "second");
+    await startExchange(session, "x2", 2, "third");
+    await session.hold("x2", "delivery", { delivered: false, saveOwed: true });
+    const secrets = ["data-of-", "payload-of-", "token-of-", "aGFzaGVkLXBpbg==", readFileSync(state.keyFile, "utf8").split(" ")[2] ?? ""];
+    const files = filesOf(state.directory).map((file) => readFileSync(file));
+    expect(Buffer.concat(files).includes("ref-x2")).toBe(true);
+    for (const secret of secrets.map((text) => text.trim())) {
+      for (const form of [secret, Buffer.from(secret).toString("base64").slice(0, -4), Buffer.from(secret).toString("hex")]) {
+        for (const file of files) expect(file.includes(form)).toBe(false);
+      }
+    }
+  });
+
+  it("nothing is left behind by a process that was killed", async () => {
+    await (await imported(state)).release();
+    await kill(await startChild("hold", state));
+    expect(filesOf(join(state.directory, "locks")).length).toBe(1);
+  });
+
+  it("lock files stay, one for each slot that was used", async () => {
+    await (await imported(state)).release();
+    expect(readdirSync(join(state.directory, "locks"))).toEqual([`${String(slotOf(uuid)).padStart(2, "0")}.lock`]);
+    expect(slotOf(uuid)).toBe(slotOf(uuid.toLowerCase()));
+    const used = new Set(Array.from({ length: 2000 }, (_, n) => slotOf(`vault ${n}`)));
+    expect([...used].sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
+  });
+
+  it("two vaults of one process on one slot go their own ways", async () => {
+    const candidates = Array.from({ length: 1000 }, (_, n) => uuid.slice(0, -4) + String(n).padStart(4, "0"));
+    const twin = candidates.find((candidate) => slotOf(candidate) === slotOf(uuid) && candidate !== uuid) ?? "";
+    const busy = async (id: string): Promise<void> => {
+      for (const store of [state.store, state.another()]) {
+        await expect(store.lock(service, id, patient(state.clock, 50))).rejects.toMatchObject({ code: "busy" });
+      }
+    };
+    const first = await state.store.lock(service, uuid, patient(state.clock));
+    const second = await state.store.lock(service, twin, patient(state.clock));
+    await first.release();
+    await busy(twin);
+    await second.record({ credentials: pair("first"), kind: "generic/offline" });
+    const third = await state.store.lock(service, uuid, patient(state.clock));
+    await first.release();
+    await busy(uuid);
+    await second.release();
+    await busy(uuid);
+    await third.release();
+    await (await state.another().lock(service, twin, patient(state.clock, 0))).release();
+  });
+
+  it("what was committed is there although nothing was closed", async () => {
+    const session = await imported(state);
+    await session.intend(intent("x1", 1));
+    expect(statSync(`${state.path}-wal`).size).toBeGreaterThan(0);
+    expect((await state.another().find(uuid))[0]?.unackedStarts).toBe(1);
+  });
+
+  it("a busy database is waited for without blocking, and told after half a minute", async () => {
+    const session = await imported(state);
+    const rival = new DatabaseSync(state.path);
+    rival.exec("BEGIN IMMEDIATE");
+    await expect(session.intend(intent("x1", 1))).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("busy") as string,
+    });
+    expect(state.clock.slept.length).toBeGreaterThan(100);
+    state.clock.slept = [];
+    state.clock.meanwhile = () => {
+      if (state.clock.slept.length === 3) rival.exec("ROLLBACK");
+    };
+    await session.intend(intent("x1", 1));
+    expect(state.clock.slept.length).toBe(3);
+    await session.takeBack("x1", problem);
+    rival.close();
+  });
+});
+
+describe("migrations", () => {
+  const scripts = [...migrations, "ALTER TABLE vaults ADD COLUMN colour TEXT"];
+  const newer = () =>
+    openStore(
+      {
+        directory: state.directory,
+        keySource: { type: "file", path: state.keyFile },
+        clock: state.clock,
+        platform: "linux",
+        warn: () => undefined,
+      },
+      scripts,
+    );
+  const version = () => state.sql("PRAGMA user_version")[0]?.["user_version"];
+
+  it("take an older state forward with all it has", async () => {
+    const session = await imported(state);
+    await startExchange(session, "x1", 1, "second");
+    const before = await known(session);
+    await session.release();
+    const after = await newer().lock(service, uuid, patient(state.clock));
+    expect(version()).toBe(scripts.length);
+    expect(await after.read()).toEqual(before);
+    expect(await after.token("x1")).toBe("token-of-second");
+    await after.release();
+    await expect(state.another().list()).rejects.toMatchObject({ code: "state" });
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+  });
+
+  it("make a new state in the same steps", async () => {
+    await (await newer().lock(service, uuid, patient(state.clock))).release();
+    expect(version()).toBe(scripts.length);
+    expect(state.sql("SELECT colour FROM vaults")).toEqual([]);
+  });
+
+  it("wait for every vault that is held, so that no exchange sees the tables change", async () => {
+    await (await imported(state)).release();
+    const child = await startChild("hold", state);
+    await expect(newer().list()).rejects.toMatchObject({ code: "busy" });
+    expect(version()).toBe(migrations.length);
+    await kill(child);
+    expect((await newer().list()).length).toBe(1);
+    expect(version()).toBe(scripts.length);
+  });
+
+  it("that fail leave the state as it was", async () => {
+    await (await imported(state)).release();
+    const broken = openStore(
+      {
+        directory: state.directory,
+        keySource: { type: "file", path: state.keyFile },
+        clock: state.clock,
+        platform: "linux",
+        warn: () => undefined,
+      },
+      [...migrations, "ALTER TABLE vaults ADD COLUMN colour TEXT; CREATE TABLE vaults (id)"],
+    );
+    await expect(broken.list()).rejects.toMatchObject({ code: "state" });
+    expect(version()).toBe(migrations.length);
+    expect((await state.another().list()).length).toBe(1);
+    expect(existsSync(state.path)).toBe(true);
+  });
+});
