@@ -6,7 +6,7 @@ import { startInPty } from "./support/pty.ts";
 import { cleanEnv, vaultBin } from "./support/run-vault.ts";
 import { tempDir } from "./support/temp-dir.ts";
 
-const demo = join(import.meta.dirname, "demo.ts");
+const demo = join(import.meta.dirname, "scripts", "demo.ts");
 
 describe("npm run demo", () => {
   test("on a terminal: shows each command with its output, and leaves nothing behind", async () => {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/audit/report/report.ts";
-import type { Truth, VaultTruth } from "../support/audit-log-facts.ts";
-import type { LogOptions } from "../support/audit-log.ts";
-import { writeLog } from "../support/audit-log.ts";
+import type { Truth, VaultTruth } from "../support/audit-log/facts.ts";
+import type { LogOptions } from "../support/audit-log/audit-log.ts";
+import { writeLog } from "../support/audit-log/audit-log.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { replayWith } from "./support.ts";
 

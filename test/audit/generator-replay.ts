@@ -5,7 +5,7 @@ import type { Call } from "../../src/sandbox/model/call.ts";
 import { Sandbox } from "../../src/sandbox/model/model.ts";
 import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
 import type { AuditItem } from "../../src/sandbox/model/state.ts";
-import type { Fact } from "../support/audit-log-facts.ts";
+import type { Fact } from "../support/audit-log/facts.ts";
 
 const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };

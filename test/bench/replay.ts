@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { VaultReport } from "../../src/audit/report/report.ts";
-import type { Truth } from "../support/audit-log-facts.ts";
-import { writeLog } from "../support/audit-log.ts";
+import type { Truth } from "../support/audit-log/facts.ts";
+import { writeLog } from "../support/audit-log/audit-log.ts";
 
 /**
  * What replaying a large log costs, as ratios within one run: against jq, mlr and DuckDB, each counting the items of each vault by

@@ -1,4 +1,4 @@
-import { temporaryState } from "../state/temporary-state.ts";
+import { temporaryState } from "../store/temporary-state.ts";
 import { describeStore } from "./store-contract.ts";
 
 describeStore("SQLite", () => temporaryState());

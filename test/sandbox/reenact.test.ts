@@ -3,12 +3,12 @@ import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import type { ReenactedEvent, ReenactedStep, ReplayedState } from "../../src/audit/reenact/types.ts";
 import { Rehearsal } from "../../src/audit/reenact/calls.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
-import { tellFacts } from "../support/audit-log.ts";
-import type { DialectName } from "../support/audit-log-dialects.ts";
-import { dialects } from "../support/audit-log-dialects.ts";
+import { tellFacts } from "../support/audit-log/audit-log.ts";
+import type { DialectName } from "../support/audit-log/dialects.ts";
+import { dialects } from "../support/audit-log/dialects.ts";
 import { some } from "../support/campaign.ts";
-import type { Fact, What } from "../support/audit-log-facts.ts";
-import { endpoint } from "../support/audit-log-words.ts";
+import type { Fact, What } from "../support/audit-log/facts.ts";
+import { endpoint } from "../support/audit-log/words.ts";
 import { Bench, wrongPair } from "./support.ts";
 
 const rules = { lockAfterFailed: 3, lockAfterUnacked: 5, tokenLifetimeMs: 5 * 60_000, autoLockAfterMs: 365 * 86_400_000 };

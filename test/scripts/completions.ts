@@ -1,12 +1,12 @@
 // npm run completions: writes what is generated from the command tree, completions/ and the reference in README.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { script, scriptFiles } from "../src/completion/scripts.ts";
-import { describeCommand } from "../src/completion/tree.ts";
-import { buildProgram } from "../src/program.ts";
-import { withReference } from "./support/reference.ts";
+import { script, scriptFiles } from "../../src/completion/scripts.ts";
+import { describeCommand } from "../../src/completion/tree.ts";
+import { buildProgram } from "../../src/program.ts";
+import { withReference } from "../support/reference.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "..", "..");
 for (const shell of ["bash", "zsh", "fish"] as const) {
   writeFileSync(join(root, "completions", scriptFiles[shell]), script(shell));
 }

@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Stage } from "./support/demo-stage.ts";
-import { ask, expectThat, killAll, narrate, prompt, run, runInBackground } from "./support/demo-stage.ts";
+import type { Stage } from "../support/demo-stage.ts";
+import { ask, expectThat, killAll, narrate, prompt, run, runInBackground } from "../support/demo-stage.ts";
 
 interface Ready {
   baseUrl: string;
@@ -119,7 +119,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 try {
-  const program = resolve(process.argv[2] ?? join(import.meta.dirname, "..", "bin", "vault.js"));
+  const program = resolve(process.argv[2] ?? join(import.meta.dirname, "..", "..", "bin", "vault.js"));
   await play({ program, folder, env: environment(folder) });
   narrate(`All of it as expected, in ${((performance.now() - began) / 1000).toFixed(1)} s; nothing is left behind`);
 } catch (error) {

@@ -9,7 +9,7 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { fakeWorld } from "./world.ts";
+import { fakeWorld } from "./sources.ts";
 
 const never = new AbortController().signal;
 const keys = jwtKeys();

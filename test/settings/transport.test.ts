@@ -5,7 +5,7 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { certificateAuthority } from "../service/certificate.ts";
-import { fakeWorld } from "./world.ts";
+import { fakeWorld } from "./sources.ts";
 
 const baseUrl = "https://vaults.example.com";
 

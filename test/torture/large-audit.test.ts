@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, vi } from "vitest";
-import { writeLog } from "../support/audit-log.ts";
-import type { Truth } from "../support/audit-log-facts.ts";
+import { writeLog } from "../support/audit-log/audit-log.ts";
+import type { Truth } from "../support/audit-log/facts.ts";
 import type { ReplaySummary } from "../../src/audit/report/report.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import { runVault, startVault } from "../support/run-vault.ts";

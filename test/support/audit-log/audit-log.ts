@@ -1,12 +1,12 @@
-import type { Fact, Truth, TruthItem, TruthVerdict, VaultTruth } from "./audit-log-facts.ts";
-import type { DialectName } from "./audit-log-dialects.ts";
-import { dialects } from "./audit-log-dialects.ts";
-import { LogFile } from "./audit-log-files.ts";
-import type { FormName } from "./audit-log-forms.ts";
-import { createForm } from "./audit-log-forms.ts";
-import { Dice } from "./dice.ts";
-import { Shuffle } from "./audit-log-shuffle.ts";
-import { AuditWorld } from "./audit-log-world.ts";
+import type { Fact, Truth, TruthItem, TruthVerdict, VaultTruth } from "./facts.ts";
+import type { DialectName } from "./dialects.ts";
+import { dialects } from "./dialects.ts";
+import { LogFile } from "./files.ts";
+import type { FormName } from "./forms.ts";
+import { createForm } from "./forms.ts";
+import { Dice } from "../dice.ts";
+import { Shuffle } from "./shuffle.ts";
+import { AuditWorld } from "./world.ts";
 
 /** A log of which the answers are known. Without disturbances it is in the order of time, and each item in it once. */
 export interface LogOptions {

@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/protocol/endpoints.ts";
+import type { Kind } from "../../../src/protocol/endpoints.ts";
 
 /** What truly happened, whatever an export calls it. */
 export type What =

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { TruthItem } from "./audit-log-facts.ts";
-import type { Form } from "./audit-log-forms.ts";
+import type { TruthItem } from "./facts.ts";
+import type { Form } from "./forms.ts";
 
 export interface FileOptions {
   gzip: boolean;

@@ -1,8 +1,8 @@
-import type { Kind } from "../../src/protocol/endpoints.ts";
-import type { Fact, TruthItem, VaultTruth, What } from "./audit-log-facts.ts";
-import type { Dice } from "./dice.ts";
-import type { Ending, Part, Step } from "./audit-log-scripts.ts";
-import { episodes, stepsOf } from "./audit-log-scripts.ts";
+import type { Kind } from "../../../src/protocol/endpoints.ts";
+import type { Fact, TruthItem, VaultTruth, What } from "./facts.ts";
+import type { Dice } from "../dice.ts";
+import type { Ending, Part, Step } from "./scripts.ts";
+import { episodes, stepsOf } from "./scripts.ts";
 
 /** Which things an export has items of. */
 export interface Recorded {

@@ -1,4 +1,4 @@
-import type { TruthVerdict, VaultTruth } from "./audit-log-facts.ts";
+import type { TruthVerdict, VaultTruth } from "./facts.ts";
 
 /**
  * Lives of vaults, written by hand from section 3, 6 and 7 of the specification and from service-facts: 3 failed accesses in a

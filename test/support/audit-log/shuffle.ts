@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../dice.ts";
 
 /** Brings a stream out of order, but never by more than a window, and lets some of it come twice. */
 export class Shuffle<T> {

@@ -1,4 +1,4 @@
-import type { Fact, What } from "./audit-log-facts.ts";
+import type { Fact, What } from "./facts.ts";
 
 /** What the call behind an item was, and how it went. */
 export type Call = "create" | "read" | "update" | "ack-read" | "ack-update" | "delete" | "lock" | "unlock" | "key-check";

@@ -1,10 +1,10 @@
-import type { Kind } from "../../src/protocol/endpoints.ts";
-import type { Fact, VaultTruth } from "./audit-log-facts.ts";
-import type { Recorded, Setting } from "./audit-log-life.ts";
-import { fits, Life, recordedLength } from "./audit-log-life.ts";
-import { Dice } from "./dice.ts";
-import type { Ending } from "./audit-log-scripts.ts";
-import { deletedEndings, healthyEndings, lockedEndings, openEndings, riskyEndings, unseenEndings } from "./audit-log-scripts.ts";
+import type { Kind } from "../../../src/protocol/endpoints.ts";
+import type { Fact, VaultTruth } from "./facts.ts";
+import type { Recorded, Setting } from "./life.ts";
+import { fits, Life, recordedLength } from "./life.ts";
+import { Dice } from "../dice.ts";
+import type { Ending } from "./scripts.ts";
+import { deletedEndings, healthyEndings, lockedEndings, openEndings, riskyEndings, unseenEndings } from "./scripts.ts";
 
 export interface WorldOptions {
   seed: string;
