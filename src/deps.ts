@@ -239,7 +239,6 @@ async function holdVault(deps: Deps, uuid: string, options: HoldOptions): Promis
     clock: host,
     ids: createIds(host),
     policy: settings.policy,
-    rules: [],
     signal: host.interrupted,
     killed: host.killed,
     deadline: deps.deadline,

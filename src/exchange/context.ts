@@ -1,6 +1,5 @@
 import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { ErrorRule } from "../protocol/classify.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { Clock, Ids, Service, VaultSession } from "./ports.ts";
@@ -24,8 +23,6 @@ export interface ExchangeContext {
   clock: Clock;
   ids: Ids;
   policy: Policy;
-  /** Classification rules of the profile, in front of the table. */
-  rules: readonly ErrorRule[];
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
   /** Aborted by a second one: what is under way is given up at once. */
@@ -76,11 +73,6 @@ export function tokenEnds({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "toke
 
 export function note(context: ExchangeContext, code: string, message: string): ErrorNote {
   return { code, message: context.redact(message) };
-}
-
-/** Waits before repeating a call: doubling from 200 ms to 10 s. */
-export function backoff(attempt: number): number {
-  return Math.min(10_000, 200 * 2 ** Math.min(attempt, 6));
 }
 
 export function throwIfInterrupted(context: ExchangeContext, exchange?: ExchangeRecord): void {

@@ -54,7 +54,7 @@ export async function createVault(context: CreateContext, request: CreateRequest
   if (success !== undefined) return await keep(context, request, success);
   if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
   if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
-  const error = refusedSingle(context, reply);
+  const error = refusedSingle(reply);
   await store.notCreated(creation, "create-refused", { code: error.code, message: context.redact(error.message) });
   throw error;
 }

@@ -1,12 +1,12 @@
 import { VaultError } from "../errors.ts";
 import { isSuccess } from "../protocol/answers.ts";
 import type { Kind } from "../protocol/endpoints.ts";
-import { classify } from "../protocol/classify.ts";
 import { inDoubt } from "./acknowledge.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "./context.ts";
 import { admit, currentRecord, note, pause, summarise } from "./context.ts";
+import { dispositionOf } from "./dispositions.ts";
 import { withErrorFacts } from "./error-facts.ts";
 import { guardStart } from "./guard.ts";
 import type { Reply } from "./ports.ts";
@@ -125,7 +125,7 @@ async function throwIfDeletedBefore(
   { answer }: Reply & { type: "answer" },
 ): Promise<void> {
   const earlier = last?.operation === "delete" && last.state === "intent";
-  if (!earlier || classify(answer, context.rules) !== "gone") return;
+  if (!earlier || dispositionOf(answer).is !== "gone") return;
   const { uuid } = context.session;
   const said = wording(answer);
   await context.session.reject(exchangeId, null, note(context, "gone", said));

@@ -1,9 +1,9 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { isSuccess } from "../protocol/answers.ts";
-import { classify } from "../protocol/classify.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentSpent } from "./context.ts";
+import { dispositionOf } from "./dispositions.ts";
 import type { Reply, Service } from "./ports.ts";
 import type { Settled } from "./states.ts";
 
@@ -23,7 +23,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     admit: async (kind, signal, deadline) => await context.service.admit(kind, signal, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
-      startCounts ||= counts(context, reply);
+      startCounts ||= counts(reply);
       return reply;
     },
     end: async (call, signal) => seen(await context.service.end(call, signal)),
@@ -55,9 +55,9 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
 }
 
 /** Whether a start has left something counted: no answer, or a refusal that is not about application, rate or request. */
-function counts({ rules }: ExchangeContext, reply: Reply): boolean {
+function counts(reply: Reply): boolean {
   if (reply.type !== "answer") return reply.type === "no-answer";
-  return !isSuccess(reply.answer) && !["rate", "application", "validation"].includes(classify(reply.answer, rules));
+  return !isSuccess(reply.answer) && dispositionOf(reply.answer).start !== "not-counted";
 }
 
 /** Where the state itself has failed, the error is about that. */

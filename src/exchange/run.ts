@@ -53,12 +53,12 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, prepared);
   if (request.attempts !== undefined) await context.session.takeOver(request.attempts);
-  const { open } = await currentRecord(context);
+  const before = await currentRecord(context);
   // With an exchange open, a given pair is one of its two, and the journal knows better which of them to send.
-  const generation = request.generation ?? (open === null ? recordedAs : undefined);
-  const started = await startWith(context, { ...request, generation }, prepared);
-  const delivery = await store(context, request, prepared.kind, started, settled);
-  return await deliverAndEnd(context, request, delivery);
+  const generation = request.generation ?? (before.open === null ? recordedAs : undefined);
+  const started = await startWith(context, before, { ...request, generation }, prepared);
+  const stored = await store(context, request, prepared.kind, started, settled);
+  return await deliverAndEnd(context, request, stored);
 }
 
 async function recordGiven(context: ExchangeContext, request: ExchangeRequest, prepared: Prepared): Promise<number | undefined> {
@@ -68,6 +68,12 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
   return await context.session.record({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
 }
 
+interface Stored {
+  delivery: Delivery;
+  /** As it is after ②. */
+  exchange: OpenExchange;
+}
+
 /** ② and what follows from it: the new pair is durable, the contents are in memory only. */
 async function store(
   context: ExchangeContext,
@@ -75,7 +81,7 @@ async function store(
   kind: Kind,
   { before, pair, sent: { exchangeId, success } }: StartedWith,
   settled: readonly Settled[],
-): Promise<Delivery> {
+): Promise<Stored> {
   const { hashedPin } = pair.credentials;
   const generation = await context.session.start(exchangeId, {
     pair: success.pair,
@@ -98,7 +104,7 @@ async function store(
   for (const one of found) context.tell({ type: "settled", settled: one });
   const record = await currentRecord(context);
   const exchange = openOf(record, exchangeId);
-  return {
+  const delivery: Delivery = {
     vault: success.vault,
     kind,
     exchange: {
@@ -114,16 +120,18 @@ async function store(
     lastRead: exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
     recovery: await recoveryDocument(context, record, exchange),
   };
+  return { delivery, exchange };
 }
 
 /** Deliver, ③, the end call, ④: in this order. */
-async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, delivery: Delivery): Promise<ExchangeResult> {
-  const { id } = delivery.exchange;
+async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, stored: Stored): Promise<ExchangeResult> {
+  const { delivery, exchange } = stored;
+  const { id } = exchange;
   try {
     if (delivery.recovery.unread === true) checkContents(delivery, request.handover);
     await request.handover.deliver(delivery);
   } catch (error) {
-    const held = await holdFor(context, id, error);
+    const held = await holdFor(context, exchange, error);
     if (request.noAck && error instanceof HandoverFailure && error.reason === "masked") return { delivery, exchange: held };
     throw notHandedOver(context, held, error);
   }
@@ -131,8 +139,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
     return { delivery, exchange: openOf(await currentRecord(context), id) };
   }
-  const exchange = openOf(await currentRecord(context), id);
-  const ended = await sendEnd(context, id, true).catch((error: unknown) => {
+  const ended = await sendEnd(context, exchange, true).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
       throw error.with({ vault: context.session.uuid, exchange: summarise(exchange) });
     throw error;
@@ -153,16 +160,15 @@ function checkContents({ kind, vault }: Delivery, { leaves }: Handover): void {
   throw new HandoverFailure("delivery", "the service's answer lacks the contents of the vault", { delivered: false, saveOwed: leaves });
 }
 
-async function holdFor(context: ExchangeContext, id: string, error: unknown): Promise<ExchangeRecord> {
-  const exchange = openOf(await currentRecord(context), id);
+async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: unknown): Promise<ExchangeRecord> {
   // Stopped by the user: it stays at ②, which says that it is not known whether the contents arrived.
   if (error instanceof VaultError && error.code === "interrupted") return exchange;
   const failure = error instanceof HandoverFailure ? error : undefined;
-  await context.session.hold(id, failure?.reason ?? "delivery", {
+  await context.session.hold(exchange.id, failure?.reason ?? "delivery", {
     delivered: failure?.delivered ?? false,
     saveOwed: failure?.saveOwed ?? false,
   });
-  return openOf(await currentRecord(context), id);
+  return openOf(await currentRecord(context), exchange.id);
 }
 
 function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: unknown): VaultError {

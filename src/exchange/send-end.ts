@@ -1,9 +1,10 @@
 import { VaultError } from "../errors.ts";
 import { isSuccess, object } from "../protocol/answers.ts";
 import type { Answer } from "../protocol/answers.ts";
-import { classify } from "../protocol/classify.ts";
 import type { ExchangeContext } from "./context.ts";
-import { backoff, currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive, tokenEnds } from "./context.ts";
+import { currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive, tokenEnds } from "./context.ts";
+import { dispositionOf } from "./dispositions.ts";
+import { nextTry } from "./next-try.ts";
 import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange } from "./records.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
@@ -22,28 +23,28 @@ export type Ended =
 const graceMs = 5000;
 
 /**
- * Acknowledges an exchange (③ PUT end ④) with repetitions until the service answers, its token expires or the deadline
+ * Acknowledges an open exchange, as it is now (③ PUT end ④), with repetitions until the service answers, its token expires or the deadline
  * passes; at least one call is made, whatever our clock says. Raises `pending`, `in-doubt` (unanswered and the token
  * dead), `locked`, `interrupted`; the exchange then stays in state ending.
  */
-export async function sendEnd(context: ExchangeContext, exchangeId: string, delivered: boolean): Promise<Ended> {
+export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean): Promise<Ended> {
   const { session } = context;
-  const token = await session.token(exchangeId);
+  const token = await session.token(open.id);
+  const call: EndCall = { uuid: session.uuid, kind: open.kind, operation: open.operation, token };
+  let exchange = open;
   for (let attempt = 0; ; attempt += 1) {
-    const before = await openExchange(context, exchangeId);
-    throwIfInterrupted(context, before);
-    await admitEnd(context, before);
-    await session.ending(exchangeId, delivered);
+    throwIfInterrupted(context, exchange);
+    await admitEnd(context, exchange);
+    await session.ending(open.id, delivered);
     context.tell({ type: "acknowledging", attempt });
-    const call: EndCall = { uuid: session.uuid, kind: before.kind, operation: before.operation, token };
-    const reply = ofTheService(context, await endWithGrace(context, call));
+    const reply = ofTheService(await endWithGrace(context, call));
     if (reply.type === "answer") {
-      const ended = await settleAnswer(context, exchangeId, before.endsUnanswered, reply.answer);
-      if (ended !== "rate") return ended;
+      const ended = await settleAnswer(context, exchange, reply.answer);
+      if (ended !== "again") return ended;
     } else if (reply.type === "not-sent") {
-      await session.endAnswered(exchangeId, note(context, "network", reply.cause));
+      await session.endAnswered(open.id, note(context, "network", reply.cause));
     }
-    const exchange = await openExchange(context, exchangeId);
+    exchange = await openExchange(context, open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
     if (reply.type !== "answer" && !tokenAlive(exchange, context.clock.now())) return await giveUp(context, exchange, reply);
     const waitMs = untilNextTry(context, exchange, reply, attempt);
@@ -89,12 +90,11 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
  * An answer that cannot be told to be the service's own settles nothing: a proxy may have written it after the service
  * had processed the call. Nor does one that says neither SUCCESS nor ERROR.
  */
-function ofTheService(context: ExchangeContext, reply: Reply): Reply {
+function ofTheService(reply: Reply): Reply {
   if (reply.type !== "answer") return reply;
   const status = object(reply.answer.body["responseStatus"])?.["status"];
   if (status === "SUCCESS" || status === "ERROR") return reply;
-  const is = classify(reply.answer, context.rules);
-  if (is === "rate" || is === "application") return reply;
+  if (dispositionOf(reply.answer).end !== "refused") return reply;
   return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} that says neither SUCCESS nor ERROR`, answer: reply.answer };
 }
 
@@ -105,38 +105,29 @@ function ofTheService(context: ExchangeContext, reply: Reply): Reply {
 function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
   const { clock, deadline } = context;
   const left = Math.min(deadline - clock.elapsed(), tokenEnds(exchange) - clock.now());
-  const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
-  if (left <= 0 || (retryAfter !== undefined && retryAfter * 1000 >= left)) return undefined;
-  return Math.min(left, retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50));
+  const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
+  const { waitMs } = nextTry(context, attempt, reply);
+  return left <= 0 || (isAskedFor && waitMs >= left) ? undefined : Math.min(left, waitMs);
 }
 
 /**
  * What a whole answer to an end call settles. All that an end call carries besides the application is the token, so any
  * definite error of the service that is not about application, rate or lock is one about the token.
  */
-async function settleAnswer(
-  context: ExchangeContext,
-  exchangeId: string,
-  unansweredBefore: number,
-  answer: Answer,
-): Promise<Ended | "rate"> {
+async function settleAnswer(context: ExchangeContext, before: OpenExchange, answer: Answer): Promise<Ended | "again"> {
   const { session } = context;
+  const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
-    await acknowledge(context, exchangeId);
+    await acknowledge(context, id);
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
-  const is = classify(answer, context.rules);
-  if (is === "rate" || is === "application" || is === "locked") {
-    await session.endAnswered(
-      exchangeId,
-      note(context, is === "rate" ? "rate-limited" : is === "locked" ? "locked" : "unauthorised", said),
-    );
-  }
-  if (is === "rate") return "rate";
-  const exchange = await openExchange(context, exchangeId);
+  const { code, end } = dispositionOf(answer);
+  if (end !== "refused") await session.endAnswered(id, note(context, code, said));
+  if (end === "again") return "again";
+  const exchange = await openExchange(context, id);
   const facts = { vault: session.uuid, exchange: summarise(exchange), service: serviceDetails(answer) };
-  if (is === "application") {
+  if (code === "unauthorised") {
     throw new VaultError(
       "pending",
       `the new credentials are stored, but the service refused the application at the acknowledgement: ${said}`,
@@ -146,17 +137,17 @@ async function settleAnswer(
       },
     );
   }
-  if (is === "locked") {
+  if (end === "outstanding") {
     throw new VaultError("locked", `the vault is locked, and the acknowledgement is outstanding: ${said}`, {
       ...facts,
       hint: `only an administrator unlocks it; afterwards: vault guard ${session.uuid} --reset, then vault ack ${session.uuid}`,
     });
   }
-  if (unansweredBefore === 0 && (await isOursAlone(context, exchange))) {
-    await session.expire(exchangeId, note(context, "service", said));
+  if (endsUnanswered === 0 && (await isOursAlone(context, exchange))) {
+    await session.expire(id, note(context, "service", said));
     return { outcome: "expired", answer };
   }
-  await session.doubt(exchangeId, note(context, "in-doubt", said));
+  await session.doubt(id, note(context, "in-doubt", said));
   return { outcome: "in-doubt", answer };
 }
 

@@ -3,8 +3,9 @@ import type { StartSuccess } from "../protocol/answers.ts";
 import { readStartSuccess } from "../protocol/answers.ts";
 import type { Endpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import { admit, backoff, currentRecord, interrupted, note, pause, throwIfInterrupted } from "./context.ts";
+import { admit, currentRecord, interrupted, note, pause, throwIfInterrupted } from "./context.ts";
 import { allowsRetry, guardStart } from "./guard.ts";
+import { nextTry } from "./next-try.ts";
 import type { Reply, StartCall } from "./ports.ts";
 import type { Intent, VaultRecord } from "./records.ts";
 import { serviceDetails } from "./service-errors.ts";
@@ -35,14 +36,14 @@ export interface SentStart {
 type Attempt = { success: StartSuccess } | Repeat;
 
 /**
- * Sends a start, with the repetitions that DESIGN allows, each guarded and journalled as a start of its own (①). Raises
+ * Sends a start to the vault as `first` has it, with the repetitions that DESIGN allows, each guarded and journalled as a start of its own (①). Raises
  * `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted.
  */
-export async function sendStart(context: ExchangeContext, planned: PlannedStart): Promise<SentStart> {
+export async function sendStart(context: ExchangeContext, first: VaultRecord, planned: PlannedStart): Promise<SentStart> {
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
-    const record = await currentRecord(context);
+    const record = attempt === 0 ? first : await currentRecord(context);
     if (!planned.force) guardStart(record, context.policy);
     await awaitService(context, record);
     await admit(context, planned.endpoint.kind);
@@ -67,7 +68,7 @@ export async function sendStart(context: ExchangeContext, planned: PlannedStart)
  * the deadline.
  */
 export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
-  const { session, clock, deadline } = context;
+  const { session } = context;
   if (last?.state !== "intent" && !(await session.isOut())) return;
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context);
@@ -75,8 +76,8 @@ export async function awaitService(context: ExchangeContext, { last }: VaultReco
     throwIfInterrupted(context);
     if (reply.reached && reply.httpStatus < 500) return await session.isBack();
     const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
-    const waitMs = backoff(attempt);
-    if (clock.elapsed() + waitMs >= deadline) {
+    const { waitMs, inTime } = nextTry(context, attempt);
+    if (!inTime) {
       throw new VaultError("network", `nothing more is sent: a start went unanswered, and the service is not back: ${cause}`, {
         vault: session.uuid,
         hint: (reply.reached ? null : reply.hint) ?? "run it again when the service can be reached",
@@ -129,8 +130,8 @@ export async function notSent(
 ): Promise<Repeat> {
   await context.session.takeBack(exchangeId, note(context, "network", reply.cause));
   if (context.signal.aborted) throw interrupted(context);
-  const waitMs = backoff(attempt);
-  if (context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  const { waitMs, inTime } = nextTry(context, attempt);
+  if (inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
     vault: context.session.uuid,
     hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
@@ -155,9 +156,9 @@ async function noAnswer(
       hint: `the stored credentials are still the current ones; it counts as a start, and each repetition counts again: vault status ${session.uuid}`,
     });
   }
-  const waitMs = backoff(attempt);
+  const { waitMs, inTime } = nextTry(context, attempt);
   const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
-  if (mayRetry && context.clock.elapsed() + waitMs < context.deadline) return { waitMs, cause: reply.cause };
+  if (mayRetry && inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",

@@ -37,7 +37,7 @@ export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoi
 export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
   const { open } = record;
   if (toSettle(record, context.policy, choice) !== "acknowledge" || open === null) return [];
-  const { outcome } = await sendEnd(context, open.id, false);
+  const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
   context.tell({ type: "settled", settled });
   // In doubt is not the end of it: the start that follows finds out, and tells.

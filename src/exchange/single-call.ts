@@ -1,9 +1,8 @@
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
-import type { ErrorRule } from "../protocol/classify.ts";
-import { classify } from "../protocol/classify.ts";
-import { backoff } from "./context.ts";
+import { dispositionOf } from "./dispositions.ts";
 import type { ExchangeEvent } from "./events.ts";
+import { nextTry } from "./next-try.ts";
 import type { Clock, Reply, Service, SingleCall } from "./ports.ts";
 import { serviceDetails, wording } from "./service-errors.ts";
 
@@ -11,8 +10,6 @@ import { serviceDetails, wording } from "./service-errors.ts";
 export interface SingleContext {
   service: Service;
   clock: Clock;
-  /** Classification rules of the profile, in front of the table. */
-  rules: readonly ErrorRule[];
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
   /** When waiting and repeating end, in milliseconds since the epoch. */
@@ -26,18 +23,17 @@ export interface SingleContext {
  * `interrupted` only before it was sent, and what `admit` raises.
  */
 export async function sendSingle(context: SingleContext, call: SingleCall, unansweredAgain: number): Promise<Reply> {
-  const { service, clock, signal, deadline, rules } = context;
+  const { service, clock, signal, deadline } = context;
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(call.kind, signal, deadline));
     const reply = await service.single(call, signal);
-    const isLimited = reply.type === "answer" && classify(reply.answer, rules) === "rate";
+    const isLimited = reply.type === "answer" && dispositionOf(reply.answer).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer") unanswered += 1;
     if (unanswered > unansweredAgain || (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))) return reply;
-    const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
-    const waitMs = retryAfter === undefined ? backoff(attempt) : Math.max(retryAfter * 1000, 50);
-    if (clock.elapsed() + waitMs >= deadline) return reply;
+    const { waitMs, inTime } = nextTry(context, attempt, reply);
+    if (!inTime) return reply;
     context.tell({ type: "retrying", step: call.operation, cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await untilInterrupted(signal, async () => await clock.sleep(waitMs, signal));
   }
@@ -53,11 +49,7 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
 }
 
 /** The error of a call that surely did nothing: it was not sent, or the service refused it. */
-export function refusedSingle(
-  context: Pick<SingleContext, "rules">,
-  reply: Exclude<Reply, { type: "no-answer" }>,
-  vault?: string,
-): VaultError {
+export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, vault?: string): VaultError {
   const about = vault === undefined ? {} : { vault };
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
@@ -65,43 +57,39 @@ export function refusedSingle(
       hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
     });
   }
-  return refusedByService(classify(reply.answer, context.rules), reply.answer, about);
+  return refusedByService(reply.answer, about);
 }
 
-function refusedByService(is: ReturnType<typeof classify>, answer: Answer, about: { vault?: string }): VaultError {
+const extended = "this is an extended operation, which not every service has";
+
+function refusedByService(answer: Answer, about: { vault?: string }): VaultError {
+  const { is, code, what } = dispositionOf(answer);
   const said = wording(answer);
   const facts = { ...about, service: serviceDetails(answer) };
   switch (is) {
     case "rate":
-      return new VaultError("rate-limited", "still rate limited by the service, and waiting longer is over --max-wait", {
+      return new VaultError(code, `${what}, and waiting longer is over --max-wait`, {
         ...facts,
         hint: "run it again later, lower --rate, or raise --max-wait",
       });
     case "application":
-      return new VaultError("unauthorised", `the service refused the application: ${said}`, {
+      return new VaultError(code, `${what}: ${said}`, {
         ...facts,
         hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again",
       });
     case "locked":
-      return new VaultError("locked", `the vault is locked: ${said}`, { ...facts, hint: "only an administrator unlocks it" });
+      return new VaultError(code, `${what}: ${said}`, { ...facts, hint: "only an administrator unlocks it" });
     case "gone":
-      return new VaultError("locked", `the vault is gone: ${said}`, {
+      return new VaultError(code, `${what}: ${said}`, {
         ...facts,
-        hint: "check the uuid, --kind, --base-url and --api-prefix; this is an extended operation, which not every service has",
+        hint: `check the uuid, --kind, --base-url and --api-prefix; ${extended}`,
       });
     case "validation":
-      return new VaultError("service", `the service found the request not valid: ${said}`, {
-        ...facts,
-        retry: "after-fix",
-        hint: "mend what it names and run it again",
-      });
+      return new VaultError(code, `${what}: ${said}`, { ...facts, retry: "after-fix", hint: "mend what it names and run it again" });
     case "credentials":
     case "token":
     case "server":
     case "service":
-      return new VaultError("service", `the service refused: ${said}`, {
-        ...facts,
-        hint: "this is an extended operation, which not every service has; --debug shows the whole answer",
-      });
+      return new VaultError("service", `the service refused: ${said}`, { ...facts, hint: `${extended}; --debug shows the whole answer` });
   }
 }

@@ -32,14 +32,19 @@ export interface StartedWith {
 const triesAtMost = 2;
 
 /**
- * Starts with the candidates in order, which are found anew after each refusal. Where one failed attempt is left before the last,
+ * Starts with the candidates of `first` in order, which are found anew after each refusal. Where one failed attempt is left before the last,
  * a person chooses among several: `guard`, or `rejected` after a refusal. Throws what `choosePairs` and `sendStart` throw.
  */
-export async function startWith(context: ExchangeContext, request: StartRequest, { endpoint, kind }: Prepared): Promise<StartedWith> {
+export async function startWith(
+  context: ExchangeContext,
+  first: VaultRecord,
+  request: StartRequest,
+  { endpoint, kind }: Prepared,
+): Promise<StartedWith> {
   let refusal: VaultError | undefined;
   const tried = new Set<number>();
   for (let tries = 1; ; tries += 1) {
-    const before = await currentRecord(context);
+    const before = refusal === undefined ? first : await currentRecord(context);
     // --force lets one request through: the next pair is for the guard again.
     const force = request.force && tries === 1;
     const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
@@ -64,7 +69,7 @@ export async function startWith(context: ExchangeContext, request: StartRequest,
     };
     tried.add(pair.generation);
     try {
-      const sent = await sendStart(context, { ...pair, endpoint, call, counted, force });
+      const sent = await sendStart(context, before, { ...pair, endpoint, call, counted, force });
       // In doubt the outcome of the left exchange says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
         context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });

@@ -7,7 +7,7 @@ import { object } from "./answers.ts";
  */
 export type ErrorClass = "rate" | "server" | "application" | "credentials" | "token" | "locked" | "gone" | "validation" | "service";
 
-export interface ErrorRule {
+interface ErrorRule {
   is: ErrorClass;
   /** All that are given must match. */
   http?: readonly number[];
@@ -25,7 +25,7 @@ const locked = new RegExp(
   "is",
 );
 
-export const errorRules: readonly ErrorRule[] = [
+const errorRules: readonly ErrorRule[] = [
   // By HTTP status, where it leaves no doubt.
   { is: "rate", http: [429] },
   { is: "locked", http: [423] },
@@ -71,12 +71,12 @@ interface Detail {
   wording: string;
 }
 
-/** The class of an ERROR answer; rules of a profile go in front of the table. What no rule knows is `service`. */
-export function classify(answer: Answer, before: readonly ErrorRule[] = []): ErrorClass {
+/** The class of an ERROR answer. What no rule knows is `service`. */
+export function classify(answer: Answer): ErrorClass {
   if (answer.httpStatus >= 500) return "server";
   const details = readDetails(answer.body);
   const table = object(answer.body["responseStatus"]) === undefined ? foreignRules : errorRules;
-  const rule = [...before, ...table].find((candidate) => matches(candidate, answer.httpStatus, details));
+  const rule = table.find((candidate) => matches(candidate, answer.httpStatus, details));
   return rule?.is ?? "service";
 }
 

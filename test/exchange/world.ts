@@ -111,7 +111,6 @@ export class World {
         clock: this.clock,
         ids: createIds(this.clock),
         policy: { failed: 3, unacked: 5 },
-        rules: [],
         signal: this.#interrupt.signal,
         killed: new AbortController().signal,
         deadline: this.#slept + 10_000,

@@ -117,14 +117,6 @@ describe("classify", () => {
   ])("%s: HTTP %i of a proxy, without responseStatus", (expected, httpStatus) => {
     expect(classify({ httpStatus, body: { message: "no route matches the vault" } })).toBe(expected);
   });
-
-  test("rules of a profile come first, but a 5xx stays one", () => {
-    const rules = [{ is: "locked", http: [409], wording: /E-77/ } as const];
-    expect(classify(refused(409, [{ message: "E-77" }]), rules)).toBe("locked");
-    expect(classify(refused(409, [{ message: "E-78" }]), rules)).toBe("service");
-    expect(classify(refused(400, [{ message: "E-77" }]), rules)).toBe("service");
-    expect(classify(refused(500, [{ message: "E-77" }]), [{ is: "locked", wording: /E-77/ }])).toBe("server");
-  });
 });
 
 describe("findErrorUuid", () => {

@@ -2,12 +2,13 @@ import type { Deps } from "../../deps.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import { backoff, summarise } from "../../exchange/context.ts";
+import { summarise } from "../../exchange/context.ts";
+import { dispositionOf } from "../../exchange/dispositions.ts";
 import { withErrorFacts } from "../../exchange/error-facts.ts";
+import { nextTry } from "../../exchange/next-try.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
-import { classify } from "../../protocol/classify.ts";
 import type { Acknowledged, AckOptions } from "./options.ts";
 
 /**
@@ -33,17 +34,17 @@ export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise
 }
 
 /** Until it is answered, or no time is left. */
-async function sendToken({ service, clock, signal, deadline }: ExchangeContext, call: EndCall): Promise<void> {
+async function sendToken(context: ExchangeContext, call: EndCall): Promise<void> {
+  const { service, clock, signal, deadline } = context;
   for (let attempt = 0; ; attempt += 1) {
     await service.admit(call.kind, signal, deadline);
     const reply = await service.end(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();
-    const limited = reply.type === "answer" && classify(reply.answer) === "rate";
+    const limited = reply.type === "answer" && dispositionOf(reply.answer).end === "again";
     if (reply.type === "answer" && !limited) throw refused(call.uuid, reply.answer);
-    const retryAfter = reply.type === "answer" ? reply.answer.retryAfter : undefined;
-    const waitMs = retryAfter === undefined ? backoff(attempt) : retryAfter * 1000;
-    if (clock.elapsed() + waitMs >= deadline) {
+    const { waitMs, inTime } = nextTry(context, attempt, reply);
+    if (!inTime) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
       throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
         vault: call.uuid,
@@ -67,9 +68,8 @@ async function refuseOwnToken({ session }: ExchangeContext, token: string): Prom
 }
 
 function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {
-  const is = classify(answer);
-  const code = is === "application" ? "unauthorised" : is === "locked" ? "locked" : "service";
-  return new VaultError(code, `the service did not take the token: ${wording(answer)}`, {
+  const { code, end } = dispositionOf(answer);
+  return new VaultError(end === "outstanding" ? code : "service", `the service did not take the token: ${wording(answer)}`, {
     vault: uuid,
     service: serviceDetails(answer),
     hint: "an expired token leaves the old pair current: start again with it",

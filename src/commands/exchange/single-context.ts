@@ -6,7 +6,6 @@ export async function singleContext(deps: Deps): Promise<SingleContext> {
   return {
     service: await deps.service(),
     clock: deps.host,
-    rules: [],
     signal: deps.host.interrupted,
     deadline: deps.deadline,
     tell: (event) => deps.narrator.tell(event),

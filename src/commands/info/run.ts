@@ -65,7 +65,7 @@ async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoS
     });
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
-  if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, target);
+  if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
   if (isOfAnother(reply.answer, target)) {
     throw new VaultError("service", "the service answered about another vault: nothing was noted", {
       vault: target,

@@ -147,7 +147,6 @@ export class RealEngine {
       clock,
       ids: createIds(clock),
       policy: { failed: 3, unacked: 5 },
-      rules: [],
       signal: new AbortController().signal,
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,
