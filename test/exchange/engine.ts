@@ -43,7 +43,6 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
         if (dies === true) throw new Crash("killed before the delivery");
         if (fails === true) throw new Error("the reader has gone");
         delivered.push(delivery);
-        world.delivered.add(delivery.exchange.id);
         return Promise.resolve();
       },
       confirm: async () => Promise.resolve(),
@@ -67,7 +66,8 @@ function die<T extends { session: object }>(context: T, dies: boolean | undefine
   const session = new Proxy(context.session, {
     get: (object, name) => {
       const value = Reflect.get(object, name, object) as unknown;
-      return name === "hold" ? () => Promise.reject(new Crash("killed before the delivery")) : value;
+      if (name === "hold") return () => Promise.reject(new Crash("killed before the delivery"));
+      return typeof value === "function" ? (value.bind(object) as unknown) : value;
     },
   });
   return { ...context, session };

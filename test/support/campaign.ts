@@ -1,7 +1,4 @@
-/**
- * The suite is the short form of what `npm run torture` does whole: there every step of every command is one to be killed
- * at, more sequences are generated, and what is made or read is larger.
- */
+/** The suite is the short form of what `npm run torture` does whole: there every step of every command is one to be killed at. */
 const isWhole = process.env["TORTURE"] === "whole";
 
 /** Of the steps of a command whose every step the campaign takes, the suite takes each fifth. */
@@ -9,6 +6,3 @@ export const stride = isWhole ? 1 : 5;
 
 /** Of a list of cases that are much alike, the suite takes each fifth, the first one among them. */
 export const some = <T>(cases: readonly T[]): T[] => cases.filter((_, index) => index % stride === 0);
-
-/** How many sequences a model is tried with. */
-export const sequences = isWhole ? 400 : 20;
