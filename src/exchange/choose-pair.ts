@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isOnline, kindList } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
-import { combinationOf } from "./combination.ts";
 import type { ExchangeContext } from "./context.ts";
 import { guardDevice, refusedBefore } from "./guard.ts";
 import type { Credentials, Generation, VaultRecord } from "./records.ts";
@@ -145,3 +145,20 @@ async function complete(
 /** The device that the service last accepted: that of the newest proven pair; in a restored state, of the current one. */
 const acceptedDevice = (record: VaultRecord): Device | null =>
   (record.generations.find((g) => g.proven) ?? currentGeneration(record))?.device ?? null;
+
+/** SHA-256, as 64 hexadecimal digits, over the length-prefixed parts: no two lists of parts give the same input. */
+function digest(parts: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    const bytes = Buffer.from(part, "utf8");
+    hash.update(`${bytes.length}:`).update(bytes);
+  }
+  return hash.digest("hex");
+}
+
+/** Names what a start is accepted or refused for: pair, hashedPin, device and kind, of one vault. */
+export function combinationOf(uuid: string, kind: Kind, credentials: Credentials, device?: Device): string {
+  const { encryptedData, payload, hashedPin } = credentials;
+  const machine = device === undefined ? [] : [device.browserType, device.browserVersion, device.osType, ...device.fonts];
+  return digest([uuid.toLowerCase(), kind, encryptedData, payload, hashedPin ?? "", ...machine]);
+}

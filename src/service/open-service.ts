@@ -1,5 +1,5 @@
 import type { Reply, Service } from "../exchange/ports.ts";
-import { authenticated } from "./authenticated.ts";
+import { isOnline } from "../protocol/endpoints.ts";
 import type { ClientOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
@@ -40,5 +40,19 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
     start: async (call, signal) => await watched(call, async () => await service.start(call, signal)),
     end: async (call, signal) => await watched(call, async () => await service.end(call, signal)),
     single: async (call, signal) => await watched(call, async () => await service.single(call, signal)),
+  };
+}
+
+/**
+ * The same service, whose `admit` also sees to it that the bearer token is good for the call that follows, where that is about
+ * an offline vault (specification, 5.4): what fails there fails before anything is recorded or sent.
+ */
+function authenticated<S extends Service>(service: S, token: { ready(signal: AbortSignal): Promise<void> }): S {
+  return {
+    ...service,
+    async admit(kind, signal, deadline) {
+      await service.admit(kind, signal, deadline);
+      if (!isOnline(kind)) await token.ready(signal);
+    },
   };
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { connectControl } from "../../src/sandbox/control/client.ts";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
-import { refuseForeign } from "../../src/sandbox/server/loopback.ts";
+import { refuseForeign } from "../../src/sandbox/server/server.ts";
 import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
