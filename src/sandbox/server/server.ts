@@ -5,6 +5,7 @@ import { write } from "../faults/effects.ts";
 import type { SandboxResponse } from "../model/messages.ts";
 import { refusal } from "../model/outcome.ts";
 import type { Random } from "../seeds/random.ts";
+import { isLoopback } from "../../protocol/address.ts";
 import type { Handler } from "./handler.ts";
 
 export interface RunningServer {
@@ -109,12 +110,6 @@ function singleHeaders(headers: http.IncomingHttpHeaders): Record<string, string
  */
 export function refuseForeign(headers: Record<string, string | string[] | undefined>): string | undefined {
   if (headers["origin"] !== undefined) return "requests with an Origin are refused";
-  return typeof headers["host"] === "string" && isLoopback(headers["host"]) ? undefined : "the Host must be a loopback address";
-}
-
-function isLoopback(host: string): boolean {
-  const name = /^(.+?)(?::\d{1,5})?$/.exec(host)?.[1]?.toLowerCase();
-  if (name === "localhost" || name === "[::1]") return true;
-  const octets = /^127\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(name ?? "")?.slice(1);
-  return octets?.every((octet) => Number(octet) <= 255) ?? false;
+  const name = /^(.+?)(?::\d{1,5})?$/.exec(String(headers["host"]))?.[1] ?? "";
+  return isLoopback(name.toLowerCase()) ? undefined : "the Host must be a loopback address";
 }
