@@ -43,6 +43,9 @@ export default defineConfig({
     reporters: ["default", "./test/support/summary-reporter.ts"],
     /** The campaign opens thousands of states in its own process, which stay open until that ends: one for each file. */
     pool: torture === undefined ? "threads" : "forks",
+    setupFiles: "test/support/setup.ts",
+    /** Loading the program anew for each file took as long as the tests. */
+    isolate: torture !== undefined,
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     maxWorkers: 3,
     testTimeout: timeout,

@@ -1,12 +1,6 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll } from "vitest";
-
-const servers: http.Server[] = [];
-
-afterAll(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
+import { atEndOfFile } from "./end-of-file.ts";
 
 /** Every spelling in which a careless service may repeat what it was sent. */
 export const spellings: Readonly<Record<string, (text: string) => string>> = {
@@ -34,7 +28,7 @@ export async function startEchoService(status: number, property: string): Promis
       response.end(JSON.stringify({ responseStatus: refusal, errorUuid: "123e4567-e89b-42d3-a456-426614174000" }));
     });
   });
-  servers.push(server);
+  atEndOfFile(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

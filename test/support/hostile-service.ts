@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders, Server } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { afterAll } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
+import { atEndOfFile } from "./end-of-file.ts";
 
 type Json = Record<string, unknown>;
 
@@ -36,12 +36,6 @@ export interface HostileService {
   /** What is done from now on. */
   be(malice: Malice): void;
 }
-
-const open: Server[] = [];
-
-afterAll(() => {
-  for (const server of open.splice(0)) server.close().closeAllConnections();
-});
 
 export const kind: Malice = (_, { good, send }) => send(good);
 
@@ -81,7 +75,7 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
   });
   // A client may leave at any moment.
   server.on("clientError", () => undefined).on("connection", (socket: Socket) => socket.on("error", () => undefined));
-  open.push(server);
+  atEndOfFile(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return service;

@@ -1,4 +1,4 @@
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import type { Sandbox } from "../../src/sandbox/model/model.ts";
@@ -9,6 +9,7 @@ import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
+import { atEndOfFile } from "./end-of-file.ts";
 
 /** A service and the machines that use it. */
 export interface Lab {
@@ -22,13 +23,6 @@ export interface Lab {
   /** Arms faults in the grammar of `sandbox fault`. */
   faults(...rules: string[]): void;
 }
-
-/** Like an end, but of a file: sandboxes are closed when their test file has ended. */
-const open: RunningSandbox[] = [];
-
-afterAll(async () => {
-  for (const service of open.splice(0)) await service.close();
-});
 
 /** All that the checks ask of a service. */
 export interface Watched {
@@ -52,7 +46,7 @@ export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, set
     ...settings,
     policy: { rate: 0, ...settings.policy },
   });
-  open.push(service);
+  atEndOfFile(async () => await service.close());
   const [vault] = service.vaults;
   if (vault === undefined) throw new Error("a lab needs a vault");
   const machine = (options: MachineOptions = {}): Machine => machineFor(service, options);

@@ -5,8 +5,8 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { afterAll } from "vitest";
 import type { Certificate } from "../service/certificate.ts";
+import { atEndOfFile } from "./end-of-file.ts";
 
 export interface ProxyOptions {
   /** `user:password` that it asks for. */
@@ -27,12 +27,6 @@ export interface ProxyServer {
   /** Connections of clients. */
   connections: Socket[];
 }
-
-const open: (() => void)[] = [];
-
-afterAll(() => {
-  for (const close of open.splice(0)) close();
-});
 
 /** A real proxy on loopback, as users have them: CONNECT for tunnels, whole URLs for http. Closed after the test file. */
 export async function startProxy({ credentials, refuses, hosts = {}, certificate }: ProxyOptions = {}): Promise<ProxyServer> {
@@ -84,7 +78,7 @@ export async function startProxy({ credentials, refuses, hosts = {}, certificate
   server.on("connection", (socket: Socket) => connections.push(socket));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  open.push(() => {
+  atEndOfFile(() => {
     for (const socket of connections) socket.destroy();
     server.close();
   });

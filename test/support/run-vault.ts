@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { tempDir } from "./temp-dir.ts";
+import { atEndOfFile } from "./end-of-file.ts";
 
 /** The program as a user starts it. */
 export const vaultBin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
@@ -60,12 +60,6 @@ export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configD
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
-const running = new Set<ChildProcess>();
-
-afterAll(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
-
 export function startVault(args: readonly string[], options: RunOptions = {}): RunningVault {
   const { input, signalAt, timeoutMs = 30_000 } = options;
   const [command = "", ...rest] = [...(options.through ?? []), options.node ?? process.execPath, options.bin ?? vaultBin, ...args];
@@ -74,7 +68,7 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
     env: cleanEnv(options),
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
-  running.add(child);
+  atEndOfFile(() => child.kill("SIGKILL"));
   // A program that does not read its input to the end may close it.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
@@ -104,7 +98,6 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
     child.on("error", reject);
     child.on("close", (code, signal) => {
       clearTimeout(timer);
-      running.delete(child);
       resolve({ code, signal, ...text });
     });
   });

@@ -1,16 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { tempDir } from "./temp-dir.ts";
-
-const mounted: string[] = [];
+import { atEndOfFile } from "./end-of-file.ts";
 
 // At once, whoever still looks at it: this process itself, which never closes a state that it has opened.
-afterAll(() => {
-  for (const path of mounted.splice(0)) spawnSync("umount", ["-l", path]);
-});
-
 const mount = (...args: string[]): boolean => spawnSync("mount", args).status === 0;
 
 /** Whether this user may mount, which only an administrator of a machine that allows it may. */
@@ -25,7 +19,7 @@ export function smallDisk(kilobytes: number): string {
   const path = join(tempDir("disk"), "disk");
   mkdirSync(path, { mode: 0o700 });
   if (!mount("-t", "tmpfs", "-o", `size=${kilobytes}k,mode=0700`, "tmpfs", path)) throw new Error("mount failed");
-  mounted.push(path);
+  atEndOfFile(() => spawnSync("umount", ["-l", path]));
   return path;
 }
 

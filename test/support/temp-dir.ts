@@ -1,17 +1,11 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
-
-const made: string[] = [];
+import { atEndOfFile } from "./end-of-file.ts";
 
 /** A new empty folder, removed when the test file has ended. */
 export function tempDir(name = "test", under = tmpdir()): string {
   const folder = realpathSync(mkdtempSync(join(under, `vault-${name}-`)));
-  made.push(folder);
+  atEndOfFile(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return folder;
 }
-
-afterAll(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-});

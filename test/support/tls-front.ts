@@ -2,14 +2,8 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { afterAll } from "vitest";
 import type { Certificate } from "../service/certificate.ts";
-
-const open: (() => void)[] = [];
-
-afterAll(() => {
-  for (const close of open.splice(0)) close();
-});
+import { atEndOfFile } from "./end-of-file.ts";
 
 export interface TlsFront {
   port: number;
@@ -34,7 +28,7 @@ export async function startTlsFront(baseUrl: string, certificate: Certificate): 
   server.on("tlsClientError", () => undefined);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  open.push(() => {
+  atEndOfFile(() => {
     for (const socket of connections) socket.destroy();
     server.close();
   });

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { afterAll } from "vitest";
+import { atEndOfFile } from "../support/end-of-file.ts";
 import { Faults } from "../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../src/sandbox/server/handler.ts";
 import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
@@ -43,12 +43,6 @@ export interface Plan {
   which: Which;
 }
 
-const open: (() => void)[] = [];
-
-afterAll(() => {
-  for (const close of open.splice(0)) close();
-});
-
 /** A sandbox with one vault, behind a server that strikes its calls as planned. Closed after the test file. */
 export class FaultyService {
   sandbox: Sandbox;
@@ -87,7 +81,7 @@ export class FaultyService {
       for (const socket of service.#connections) socket.destroy();
       server.close();
     };
-    open.push(service.close);
+    atEndOfFile(service.close);
     service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return service;
   }

@@ -1,7 +1,6 @@
 import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
 import { Faults } from "../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../src/sandbox/server/handler.ts";
@@ -14,6 +13,7 @@ import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { compiled } from "./strace.ts";
+import { atEndOfFile } from "../support/end-of-file.ts";
 
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
 export interface RewindLab {
@@ -40,12 +40,6 @@ export interface RewindLab {
 
 /** The tokens of an exchange that was left live as long as it takes to try all that can come after it. */
 const tokenLife = 12 * 3_600_000;
-
-const closing: (() => Promise<void>)[] = [];
-
-afterAll(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 /**
  * The program leaves its connections to the end of its process. Where its commands run in this one they are closed when their files go:
@@ -78,7 +72,7 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
   const faults = new Faults();
   const handle = createHandler({ sandbox, faults, prefix: defaults.apiPrefix, latencyMs: 0, controlToken: "unused" });
   const server = await listen(handle, sandbox.random, 0);
-  closing.push(async () => await server.close());
+  atEndOfFile(async () => await server.close());
 
   const service = { sandbox, faults, baseUrl: `http://127.0.0.1:${server.port}`, application: sandbox.application };
   const [vault] = sandbox.vaults();
