@@ -24,7 +24,7 @@ const table: Record<string, Allowance> = {
   host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
   errors: { parts: [] },
   commands: {
-    parts: ["cli", "exchange", "audit", "completion", "sandbox", "terminal", "settings", "secrets", "protocol", "errors"],
+    parts: ["cli", "exchange", "audit", "completion", "sandbox", "terminal", "settings", "secrets", "files", "protocol", "errors"],
     types: ["deps", "host"],
     packages: ["commander", "zod"],
   },

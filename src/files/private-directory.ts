@@ -1,7 +1,8 @@
 import type { Stats } from "node:fs";
-import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
+import { syncFolder } from "./durable-file.ts";
 import { onState, systemCode } from "./state-error.ts";
 
 /**
@@ -10,19 +11,22 @@ import { onState, systemCode } from "./state-error.ts";
  */
 export function ensurePrivateDirectory(path: string): void {
   if (checkPrivateDirectory(path)) return;
-  onState(path, () => makeDirectory(resolve(path)));
+  onState(path, () => makeFolder(resolve(path)));
 }
 
-/** One level at a time: Node's recursive mkdir never ends where the system takes no directories, as in /proc. */
-function makeDirectory(path: string): void {
+/**
+ * Makes a folder (mode 0700), durably, with the parents that it lacks. One level at a time: Node's recursive mkdir never ends where
+ * the system takes no folders, as in /proc.
+ */
+export function makeFolder(path: string): void {
   const parent = dirname(path);
-  if (statIfThere(parent) === null) makeDirectory(parent);
+  if (statIfThere(parent) === null) makeFolder(parent);
   try {
     mkdirSync(path, 0o700);
   } catch (error) {
     if (systemCode(error) !== "EEXIST" || statIfThere(path)?.isDirectory() !== true) throw error;
   }
-  syncDirectory(parent);
+  syncFolder(parent);
 }
 
 /** As `findPrivateDirectory`; one that others can only read is tightened, if it is ours. */
@@ -79,15 +83,5 @@ export function tighten(path: string, mode: number): void {
     chmodSync(path, mode);
   } catch (error) {
     if (systemCode(error) !== "EPERM" && systemCode(error) !== "EROFS") throw error;
-  }
-}
-
-/** Makes the names in a directory durable. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }

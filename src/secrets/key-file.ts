@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { VaultError } from "../errors.ts";
-import { createWhole } from "../files/new-file.ts";
+import { createFile, removeLeftovers, replaceWith } from "../files/durable-file.ts";
 import type { ScryptCost } from "./passphrase.ts";
-import { ensurePrivateDirectory, statIfThere, syncDirectory } from "../files/private-directory.ts";
+import { ensurePrivateDirectory, statIfThere } from "../files/private-directory.ts";
 import { deriveKey } from "./sealing.ts";
 import { onState } from "../files/state-error.ts";
 
@@ -50,7 +50,7 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
  */
 export function createKeyFile(path: string, entry: KeyEntry, warn: (message: string) => void): KeyEntry[] {
   ensurePrivateDirectory(dirname(path));
-  onState(path, () => createWhole(path, (temporary) => writeSynced(temporary, "w", [entry])));
+  onState(path, () => createFile(path, (_, descriptor) => writeFileSync(descriptor, linesOf([entry]))));
   const entries = readKeyFile(path, warn);
   if (entries === null) throw notAKeyFile(path, "it was removed at once");
   return entries;
@@ -60,24 +60,12 @@ export function createKeyFile(path: string, entry: KeyEntry, warn: (message: str
 export function replaceKeyFile(path: string, entries: readonly KeyEntry[]): void {
   ensurePrivateDirectory(dirname(path));
   onState(path, () => {
-    const temporary = `${path}.next`;
-    // What a killed run left: it was never renamed, so nobody relies on it.
-    rmSync(temporary, { force: true });
-    writeSynced(temporary, "wx", entries);
-    renameSync(temporary, path);
-    syncDirectory(dirname(path));
+    removeLeftovers(path);
+    replaceWith(path, (_, descriptor) => writeFileSync(descriptor, linesOf(entries)));
   });
 }
 
-function writeSynced(path: string, flags: string, entries: readonly KeyEntry[]): void {
-  const file = openSync(path, flags, 0o600);
-  try {
-    writeSync(file, entries.map((entry) => `${format(entry)}\n`).join(""));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
+const linesOf = (entries: readonly KeyEntry[]): string => entries.map((entry) => `${format(entry)}\n`).join("");
 
 function format(entry: KeyEntry): string {
   const start = `${words[entry.source]} ${entry.id}`;

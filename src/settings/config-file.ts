@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
+import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/owner.ts";
 import { checkNesting } from "../protocol/json.ts";
 
@@ -51,12 +52,7 @@ export async function writeConfiguration(directory: string, configuration: Confi
     const conf = await openConf(directory);
     conf.store = { ...configuration };
     chmodSync(configPath(directory), 0o600);
-    const folder = openSync(directory, "r");
-    try {
-      fsyncSync(folder);
-    } finally {
-      closeSync(folder);
-    }
+    syncFolder(directory);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new VaultError("state", `the configuration ${configPath(directory)} cannot be written: ${message}`, {

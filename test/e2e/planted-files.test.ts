@@ -180,7 +180,7 @@ describe.concurrent("a file that is to be written", () => {
     symlinkSync(join(folder, "precious.ndjson"), link);
     const ready = join(folder, "ready.json");
     if (which === "ready-file") {
-      expectError(await machine.vault("sandbox", "start", "--ready-file", link, "--json"), 14, "state", /not a file/);
+      expectError(await machine.vault("sandbox", "start", "--ready-file", link, "--json"), 14, "state", /a symbolic link/);
     } else {
       const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
       await sandbox.waitFor(/\}\s*$/);

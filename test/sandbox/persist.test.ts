@@ -108,7 +108,8 @@ describe("a data folder", () => {
     const dataFolder = path.join(temporaryFolder(), "data");
     const bench = new Bench({ dataFolder });
     const vault = bench.offline();
-    fs.mkdirSync(path.join(dataFolder, "sandbox.json.tmp"));
+    fs.rmSync(path.join(dataFolder, "sandbox.json"));
+    fs.mkdirSync(path.join(dataFolder, "sandbox.json"));
     const answer = bench.start(vault);
     expect(answer.status).toBe(500);
     expect(answer.body).not.toHaveProperty("vault");

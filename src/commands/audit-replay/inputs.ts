@@ -6,7 +6,8 @@ import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
 import type { Deps } from "../../deps.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { checkNotOurs, inTheWay } from "../exchange/credentials-file.ts";
+import { inTheWay } from "../../files/durable-file.ts";
+import { checkNotOurs } from "../exchange/credentials-file.ts";
 
 type History = NonNullable<Awaited<ReturnType<Awaited<ReturnType<Deps["localState"]>>["history"]>>>;
 
@@ -92,7 +93,7 @@ export async function checkPage(deps: Deps, page: string, files: readonly string
       hint: "name another file, like --html report.html",
     });
   }
-  const why = await inTheWay(resolve(deps.host.cwd, page));
+  const why = inTheWay(resolve(deps.host.cwd, page));
   if (why !== null) {
     throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
       hint: "name a file, like --html report.html; --html - is standard output",

@@ -7,7 +7,7 @@ import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { AuditReplayOptions } from "./options.ts";
-import { replaceFile } from "../exchange/credentials-file.ts";
+import { replaceFile } from "../../files/durable-file.ts";
 
 /** Characters that are written at once: each write to a file is synced. */
 const portion = 1024 * 1024;
@@ -56,7 +56,7 @@ async function printPage(deps: Deps, file: string, replay: Replay, vaults: Itera
   const pieces = writeHtml({ title, generatedAt: new Date(deps.host.now()).toISOString(), summary, vaults, ...beside });
   if (file === "-") return await print(deps, pieces);
   try {
-    await replaceFile(resolve(deps.host.cwd, file), portions(pieces));
+    replaceFile(resolve(deps.host.cwd, file), portions(pieces));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

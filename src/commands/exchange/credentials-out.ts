@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Deps } from "../../deps.ts";
 import { VaultError } from "../../errors.ts";
@@ -7,7 +7,8 @@ import type { Credentials } from "../../exchange/records.ts";
 import type { GivenCredentials } from "../../exchange/recovery.ts";
 import { pairsOf, vaultOf } from "../../exchange/recovery-of.ts";
 import { parseCredentials } from "../../exchange/recovery.ts";
-import { checkCredentialsFile, inTheWay, isTemporary, replaceFile } from "./credentials-file.ts";
+import { inTheWay, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
+import { checkCredentialsFile } from "./credentials-file.ts";
 
 /** A document is a few thousand bytes. */
 const longest = 1024 * 1024;
@@ -99,7 +100,7 @@ export class CredentialsOut {
     }
     const text = `${JSON.stringify(document)}\n`;
     if (text === this.#content) return;
-    await replaceFile(this.#file, text);
+    replaceFile(this.#file, text);
     this.#content = text;
   }
 
@@ -145,11 +146,10 @@ export async function withCredentialsOut<T>(
 
 async function locked<T>(deps: Deps, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
-  const why = await inTheWay(lock);
+  const why = inTheWay(lock);
   if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
   let isHeld = false;
   try {
-    create(lock);
     return await deps.withLock(lock, path, async () => {
       isHeld = true;
       return await work();
@@ -169,21 +169,6 @@ async function locked<T>(deps: Deps, path: string, file: string, work: () => Pro
       cause: error,
     });
   }
-}
-
-/** It stays: a lock on a file that was removed would lock nothing. */
-function create(lock: string): void {
-  try {
-    closeSync(openSync(lock, "wx", 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
-
-/** What killed runs have left beside the file: it holds credentials, and nobody relies on it. */
-function removeLeftovers(file: string): void {
-  const folder = dirname(file);
-  for (const name of readdirSync(folder)) if (isTemporary(name, file)) rmSync(join(folder, name), { force: true });
 }
 
 function readContent(path: string, file: string): string | null {

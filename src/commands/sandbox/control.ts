@@ -9,7 +9,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { listTable } from "../../terminal/tables.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { replaceFile } from "../exchange/credentials-file.ts";
+import { replaceFile } from "../../files/durable-file.ts";
 import { checkField, serialise, serialiseDone } from "../../cli/document.ts";
 import { flag, parseInput, text, uuid } from "../../cli/options.ts";
 import { defaultReadyFile } from "./start.ts";
@@ -97,7 +97,7 @@ function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
 
 async function writeExport(path: string, content: string | Uint8Array): Promise<void> {
   try {
-    await replaceFile(path, content);
+    replaceFile(path, content);
   } catch (cause) {
     throw new VaultError(
       "invalid-input",

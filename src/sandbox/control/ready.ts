@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { VaultError } from "../../errors.ts";
 import type { Application } from "../../protocol/requests.ts";
-import { writeDurably } from "../../files/durable-file.ts";
+import { removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { KnownVault } from "../model/vaults.ts";
 
 /** What `vault sandbox start` prints once it listens. */
@@ -19,7 +19,8 @@ export interface ReadyFile extends ReadyDocument {
 /** Written whole or not at all, mode 0600. Raises `state`. */
 export function writeReadyFile(file: string, ready: ReadyFile): void {
   try {
-    writeDurably(file, `${JSON.stringify(ready, null, 2)}\n`);
+    removeLeftovers(file);
+    replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   } catch (cause) {
     throw new VaultError("state", `--ready-file ${file}: cannot be written (${(cause as NodeJS.ErrnoException).code})`, { cause });
   }

@@ -1,9 +1,10 @@
 import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import { writeDurably } from "../../files/durable-file.ts";
+import { removeLeftovers, replaceFile } from "../../files/durable-file.ts";
+import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
+import { makeFolder } from "../../files/private-directory.ts";
 import type { State } from "../model/state.ts";
 
 /** The folder of `--data`: one sandbox at a time keeps its state there. */
@@ -20,19 +21,20 @@ export interface DataFolder {
 export function openDataFolder(folder: string): DataFolder {
   const file = path.join(folder, "sandbox.json");
   try {
-    makeFolder(path.resolve(folder));
+    if (!fs.existsSync(folder)) makeFolder(path.resolve(folder));
   } catch (cause) {
     throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
   }
   const release = hold(folder);
   try {
+    removeLeftovers(file);
     const { state, text } = read(file);
     let saved = text;
     const save = (state: State): void => {
       const next = JSON.stringify(state);
       if (next === saved) return;
       try {
-        writeDurably(file, `{"version":1,"sha256":"${digest(next)}","state":${next}}\n`);
+        replaceFile(file, `{"version":1,"sha256":"${digest(next)}","state":${next}}\n`);
       } catch (cause) {
         throw new VaultError("state", `--data ${folder}: cannot be written (${codeOf(cause)})`, { cause });
       }
@@ -45,33 +47,18 @@ export function openDataFolder(folder: string): DataFolder {
   }
 }
 
-/** One level at a time: Node's recursive mkdir never ends where the system takes no folders, as in /proc. */
-function makeFolder(folder: string): void {
-  if (fs.existsSync(folder)) return;
-  makeFolder(path.dirname(folder));
-  fs.mkdirSync(folder, { mode: 0o700 });
-}
-
-/** A lock that the operating system lets go when its holder dies, however it dies. */
+/** A lock that the operating system releases when its holder dies, however it dies. */
 function hold(folder: string): () => void {
-  const file = path.join(folder, "sandbox.lock");
-  let lock: DatabaseSync | undefined;
+  let lock: ReturnType<typeof tryLockFile>;
   try {
-    lock = new DatabaseSync(file, { timeout: 0 });
-    fs.chmodSync(file, 0o600);
-    lock.exec("BEGIN EXCLUSIVE");
+    lock = tryLockFile(path.join(folder, "sandbox.lock"));
   } catch (cause) {
-    lock?.close();
-    const sqliteBusy = 5;
-    if ((cause as { errcode?: number }).errcode === sqliteBusy) {
-      throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another folder", cause });
-    }
     throw new VaultError("state", `--data ${folder}: cannot be locked (${codeOf(cause)})`, { cause });
   }
-  const held = lock;
-  return () => {
-    if (held.isOpen) held.close();
-  };
+  if (lock === null) {
+    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another folder" });
+  }
+  return () => releaseLockFile(lock);
 }
 
 function read(file: string): { state: State | undefined; text: string } {

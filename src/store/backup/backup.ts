@@ -1,5 +1,4 @@
-import { accessSync, closeSync, constants, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { randomBytes } from "node:crypto";
+import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join, resolve } from "node:path";
 import { VaultError } from "../../errors.ts";
@@ -8,11 +7,12 @@ import { checkBackup } from "./check.ts";
 import { append } from "../journal/journal.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { schemaVersion } from "../sqlite/open-database.ts";
-import { checkPrivateDirectory, statIfThere, syncDirectory } from "../../files/private-directory.ts";
+import { replaceWith } from "../../files/durable-file.ts";
+import { checkPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
 import { openFinished } from "./install.ts";
 import type { StoreOptions } from "../local-store.ts";
-import { patiently, StateDatabase } from "../sqlite/state-database.ts";
+import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import { asStateError, isBusy, isDamaged, onState, systemCode } from "../../files/state-error.ts";
 import type { VaultLocks } from "../sqlite/vault-lock.ts";
 
@@ -47,7 +47,7 @@ export async function backupState({ options, opening, locks }: WholeState, file:
     });
   }
   const { connection } = opened;
-  const holdings = await patiently(options.clock, file, () => {
+  const holdings = await retryBusyDatabase(options.clock, file, () => {
     try {
       return copyWhole(connection, file);
     } catch (error) {
@@ -72,23 +72,10 @@ export async function backupState({ options, opening, locks }: WholeState, file:
 
 /** VACUUM INTO reads one snapshot, WAL included, and writes no byte of what was erased. It is not durable by itself. */
 function copyWhole(connection: DatabaseSync, file: string): Holdings {
-  const temporary = join(dirname(file), `.${basename(file)}.new-${randomBytes(6).toString("hex")}`);
-  try {
-    closeSync(openSync(temporary, "wx", 0o600));
+  return replaceWith(file, (temporary) => {
     connection.prepare("VACUUM INTO ?").run(temporary);
-    const holdings = checkBackup(temporary, Number.POSITIVE_INFINITY, null);
-    const written = openSync(temporary, "r+");
-    try {
-      fsyncSync(written);
-    } finally {
-      closeSync(written);
-    }
-    renameSync(temporary, file);
-    syncDirectory(dirname(file));
-    return holdings;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+    return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
+  });
 }
 
 function checkTarget({ directory, keySource }: StoreOptions, file: string, force: boolean): void {

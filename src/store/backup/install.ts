@@ -4,8 +4,9 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../../exchange/ports.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { openDatabase } from "../sqlite/open-database.ts";
-import { statIfThere, syncDirectory } from "../../files/private-directory.ts";
-import { patiently } from "../sqlite/state-database.ts";
+import { syncFolder } from "../../files/durable-file.ts";
+import { statIfThere } from "../../files/private-directory.ts";
+import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
 import type { VaultLocks } from "../sqlite/vault-lock.ts";
 
@@ -16,9 +17,7 @@ import type { VaultLocks } from "../sqlite/vault-lock.ts";
  */
 
 /** Of a folder `replaced-…` in the state directory: what is ready to be put in place, whole and durable. */
-const prepared = "restored.db";
-/** What is being made ready there. */
-export const preparing = "preparing.db";
+export const prepared = "restored.db";
 const database = "vault.db";
 const files = [database, `${database}-wal`, `${database}-shm`];
 
@@ -29,18 +28,12 @@ export function makeKeptFolder(directory: string, at: number): string {
     const folder = join(directory, `replaced-${stamp}${n === 1 ? "" : `-${n}`}`);
     try {
       mkdirSync(folder, { mode: 0o700 });
-      syncDirectory(directory);
+      syncFolder(directory);
       return folder;
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
     }
   }
-}
-
-/** Says that a database is ready: durable from here on. */
-export function markPrepared(file: string): void {
-  renameSync(file, join(dirname(file), prepared));
-  syncDirectory(dirname(file));
 }
 
 /** Puts the prepared database in place. Returns the folder that holds the former one, or null if there was none. */
@@ -49,11 +42,11 @@ export function install(directory: string, folder: string): string | null {
     // The WAL is a part of the database: never one in place without the other, whatever of this reaches the disk.
     if (!existsSync(join(directory, name))) continue;
     renameSync(join(directory, name), join(folder, name));
-    syncDirectory(folder);
-    syncDirectory(directory);
+    syncFolder(folder);
+    syncFolder(directory);
   }
   renameSync(join(folder, prepared), join(directory, database));
-  syncDirectory(directory);
+  syncFolder(directory);
   if (readdirSync(folder).length > 0) return folder;
   rmdirSync(folder);
   return null;
@@ -62,7 +55,7 @@ export function install(directory: string, folder: string): string | null {
 /** Removes the folders of restores that ended before they had replaced anything: those that hold nothing else. */
 export function removeUnused(directory: string): void {
   for (const folder of keptFolders(directory)) {
-    const isOurs = (name: string): boolean => name === prepared || name.startsWith(preparing);
+    const isOurs = (name: string): boolean => name.replace(/^\./, "").startsWith(prepared);
     if (readdirSync(folder).every(isOurs)) rmSync(folder, { recursive: true });
   }
 }
@@ -91,7 +84,7 @@ export async function openFinished(
       await locks.withAll(waiting, async () => Promise.resolve(onState(path, () => finish(directory))));
     }
     const file = fileNow();
-    const connection = await patiently(clock, path, () => openDatabase(opening));
+    const connection = await retryBusyDatabase(clock, path, () => openDatabase(opening));
     if (file === fileNow()) return connection === null || file === undefined ? null : { connection, file };
   }
 }

@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
+import { replaceWith } from "../../files/durable-file.ts";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import type { Waiting } from "../../exchange/ports.ts";
@@ -11,10 +12,10 @@ import { Keyring } from "../keys/keyring.ts";
 import { migrate, openDatabase, withMode } from "../sqlite/open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
-import { finish, install, leftRestore, makeKeptFolder, markPrepared, preparing, removeUnused } from "./install.ts";
+import { finish, install, leftRestore, makeKeptFolder, prepared, removeUnused } from "./install.ts";
 import type { RestoreCautions } from "./marks.ts";
 import { cautionsOf, keepCounters, keepSuperseded, markUnproven, present } from "./marks.ts";
-import { patiently } from "../sqlite/state-database.ts";
+import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import { isDamaged, onState } from "../../files/state-error.ts";
 
 /** What is there before a restore. */
@@ -69,17 +70,17 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
     what,
   );
   try {
-    const merged = await patiently(clock, opening.path, () => leavePresent(state, { file, folder }, now));
+    const merged = await retryBusyDatabase(clock, opening.path, () => leavePresent(state, { file, folder }, now));
     return onState(
       directory,
       () => {
-        const copy = join(folder, preparing);
-        copyFileSync(file, copy);
-        chmodSync(copy, 0o600);
-        // What was checked before is checked again on the copy: from here on nobody can change it.
-        checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
-        const facts = prepare(state, copy, { merged, serviceRestored, file, now });
-        markPrepared(copy);
+        const facts = replaceWith(join(folder, prepared), (copy) => {
+          copyFileSync(file, copy);
+          chmodSync(copy, 0o600);
+          // What was checked before is checked again on the copy: from here on nobody can change it.
+          checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
+          return prepare(state, copy, { merged, serviceRestored, file, now });
+        });
         return { ...facts, merged, replaced: install(directory, folder) };
       },
       what,
@@ -126,7 +127,7 @@ interface Preparation {
   now: number;
 }
 
-/** Makes the copy a state: durable when it returns, without a WAL of its own. */
+/** Makes the copy a state, without a WAL of its own. */
 function prepare({ opening }: WholeState, copy: string, given: Preparation): Holdings & RestoreCautions {
   const at = new Date(given.now).toISOString();
   const db = new DatabaseSync(withMode(copy, "rw"));
@@ -150,8 +151,5 @@ function prepare({ opening }: WholeState, copy: string, given: Preparation): Hol
   } finally {
     db.close();
     for (const ending of ["-journal", "-wal", "-shm"]) rmSync(copy + ending, { force: true });
-    const written = openSync(copy, "r+");
-    fsyncSync(written);
-    closeSync(written);
   }
 }

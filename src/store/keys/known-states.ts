@@ -1,7 +1,8 @@
 import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { ensurePrivateDirectory, statIfThere, syncDirectory } from "../../files/private-directory.ts";
+import { syncFolder } from "../../files/durable-file.ts";
+import { ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { one, run } from "../sqlite/query.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
@@ -49,7 +50,7 @@ export function rememberState(keyFile: string, state: string): void {
     } finally {
       closeSync(file);
     }
-    syncDirectory(dirname(keyFile));
+    syncFolder(dirname(keyFile));
   });
 }
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { VaultError } from "../../errors.ts";
-import { createWhole } from "../../files/new-file.ts";
+import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
 import { one } from "./query.ts";
 import { applicationId } from "./schema.ts";
@@ -18,7 +18,7 @@ export interface Opening {
 export function createDatabase({ path, platform, migrations }: Opening): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
-    createWhole(path, (temporary) => {
+    createFile(path, (temporary) => {
       const connection = new DatabaseSync(temporary);
       try {
         configure(connection, platform);

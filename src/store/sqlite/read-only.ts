@@ -7,7 +7,7 @@ import { findPrivateDirectory, statIfThere } from "../../files/private-directory
 import { one } from "./query.ts";
 import { leftRestore } from "../backup/install.ts";
 import { applicationId, migrations } from "./schema.ts";
-import { patiently } from "./state-database.ts";
+import { retryBusyDatabase } from "./state-database.ts";
 import { onState } from "../../files/state-error.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function openForReading(directory: string, clock: Clock): Promise<D
     });
   }
   if (onState(path, () => statIfThere(path)) === null) return null;
-  return await patiently(clock, path, () => openSnapshot(path));
+  return await retryBusyDatabase(clock, path, () => openSnapshot(path));
 }
 
 function openSnapshot(path: string): DatabaseSync {

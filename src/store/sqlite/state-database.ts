@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
+import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
 
 /** Whether a change is on disk when it resolves, or only in order: never without what was written before it. */
@@ -27,12 +28,12 @@ export class StateDatabase {
 
   /** Runs queries on one snapshot. */
   async read<T>(query: (db: DatabaseSync) => T): Promise<T> {
-    return await patiently(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
+    return await retryBusyDatabase(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
   }
 
   /** Runs a change as one transaction: if it throws, nothing has happened. It may be run again, if busy. */
   async write<T>(change: (db: DatabaseSync) => T, durability: Durability = "synced"): Promise<T> {
-    return await patiently(this.#clock, this.#path, () => {
+    return await retryBusyDatabase(this.#clock, this.#path, () => {
       if (durability === "synced") return this.#transaction("BEGIN IMMEDIATE", change);
       this.#connection.exec("PRAGMA synchronous = NORMAL");
       try {
@@ -45,7 +46,7 @@ export class StateDatabase {
 
   /** Writes the database anew, without what was removed from it, and empties the WAL as far as no other process reads from it. */
   async compact(): Promise<void> {
-    await patiently(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+    await retryBusyDatabase(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
   #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
@@ -62,18 +63,20 @@ export class StateDatabase {
   }
 }
 
-/** Repeats what is busy, with pauses, for a while; raises `state` for that and for every other failure of SQLite. */
-export async function patiently<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
-  const deadline = clock.elapsed() + patience;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
+/** Repeats what is busy, with pauses, for a while; throws `state` for that and for every other failure of SQLite. */
+export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
+  let cause: unknown;
+  const done = await retryWhileBusy(clock, { deadline: clock.elapsed() + patience }, 25, () => {
     try {
-      return attempt();
+      return { result: attempt() };
     } catch (error) {
       if (!isBusy(error)) throw asStateError(path, error);
-      if (clock.elapsed() >= deadline) throw stillBusy(path, error);
+      cause = error;
+      return null;
     }
-    await clock.sleep(pause * (0.5 + Math.random()));
-  }
+  });
+  if (done === null) throw stillBusy(path, cause);
+  return done.result;
 }
 
 function stillBusy(path: string, cause: unknown): VaultError {

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import { letGo, tryLockFile } from "../../files/lock-file.ts";
+import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
+import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { retryWhileBusy } from "../../files/retry-while-busy.ts";
+import { onState } from "../../files/state-error.ts";
 
 /** A fixed number of lock files, which all vaults share: never removed, because a lock on a removed file locks nothing. */
 export const lockSlots = 64;
@@ -49,7 +53,7 @@ export class VaultLocks {
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
     const holder = uuid.toLowerCase();
     const slot = slotOf(holder);
-    const held = await this.#patiently(waiting, holder, () => this.#tryTake(slot, holder));
+    const held = await this.#retryWhileBusy(waiting, holder, () => this.#tryTake(slot, holder));
     let released = false;
     const release = (): void => {
       if (!released) this.#release(slot, holder, held);
@@ -67,30 +71,22 @@ export class VaultLocks {
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const taken: DatabaseSync[] = [];
     try {
-      for (let slot = 0; slot < lockSlots; slot += 1) taken.push(await this.#patiently(waiting, undefined, () => this.#tryOpen(slot)));
+      for (let slot = 0; slot < lockSlots; slot += 1) taken.push(await this.#retryWhileBusy(waiting, undefined, () => this.#tryOpen(slot)));
       return await work();
     } finally {
-      for (const connection of taken) letGo(connection);
+      for (const connection of taken) releaseLockFile(connection);
     }
   }
 
-  async #patiently<T>({ deadline, signal }: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
-    for (let pause = 10; ; pause = Math.min(pause * 2, 100)) {
-      if (signal.aborted) throw interrupted(uuid);
-      const result = attempt();
-      if (result !== null) return result;
-      const left = deadline - this.#clock.elapsed();
-      if (left <= 0) throw busy(uuid);
-      await this.#sleep(Math.min(left, pause * (0.5 + Math.random() / 2)), signal, uuid);
-    }
-  }
-
-  async #sleep(milliseconds: number, signal: AbortSignal, uuid: string | undefined): Promise<void> {
+  async #retryWhileBusy<T>(waiting: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
     try {
-      await this.#clock.sleep(milliseconds, signal);
+      waiting.signal.throwIfAborted();
+      const result = await retryWhileBusy(this.#clock, waiting, 100, attempt);
+      if (result !== null) return result;
     } catch (error) {
-      throw signal.aborted ? interrupted(uuid) : error;
+      throw waiting.signal.aborted ? interrupted(uuid) : error;
     }
+    throw busy(uuid);
   }
 
   #tryTake(slot: number, holder: string): HeldSlot | null {
@@ -111,11 +107,13 @@ export class VaultLocks {
     held.holders.delete(holder);
     if (held.holders.size > 0) return;
     this.#slots.delete(slot);
-    letGo(held.connection);
+    releaseLockFile(held.connection);
   }
 
   #tryOpen(slot: number): DatabaseSync | null {
-    return tryLockFile(join(this.#directory, `${String(slot).padStart(2, "0")}.lock`));
+    const path = join(this.#directory, `${String(slot).padStart(2, "0")}.lock`);
+    if (!existsSync(path)) ensurePrivateDirectory(this.#directory);
+    return onState(path, () => tryLockFile(path));
   }
 }
 
