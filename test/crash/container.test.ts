@@ -43,8 +43,8 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     // How the state comes into being on a new machine is seen in first-get.test.ts.
     const whole = await run(0);
     const steps = await atEveryStep(run, whole.steps.indexOf("send"));
-    expectSteps(steps, ["create", "fsync", "rename"]);
-    expect(steps.filter((name) => name === "rename")).toHaveLength(2);
+    expectSteps(steps, ["fsyncSync", "renameSync"]);
+    expect(steps.filter((name) => name === "renameSync")).toHaveLength(2);
     if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 
@@ -75,8 +75,8 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       return { ...killed, check };
     };
     const { steps } = await run(0);
-    await atEveryStep(run, steps.indexOf("rename") - 2);
-    expect(steps.filter((name) => name === "rename")).toHaveLength(3);
+    await atEveryStep(run, steps.indexOf("renameSync") - 2);
+    expect(steps.filter((name) => name === "renameSync")).toHaveLength(3);
     if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 });

@@ -70,12 +70,12 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
     const all = ["found by its reference", "nothing", "nothing, and told that there may be one", "stored"];
     expect(all).toEqual(expect.arrayContaining([...outcomes]));
     if (stride === 1) expect(outcomes.size).toBe(all.length);
-    expectSteps(steps, ["linkSync", "send", "receive", "rename", "stdout"]);
+    expectSteps(steps, ["linkSync", "send", "receive", "renameSync", "stdout"]);
     const firstSend = steps.indexOf("send");
     const isCommit = (step: string): boolean => step.startsWith("commit");
     expect(steps.slice(0, firstSend).some((step) => step === "commit journal")).toBe(true);
-    expect(steps.findLastIndex(isCommit)).toBeLessThan(steps.indexOf("rename"));
-    expect(steps.indexOf("rename")).toBeLessThan(steps.indexOf("stdout"));
+    expect(steps.findLastIndex(isCommit)).toBeLessThan(steps.indexOf("renameSync"));
+    expect(steps.indexOf("renameSync")).toBeLessThan(steps.indexOf("stdout"));
   });
 });
 

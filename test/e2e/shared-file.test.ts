@@ -68,7 +68,7 @@ describe.concurrent("two containers at once on one file: the second one begins w
     const other = await openVolume();
     expectExit(await other.start({ ...hook, KILL_AT: "0" }).exit, 0);
     const steps = readFileSync(whole, "utf8").split("\n");
-    const renames = steps.flatMap((name, index) => (name === "rename" ? [index + 1] : []));
+    const renames = steps.flatMap((name, index) => (name === "renameSync" ? [index + 1] : []));
     // The counts before the start, the recovery document, the new credentials: the last two are those that are looked at.
     const at = renames.at(time - 3);
     expect(at).toBeDefined();

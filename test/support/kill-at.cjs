@@ -74,26 +74,10 @@ net.Socket.prototype.push = function (chunk, ...rest) {
 };
 
 // Files that are made durable: the key, the database, --credentials-out.
-for (const [module, name] of [
-  [fs, "fsyncSync"],
-  [fs, "linkSync"],
-  [fs, "renameSync"],
-  [fs.promises, "rename"],
-]) {
-  const original = module[name];
-  module[name] = (...given) => {
+for (const name of ["fsyncSync", "linkSync", "renameSync"]) {
+  const original = fs[name];
+  fs[name] = (...given) => {
     before(name);
     return original(...given);
   };
 }
-const { open } = fs.promises;
-fs.promises.open = async (...given) => {
-  if (given[1] === "wx") before("create");
-  const file = await open(...given);
-  const sync = file.sync.bind(file);
-  file.sync = () => {
-    before("fsync");
-    return sync();
-  };
-  return file;
-};
