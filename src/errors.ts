@@ -60,7 +60,7 @@ export type ErrorKind = keyof typeof errorKinds;
 export interface ServiceDetails {
   httpStatus: number;
   responseStatus?: unknown;
-  errorUuid?: string;
+  errorUuid?: string | undefined;
 }
 
 /** What was counted towards a lock by a command that sent something, and the limits it is held against. */
@@ -75,21 +75,21 @@ export interface ExchangeSummary {
   id: string;
   operation: "get" | "update" | "delete";
   state: string;
-  generation?: number;
-  tokenExpiry?: string;
+  generation?: number | undefined;
+  tokenExpiry?: string | undefined;
 }
 
 export interface ErrorFacts {
   /** The next command or change that helps, one line. */
-  hint?: string;
+  hint?: string | undefined;
   /** Overrides the kind's own answer to "may I run it again?". */
-  retry?: Retry;
-  vault?: string;
-  exchange?: ExchangeSummary;
-  service?: ServiceDetails;
-  spent?: Spent;
+  retry?: Retry | undefined;
+  vault?: string | undefined;
+  exchange?: ExchangeSummary | undefined;
+  service?: ServiceDetails | undefined;
+  spent?: Spent | undefined;
   /** What an earlier run had left and this one settled, before it failed: `settled` of the documents. */
-  settled?: readonly Readonly<Record<"exchange" | "operation" | "outcome", string>>[];
+  settled?: readonly Readonly<Record<"exchange" | "operation" | "outcome", string>>[] | undefined;
   cause?: unknown;
 }
 
@@ -115,10 +115,11 @@ export class VaultError extends Error {
 
   /** The same error with more facts; those it has already win. */
   with(facts: ErrorFacts): VaultError {
-    return new VaultError(this.code, this.message, { ...facts, ...this.facts });
+    const has = Object.fromEntries(Object.entries(this.facts).filter(([, fact]) => fact !== undefined));
+    return new VaultError(this.code, this.message, { ...facts, ...has });
   }
 
-  /** The `error` object of cli-contract, Errors. */
+  /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
   toJSON(): Record<string, unknown> {
     const { hint, vault, exchange, service, spent, settled } = this.facts;
     return {
@@ -127,11 +128,11 @@ export class VaultError extends Error {
       hint: hint ?? null,
       exitCode: this.exitCode,
       retry: this.retry,
-      ...(vault === undefined ? {} : { vault }),
-      ...(exchange === undefined ? {} : { exchange }),
-      ...(spent === undefined ? {} : { spent }),
-      ...(settled === undefined ? {} : { settled }),
-      ...(service === undefined ? {} : { service }),
+      vault,
+      exchange,
+      spent,
+      settled,
+      service,
     };
   }
 }

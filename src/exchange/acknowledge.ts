@@ -97,7 +97,7 @@ export function inDoubt(
   return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
     vault: uuid,
     exchange: summarise(exchange),
-    ...(answer === undefined ? {} : { service: serviceDetails(answer) }),
+    service: answer && serviceDetails(answer),
     hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
   });
 }

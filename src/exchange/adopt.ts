@@ -18,7 +18,7 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
     new: document.new,
     token: document.token,
     tokenExpiry: document.tokenExpiry,
-    ...(document.device === undefined ? {} : { device: document.device }),
+    device: document.device,
     unread: document.unread === true,
   });
 }

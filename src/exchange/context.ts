@@ -56,8 +56,8 @@ export function summarise(exchange: ExchangeRecord): ExchangeSummary {
     id: exchange.id,
     operation: exchange.operation,
     state: exchange.state,
-    ...(exchange.newGeneration === null ? {} : { generation: exchange.newGeneration }),
-    ...(exchange.tokenExpiry === null ? {} : { tokenExpiry: exchange.tokenExpiry }),
+    generation: exchange.newGeneration ?? undefined,
+    tokenExpiry: exchange.tokenExpiry ?? undefined,
   };
 }
 

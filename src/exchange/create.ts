@@ -43,12 +43,13 @@ export async function createVault(context: CreateContext, request: CreateRequest
   const { creation, vault, device, metadata } = request;
   await store.creating(creation);
   const { kind, externalRef } = creation;
-  const beside = { ...(device === undefined ? {} : { device }), ...(metadata === undefined ? {} : { metadata }) };
-  const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, ...beside }, 0).catch(async (error: unknown) => {
-    const code = error instanceof VaultError ? error.code : "internal";
-    await store.notCreated(creation, "create-refused", { code, message: "nothing was sent" });
-    throw error;
-  });
+  const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, device, metadata }, 0).catch(
+    async (error: unknown) => {
+      const code = error instanceof VaultError ? error.code : "internal";
+      await store.notCreated(creation, "create-refused", { code, message: "nothing was sent" });
+      throw error;
+    },
+  );
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);
@@ -72,8 +73,8 @@ async function keep(
     const stored = await context.store.created(creation, {
       ...facts,
       credentials,
-      ...(device === undefined ? {} : { device }),
-      ...(label === undefined ? {} : { label }),
+      device,
+      label,
       usesRemaining: success.usesRemaining ?? vault.maxUsage ?? null,
       limited: success.usesRemaining !== null || vault.maxUsage !== undefined,
     });
@@ -100,7 +101,7 @@ async function unanswered(context: CreateContext, creation: Creation, reply: Rep
   const about = {
     retry: "after-status" as const,
     hint: findIt(creation),
-    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    service: reply.answer && serviceDetails(reply.answer),
   };
   const what = "a vault may exist whose credentials nobody has";
   return context.signal.aborted

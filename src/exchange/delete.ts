@@ -84,7 +84,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
     await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation });
-    const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, ...(device === undefined ? {} : { device }) };
+    const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
     const reply = await context.service.single(call, context.signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) {
       await session.deleted(exchangeId);
@@ -108,7 +108,7 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
   const facts = {
     vault: uuid,
     retry: "after-status" as const,
-    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    service: reply.answer && serviceDetails(reply.answer),
     hint: `vault info ${uuid} tells whether the vault is still there; if it is gone: vault forget ${uuid}; if not, run it again`,
   };
   const what = "the vault may be deleted, and its credentials are kept";

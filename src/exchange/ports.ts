@@ -42,9 +42,9 @@ export interface StartCall {
   externalRef: string;
   credentials: Credentials;
   /** Online vaults only. */
-  device?: Device;
+  device?: Device | undefined;
   /** Updates only: `newVault` as the interface has it. */
-  newVault?: Record<string, unknown>;
+  newVault?: Record<string, unknown> | undefined;
 }
 
 export interface EndCall {
@@ -57,26 +57,26 @@ export interface EndCall {
 /** A call outside of an exchange (extended operations). */
 export type SingleCall =
   | { operation: "info"; kind: Kind; uuid: string }
-  | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device }
+  | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device | undefined }
   | {
       operation: "create";
       kind: Kind;
       externalRef: string;
       /** Card or content, hashedPin, maxUsage, expiryDate: as the interface has it. */
       vault: Record<string, unknown>;
-      device?: Device;
-      metadata?: Metadata;
+      device?: Device | undefined;
+      metadata?: Metadata | undefined;
     };
 
 /** Every way a call can end. Nothing is thrown for a failure of the network or of the service. */
 export type Reply =
   /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
-  | { type: "not-sent"; cause: string; hint?: string }
+  | { type: "not-sent"; cause: string; hint?: string | undefined }
   /**
    * At least a byte was written and no whole JSON answer came back: it may have been processed. 5xx is one of these.
    * `tooLarge`: there was an answer, more than is read; another call would meet the same.
    */
-  | { type: "no-answer"; cause: string; httpStatus?: number; answer?: Answer; tooLarge?: true }
+  | { type: "no-answer"; cause: string; httpStatus?: number | undefined; answer?: Answer | undefined; tooLarge?: true }
   | { type: "answer"; answer: Answer };
 
 /** The client of the service. It never retries and never follows a redirect: each start counts. */

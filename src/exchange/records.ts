@@ -113,7 +113,7 @@ export interface Intent {
 export interface Started extends VaultFacts {
   pair: Pair;
   hashedPin?: string | undefined;
-  device?: Device;
+  device?: Device | undefined;
   token: string;
   tokenExpiry: string | null;
   /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
@@ -142,7 +142,7 @@ export interface NewPair {
   credentials: Credentials;
   kind: Kind;
   device?: Device | undefined;
-  label?: string;
+  label?: string | undefined;
 }
 
 /** A vault that is being created: until the service has answered, its reference is all there is to find it by. */
@@ -157,8 +157,8 @@ export interface Creation {
 export interface CreatedVault extends VaultFacts {
   uuid: string;
   credentials: Credentials;
-  device?: Device;
-  label?: string;
+  device?: Device | undefined;
+  label?: string | undefined;
 }
 
 /** A creation without an outcome: its process is at it, or died before it learnt it. */
@@ -174,7 +174,7 @@ export interface AdoptedExchange {
   new: Pair;
   token: string;
   tokenExpiry: string | null;
-  device?: Device;
+  device?: Device | undefined;
   /** It waits for a decision, as a read of a limited vault that was not delivered. */
   unread: boolean;
 }

@@ -85,8 +85,8 @@ async function store(
   const { hashedPin } = pair.credentials;
   const generation = await context.session.start(exchangeId, {
     pair: success.pair,
-    ...(hashedPin === undefined ? {} : { hashedPin }),
-    ...(pair.device === undefined ? {} : { device: pair.device }),
+    hashedPin,
+    device: pair.device,
     token: success.token,
     tokenExpiry: success.tokenExpiry,
     usesRemaining: success.usesRemaining,

@@ -200,7 +200,7 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
   const facts = {
     vault: uuid,
     exchange: summarise(exchange),
-    ...(reply.type === "not-sent" || reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
   };
   return new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${cause}`, {
     ...facts,

@@ -162,7 +162,7 @@ async function noAnswer(
   throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",
-    ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+    service: reply.answer && serviceDetails(reply.answer),
     hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt: vault status ${session.uuid}, then run it again`,
   });
 }

@@ -9,8 +9,8 @@ export function serviceDetails(answer: Answer): ServiceDetails {
   const responseStatus = answer.body["responseStatus"];
   return {
     httpStatus: answer.httpStatus,
-    ...(responseStatus === undefined ? {} : { responseStatus }),
-    ...(errorUuid === undefined ? {} : { errorUuid }),
+    responseStatus,
+    errorUuid,
   };
 }
 

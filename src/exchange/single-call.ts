@@ -50,22 +50,21 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
 
 /** The error of a call that surely did nothing: it was not sent, or the service refused it. */
 export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, vault?: string): VaultError {
-  const about = vault === undefined ? {} : { vault };
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
-      ...about,
+      vault,
       hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
     });
   }
-  return refusedByService(reply.answer, about);
+  return refusedByService(reply.answer, vault);
 }
 
 const extended = "this is an extended operation, which not every service has";
 
-function refusedByService(answer: Answer, about: { vault?: string }): VaultError {
+function refusedByService(answer: Answer, vault: string | undefined): VaultError {
   const { is, code, what } = dispositionOf(answer);
   const said = wording(answer);
-  const facts = { ...about, service: serviceDetails(answer) };
+  const facts = { vault, service: serviceDetails(answer) };
   switch (is) {
     case "rate":
       return new VaultError(code, `${what}, and waiting longer is over --max-wait`, {

@@ -60,8 +60,8 @@ export async function startWith(
       operation: request.operation,
       externalRef: request.externalRef ?? `vault-${exchangeId}`,
       credentials: pair.credentials,
-      ...(pair.device === undefined ? {} : { device: pair.device }),
-      ...(request.newVault === undefined ? {} : { newVault: request.newVault }),
+      device: pair.device,
+      newVault: request.newVault,
     });
     // Counts travel with a document that leaves this state only: every other start is spared their reading.
     const counted = async (): Promise<void> => {

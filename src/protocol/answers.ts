@@ -8,7 +8,7 @@ export interface Answer {
   httpStatus: number;
   body: Record<string, unknown>;
   /** Seconds, from the `Retry-After` header (a date is turned into a distance); the body may carry its own. */
-  retryAfter?: number;
+  retryAfter?: number | undefined;
 }
 
 export interface Pair {

@@ -78,7 +78,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   #noAnswer(cause: string): Reply & { type: "no-answer" } {
-    return { type: "no-answer", cause, ...(this.#head === undefined ? {} : { httpStatus: this.#head.httpStatus }) };
+    return { type: "no-answer", cause, httpStatus: this.#head?.httpStatus };
   }
 
   #settle(reply: Reply): void {

@@ -19,7 +19,7 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   const body = readJson(response.body) ?? (httpStatus === 429 ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (httpStatus >= 500) {
-    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, ...(answer === undefined ? {} : { answer }) };
+    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, answer };
   }
   if (answer !== undefined) return { type: "answer", answer };
   const isRedirect = httpStatus >= 300 && httpStatus < 400;
@@ -31,7 +31,7 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
 
 function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: Record<string, unknown>, now: number): Answer {
   const retryAfter = retryAfterHeader(headers, now) ?? seconds(body["retryAfter"]);
-  return { httpStatus, body, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  return { httpStatus, body, retryAfter };
 }
 
 /** Only a JSON object, in valid UTF-8 and not nested without measure; undefined for anything else. */

@@ -76,8 +76,8 @@ export function singleRequest(target: Target, call: SingleCall): HttpRequest {
         body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
       };
     case "create": {
-      const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
-      return { ...where, headers: commonHeaders(target, call.kind), body: { ...opening(target, call), ...metadata, vault: call.vault } };
+      const { metadata, vault } = call;
+      return { ...where, headers: commonHeaders(target, call.kind), body: { ...opening(target, call), metadata, vault } };
     }
   }
 }

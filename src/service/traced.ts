@@ -17,9 +17,9 @@ export type TraceEvent =
       type: "response";
       durationMs: number;
       outcome: Reply["type"];
-      httpStatus?: number;
-      cause?: string;
-      retryAfter?: number;
+      httpStatus?: number | undefined;
+      cause?: string | undefined;
+      retryAfter?: number | undefined;
       body?: unknown;
     } & CallFacts);
 
@@ -65,9 +65,9 @@ function outcome(reply: Reply) {
   const httpStatus = answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined);
   return {
     outcome: reply.type,
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-    ...(reply.type === "answer" ? {} : { cause: reply.cause }),
-    ...(answer?.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
-    ...(answer === undefined ? {} : { body: maskSecrets(answer.body) }),
+    httpStatus,
+    cause: reply.type === "answer" ? undefined : reply.cause,
+    retryAfter: answer?.retryAfter,
+    body: answer && maskSecrets(answer.body),
   };
 }
