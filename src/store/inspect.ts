@@ -13,7 +13,7 @@ import { keyFacts } from "./keys/inspect-key.ts";
 import { checkNotNewer, readOnlyUrl } from "./sqlite/open-database.ts";
 import { statIfThere } from "../files/private-directory.ts";
 import { all, one } from "./sqlite/query.ts";
-import { listVaults } from "./steps/read-vault.ts";
+import { listVaults } from "./sqlite/read-vaults.ts";
 import { leftRestore } from "./backup/install.ts";
 import { onState } from "../files/state-error.ts";
 

@@ -122,6 +122,8 @@ export function cautionsOf(db: DatabaseSync, hasPresent: boolean): RestoreCautio
 }
 
 interface Named {
+  seq: number;
+  vault: number;
   service: string;
   uuid: string;
 }

@@ -16,7 +16,9 @@ import type { Opening } from "./open-database.ts";
 import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { one } from "./query.ts";
-import { findVaults, listExchanges, listVaults } from "../steps/read-vault.ts";
+import { findVaults, listExchanges, listVaults } from "./read-vaults.ts";
+import { runStep } from "./run-step.ts";
+import { created } from "../steps/import.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import { openFinished } from "../backup/install.ts";
 import { migrations } from "./schema.ts";
@@ -24,6 +26,7 @@ import type { ProfilePlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { StateDatabase } from "./state-database.ts";
 import { onState } from "../../files/state-error.ts";
+import type { VaultRows } from "../steps/rows.ts";
 import { VaultLocks } from "./vault-lock.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
 
@@ -105,15 +108,14 @@ class SqliteStore implements LocalStore, RekeyedStore {
     await database.write((db) => creations.creating(db, creation, this.#now()));
   }
 
-  async created(creation: Creation, vault: CreatedVault): Promise<creations.CreatedGeneration> {
+  async created(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["created"]> {
     const { service } = creation;
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#ensure();
       await this.#prepare(database);
-      const added = database.write((db) => {
-        const tx = { db, service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
-        return creations.created(tx, this.#keyring.fitting(db), creation, vault);
-      });
+      const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
+      const step = (db: DatabaseSync) => (rows: VaultRows) => created(rows, this.#keyring.fitting(db), creation, vault);
+      const added = database.write((db) => runStep(db, place, { pairs: [vault.credentials] }, step(db)));
       // No lock is held: the key may have been changed just now, and is had anew.
       const generation = await (tries > 0 ? added.catch(() => null) : added);
       if (generation === null) continue;
@@ -216,14 +218,11 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async #connect(): Promise<StateDatabase | null> {
     refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
-    const { clock } = this.#options;
-    const { path } = this.#opening;
-    const opened = await openFinished(this.#opening, this.#locks, clock);
+    const opened = await openFinished(this.#opening, this.#locks, this.#options.clock);
     if (opened === null) return null;
-    const { connection } = opened;
     this.#file = opened.file;
-    const database = new StateDatabase(connection, path, clock);
-    if (schemaVersion(connection) < this.#opening.migrations.length) await this.#migrate(database);
+    const database = new StateDatabase(opened.connection, this.#opening.path, this.#options.clock);
+    if (schemaVersion(opened.connection) < this.#opening.migrations.length) await this.#migrate(database);
     return database;
   }
 

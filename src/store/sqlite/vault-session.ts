@@ -1,36 +1,27 @@
+import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock, VaultSession } from "../../exchange/ports.ts";
-import type {
-  AdoptedExchange,
-  AdoptionOutcome,
-  Attempts,
-  Credentials,
-  ErrorNote,
-  Intent,
-  NewPair,
-  Started,
-  VaultRecord,
-} from "../../exchange/records.ts";
-import type { HoldReason } from "../../exchange/states.ts";
+import type { Credentials, VaultRecord } from "../../exchange/records.ts";
 import type { Pair } from "../../protocol/answers.ts";
-import type { VaultDates } from "../../protocol/extended-answers.ts";
-import * as ends from "../steps/end.ts";
-import { findExchange, openToken } from "../steps/exchange-rows.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import { isSuperseded, keptGeneration, openCredentials } from "../steps/generations.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyId } from "../keys/keyring.ts";
+import * as ends from "../steps/end.ts";
+import { findExchange, openToken } from "../steps/exchange-rows.ts";
+import { keptGeneration, openCredentials } from "../steps/generations.ts";
+import { adopt, record } from "../steps/import.ts";
 import * as keeping from "../steps/keeping.ts";
-import { all, one, run } from "./query.ts";
-import { findVault, vaultRecord } from "../steps/read-vault.ts";
-import { rebindFrom } from "../steps/rebind.ts";
-import type { VaultRow } from "../steps/rows.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
+import type { Place, VaultRows } from "../steps/rows.ts";
+import { lockLost, vaultOf } from "../steps/rows.ts";
 import * as starts from "../steps/start.ts";
+import { vaultRecord } from "../steps/vault-record.ts";
+import { one } from "./query.ts";
+import type { About } from "./read-vaults.ts";
+import { findVault, readVault } from "./read-vaults.ts";
+import { runStep } from "./run-step.ts";
 import type { Durability, StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
-import type { VaultTransaction } from "../steps/vault-transaction.ts";
-import { takenOver, vaultOf } from "../steps/vault-transaction.ts";
 
 export interface SessionParts {
   service: string;
@@ -40,6 +31,12 @@ export interface SessionParts {
   lock: VaultLock;
   clock: Clock;
 }
+
+/** What the input of a step names. */
+type Naming<Input extends unknown[]> = (...input: Input) => About;
+
+const nothing = (): About => ({});
+const exchange = (id: string): About => ({ exchange: id });
 
 /** A vault that this process holds. Every write begins by making sure that it still does. */
 export class SqliteVaultSession implements VaultSession {
@@ -54,128 +51,68 @@ export class SqliteVaultSession implements VaultSession {
     this.#parts = parts;
   }
 
-  async read(): Promise<VaultRecord | null> {
-    return await this.#read((row, tx) => (row === undefined ? null : vaultRecord(tx.db, row)));
-  }
+  readonly intend = this.#step(starts.intend, ({ exchangeId }) => exchange(exchangeId));
+  readonly takeBack = this.#step(starts.takeBack, exchange);
+  readonly unanswered = this.#step(starts.unanswered, exchange, "unsynced");
+  readonly isBack = this.#step(starts.isBack, nothing, "unsynced");
+  readonly reject = this.#step(starts.reject, exchange);
+  readonly start = this.#sealing(starts.start, (id, { pair }) => ({ exchange: id, pairs: [pair] }));
+  readonly hold = this.#step(ends.hold, exchange);
+  readonly ending = this.#step(ends.ending, exchange);
+  readonly endAnswered = this.#step(ends.endAnswered, exchange);
+  readonly acknowledge = this.#step(ends.acknowledge, exchange);
+  readonly expire = this.#step(ends.expire, exchange);
+  readonly doubt = this.#step(ends.doubt, exchange);
+  readonly record = this.#sealing(record, ({ credentials }) => ({ pairs: [credentials] }));
+  readonly adopt = this.#sealing(adopt, (document) => ({ exchange: document.exchangeId, pairs: [document.old, document.new] }));
+  readonly takeOver = this.#step(keeping.takeOver, nothing);
+  readonly markElsewhere = this.#step(keeping.markElsewhere, nothing);
+  readonly noteDates = this.#step(keeping.noteDates, nothing, "unsynced");
+  readonly resetCounters = this.#step(keeping.resetCounters, nothing);
+  readonly setLabel = this.#step(keeping.setLabel, nothing);
+  readonly deleted = this.#step(keeping.deleted, exchange);
+  readonly forget = this.#step(keeping.forget, nothing);
 
-  async credentials(generation: number): Promise<Credentials> {
-    return await this.#read((_, tx) => openCredentials(this.#key(tx), this, keptGeneration(tx, vaultOf(tx).id, generation)));
-  }
-
-  async token(exchangeId: string): Promise<string> {
-    return await this.#read((_, tx) => {
-      const row = findExchange(tx, vaultOf(tx).id, exchangeId);
-      if (row === undefined) throw takenOver(this.uuid, `exchange ${exchangeId} is gone`);
-      return openToken(this.#key(tx), this, row);
+  async rebindFrom(service: string): Promise<void> {
+    await this.#prepareKey();
+    await this.#write((db) => {
+      const key = this.#key(db);
+      const here = findVault(db, this.service, this.uuid)?.row ?? null;
+      runStep(db, { ...this.#place(), service }, {}, (rows) => keeping.rebind(rows, key, this.service, here));
     });
   }
 
+  async read(): Promise<VaultRecord | null> {
+    return await this.#read((rows) => (rows.vault === null ? null : vaultRecord(rows.vault, rows)));
+  }
+
+  async credentials(generation: number): Promise<Credentials> {
+    return await this.#read((rows, db) => openCredentials(this.#key(db), this, keptGeneration(rows, generation)));
+  }
+
+  async token(exchangeId: string): Promise<string> {
+    return await this.#read((rows, db) => {
+      vaultOf(rows);
+      const row = findExchange(rows, exchangeId);
+      if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
+      return openToken(this.#key(db), this, row);
+    }, exchange(exchangeId));
+  }
+
   async isSuperseded(pair: Pair): Promise<boolean> {
-    return await this.#read((row, tx) => row !== undefined && isSuperseded(tx, row.id, fingerprint(this.uuid, pair)));
+    return await this.#read((rows) => rows.superseded.has(fingerprint(this.uuid, pair)), { pairs: [pair] });
   }
 
   async wasRefused(combination: string): Promise<boolean> {
-    const sql = "SELECT 1 FROM refusals WHERE vault = ? AND combination = ?";
-    return await this.#read((row, tx) => row !== undefined && one(tx.db, sql, row.id, combination) !== undefined);
+    return await this.#read((rows) => rows.refusals.has(combination));
   }
 
   async refusals(): Promise<string[]> {
-    const sql = "SELECT combination FROM refusals WHERE vault = ? ORDER BY combination";
-    return await this.#read((row, tx) =>
-      row === undefined ? [] : all<{ combination: string }>(tx.db, sql, row.id).map(({ combination }) => combination),
-    );
+    return await this.#read((rows) => [...rows.refusals.keys()]);
   }
 
   async isOut(): Promise<boolean> {
-    return await this.#read((_, tx) => one(tx.db, "SELECT 1 FROM outages WHERE service = ?", this.service) !== undefined);
-  }
-
-  async isBack(): Promise<void> {
-    await this.#write((tx) => run(tx.db, "DELETE FROM outages WHERE service = ?", this.service), "unsynced");
-  }
-
-  async takeOver(attempts: Attempts): Promise<void> {
-    await this.#write((tx) => keeping.takeOver(tx, attempts));
-  }
-
-  async markElsewhere(generations: readonly number[]): Promise<void> {
-    await this.#write((tx) => keeping.markElsewhere(tx, generations));
-  }
-
-  async record(pair: NewPair): Promise<number> {
-    return await this.#seal((tx, key) => keeping.record(tx, key, pair));
-  }
-
-  async intend(intent: Intent): Promise<void> {
-    await this.#write((tx) => starts.intend(tx, intent));
-  }
-
-  async takeBack(exchangeId: string, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => starts.takeBack(tx, exchangeId, error));
-  }
-
-  async unanswered(exchangeId: string, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => starts.unanswered(tx, exchangeId, error), "unsynced");
-  }
-
-  async reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => starts.reject(tx, exchangeId, combination, error));
-  }
-
-  async start(exchangeId: string, started: Started): Promise<number> {
-    return await this.#seal((tx, key) => starts.start(tx, key, exchangeId, started));
-  }
-
-  async hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void> {
-    await this.#write((tx) => ends.hold(tx, exchangeId, reason, facts));
-  }
-
-  async ending(exchangeId: string, delivered: boolean): Promise<void> {
-    await this.#write((tx) => ends.ending(tx, exchangeId, delivered));
-  }
-
-  async endAnswered(exchangeId: string, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => ends.endAnswered(tx, exchangeId, error));
-  }
-
-  async acknowledge(exchangeId: string): Promise<void> {
-    await this.#write((tx) => ends.acknowledge(tx, exchangeId));
-  }
-
-  async expire(exchangeId: string, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => ends.expire(tx, exchangeId, error));
-  }
-
-  async doubt(exchangeId: string, error: ErrorNote): Promise<void> {
-    await this.#write((tx) => ends.doubt(tx, exchangeId, error));
-  }
-
-  async adopt(document: AdoptedExchange): Promise<AdoptionOutcome> {
-    return await this.#seal((tx, key) => keeping.adopt(tx, key, document));
-  }
-
-  async deleted(exchangeId: string): Promise<void> {
-    await this.#write((tx) => keeping.deleted(tx, exchangeId));
-  }
-
-  async noteDates(dates: VaultDates): Promise<void> {
-    await this.#write((tx) => keeping.noteDates(tx, dates), "unsynced");
-  }
-
-  async resetCounters(only: "all" | "unanswered"): Promise<void> {
-    await this.#write((tx) => keeping.resetCounters(tx, only));
-  }
-
-  async forget(): Promise<void> {
-    await this.#write((tx) => keeping.forget(tx));
-  }
-
-  async rebindFrom(service: string): Promise<void> {
-    await this.#seal((tx, key) => rebindFrom(tx, key, service));
-  }
-
-  async setLabel(label: string): Promise<void> {
-    await this.#write((tx) => keeping.setLabel(tx, label));
+    return await this.#read((rows) => rows.outage !== null);
   }
 
   async release(): Promise<void> {
@@ -184,39 +121,49 @@ export class SqliteVaultSession implements VaultSession {
     await Promise.resolve();
   }
 
-  #key(tx: VaultTransaction): SealingKey {
-    return this.#parts.keyring.fitting(tx.db);
+  #place(): Place {
+    return { service: this.service, uuid: this.uuid, at: new Date(this.#parts.clock.now()).toISOString() };
   }
 
-  async #read<T>(query: (row: VaultRow | undefined, tx: VaultTransaction) => T): Promise<T> {
-    return await this.#parts.database.read((db) => query(findVault(db, this.service, this.uuid), this.#transaction(db)));
+  #key(db: DatabaseSync): SealingKey {
+    return this.#parts.keyring.fitting(db);
   }
 
-  async #write<T>(change: (tx: VaultTransaction) => T, durability?: Durability): Promise<T> {
-    return await this.#parts.database.write((db) => {
-      const tx = this.#transaction(db);
-      this.#fence(tx);
-      return change(tx);
-    }, durability);
+  async #read<T>(query: (rows: VaultRows, db: DatabaseSync) => T, about: About = {}): Promise<T> {
+    return await this.#parts.database.read((db) => query(readVault(db, this.#place(), about), db));
   }
 
-  /** A write that seals something: with a key that fits what is sealed already, and that is made here if nothing is. */
-  async #seal<T>(change: (tx: VaultTransaction, key: SealingKey) => T): Promise<T> {
+  /** A method that is one step. */
+  #step<Input extends unknown[], T>(step: (rows: VaultRows, ...input: Input) => T, about: Naming<Input>, durability?: Durability) {
+    return async (...input: Input): Promise<T> =>
+      await this.#write((db) => runStep(db, this.#place(), about(...input), (rows) => step(rows, ...input)), durability);
+  }
+
+  /** One that seals something: with a key that fits what is sealed already, and that is made here if nothing is. */
+  #sealing<Input extends unknown[], T>(step: (rows: VaultRows, key: SealingKey, ...input: Input) => T, about: Naming<Input>) {
+    return async (...input: Input): Promise<T> => {
+      await this.#prepareKey();
+      return await this.#write((db) => {
+        const key = this.#key(db);
+        return runStep(db, this.#place(), about(...input), (rows) => step(rows, key, ...input));
+      });
+    };
+  }
+
+  async #prepareKey(): Promise<void> {
     const needed = await this.#parts.database.read(neededKeyId);
     if (needed === null) this.#parts.keyring.rememberState();
     await this.#parts.keyring.prepare(needed);
-    return await this.#write((tx) => change(tx, this.#key(tx)));
   }
 
-  #transaction(db: VaultTransaction["db"]): VaultTransaction {
-    return { db, service: this.service, uuid: this.uuid, at: new Date(this.#parts.clock.now()).toISOString() };
-  }
-
-  /** Raises `state` if the lock was taken again since this session got it: it is not ours any more. */
-  #fence({ db }: VaultTransaction): void {
-    if (this.#released) throw new VaultError("internal", `vault ${this.uuid} was written to after it had been let go`);
-    const { slot, epoch } = this.#parts.lock;
-    const found = one<{ epoch: number }>(db, "SELECT epoch FROM locks WHERE slot = ?", slot)?.epoch;
-    if (found !== epoch) throw takenOver(this.uuid, `the lock is at epoch ${found ?? 0}, this process had ${epoch}`);
+  /** One transaction. Throws `state` if the lock was taken again since this session got it: it is not ours any more. */
+  async #write<T>(change: (db: DatabaseSync) => T, durability?: Durability): Promise<T> {
+    return await this.#parts.database.write((db) => {
+      if (this.#released) throw new VaultError("internal", `vault ${this.uuid} was written to after it had been released`);
+      const { slot, epoch } = this.#parts.lock;
+      const found = one<{ epoch: number }>(db, "SELECT epoch FROM locks WHERE slot = ?", slot)?.epoch;
+      if (found !== epoch) throw lockLost(this.uuid, `the lock is at epoch ${found ?? 0}, this process had ${epoch}`);
+      return change(db);
+    }, durability);
   }
 }

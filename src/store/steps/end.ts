@@ -1,84 +1,76 @@
 import type { ErrorNote } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
 import { endExchange, exchangeIn, settleCounted } from "./exchange-rows.ts";
-import { provedByEnd, setStanding } from "./generations.ts";
-import { run } from "../sqlite/query.ts";
-import type { ExchangeRow } from "./rows.ts";
-import type { VaultTransaction } from "./vault-transaction.ts";
-import { journal, noteError } from "./vault-transaction.ts";
+import { findGeneration, provedByEnd } from "./generations.ts";
+import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
+import { journal, noteError, update, vaultOf } from "./rows.ts";
 
-/** Each function is a step of `VaultSession`, whose contract it carries; it runs in the one transaction of that step. */
+/** Each function is the step of `VaultSession` by its name, whose contract it carries. */
 
 export function hold(
-  tx: VaultTransaction,
+  rows: VaultRows,
   exchangeId: string,
   reason: HoldReason,
   { delivered, saveOwed }: { delivered: boolean; saveOwed: boolean },
 ): void {
-  const row = exchangeIn(tx, exchangeId, ["started", "held"]);
-  run(
-    tx.db,
-    "UPDATE exchanges SET state = 'held', hold_reason = ?, delivered = max(delivered, ?), save_owed = ? WHERE seq = ?",
-    reason,
-    Number(delivered),
-    Number(saveOwed),
-    row.seq,
-  );
-  journal(tx, "held", exchangeId, { from: row.state, reason, delivered, saveOwed });
+  const row = exchangeIn(rows, exchangeId, ["started", "held"]);
+  journal(rows, "held", exchangeId, { from: row.state, reason, delivered, saveOwed });
+  row.state = "held";
+  row.hold_reason = reason;
+  row.save_owed = Number(saveOwed);
+  if (delivered) row.delivered = 1;
 }
 
 /** ③ */
-export function ending(tx: VaultTransaction, exchangeId: string, delivered: boolean): void {
-  const row = exchangeIn(tx, exchangeId, ["started", "held", "ending"]);
-  run(
-    tx.db,
-    "UPDATE exchanges SET state = 'ending', ends_unanswered = ends_unanswered + 1, delivered = max(delivered, ?) WHERE seq = ?",
-    Number(delivered),
-    row.seq,
-  );
-  journal(tx, "ending", exchangeId, { from: row.state, delivered });
+export function ending(rows: VaultRows, exchangeId: string, delivered: boolean): void {
+  const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);
+  journal(rows, "ending", exchangeId, { from: row.state, delivered });
+  row.state = "ending";
+  row.ends_unanswered += 1;
+  if (delivered) row.delivered = 1;
 }
 
-export function endAnswered(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["ending"]);
-  run(tx.db, "UPDATE exchanges SET ends_unanswered = max(0, ends_unanswered - 1) WHERE seq = ?", row.seq);
-  noteError(tx, row.vault, error);
-  journal(tx, "end-answered", exchangeId, { error });
+export function endAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+  const row = exchangeIn(rows, exchangeId, ["ending"]);
+  row.ends_unanswered = Math.max(0, row.ends_unanswered - 1);
+  noteError(rows, error);
+  journal(rows, "end-answered", exchangeId, { error });
 }
 
 /** ④ */
-export function acknowledge(tx: VaultTransaction, exchangeId: string): void {
-  const row = exchangeIn(tx, exchangeId, ["ending"]);
+export function acknowledge(rows: VaultRows, exchangeId: string): void {
+  const row = exchangeIn(rows, exchangeId, ["ending"]);
+  const [base, offered] = [findGeneration(rows, row.base_generation), offeredBy(rows, row)];
   if (row.adopted === 1) {
     // The service may answer a repetition with SUCCESS: its pairs stay candidates, and nothing is known of the counters.
-    const place = "UPDATE credentials SET placed = coalesce(placed, ?) WHERE vault = ? AND generation = ? AND standing = 'imported'";
-    run(tx.db, place, "successor", row.vault, newGeneration(row));
-    run(tx.db, place, "older", row.vault, row.base_generation);
-    endExchange(tx, row, "acknowledged", { adopted: true });
+    if (offered.standing === "imported") offered.placed ??= "successor";
+    if (base?.standing === "imported") base.placed ??= "older";
+    endExchange(rows, row, "acknowledged", { adopted: true });
     return;
   }
-  provedByEnd(tx, row.vault, newGeneration(row), row.base_generation);
-  run(tx.db, "UPDATE vaults SET unacked_starts = 0, last_error = NULL WHERE id = ?", row.vault);
-  settleCounted(tx, row.vault);
-  endExchange(tx, row, "acknowledged", { generation: row.new_generation });
+  provedByEnd(rows, offered, base);
+  update(vaultOf(rows), { unacked_starts: 0, last_error: null });
+  settleCounted(rows);
+  endExchange(rows, row, "acknowledged", { generation: row.new_generation });
 }
 
-export function expire(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["ending", "in-doubt"]);
-  setStanding(tx, row.vault, newGeneration(row), "void");
-  endExchange(tx, row, "expired", { error });
-  noteError(tx, row.vault, error);
+export function expire(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+  const row = exchangeIn(rows, exchangeId, ["ending", "in-doubt"]);
+  offeredBy(rows, row).standing = "void";
+  endExchange(rows, row, "expired", { error });
+  noteError(rows, error);
 }
 
-export function doubt(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["ending"]);
-  run(tx.db, "UPDATE exchanges SET state = 'in-doubt' WHERE seq = ?", row.seq);
-  noteError(tx, row.vault, error);
-  journal(tx, "in-doubt", exchangeId, { endsUnanswered: row.ends_unanswered, error });
+export function doubt(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+  const row = exchangeIn(rows, exchangeId, ["ending"]);
+  row.state = "in-doubt";
+  noteError(rows, error);
+  journal(rows, "in-doubt", exchangeId, { endsUnanswered: row.ends_unanswered, error });
 }
 
-/** Set from ② on. */
-function newGeneration(row: ExchangeRow): number {
-  if (row.new_generation === null) throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
-  return row.new_generation;
+/** The pair that a start has handed out: there from ② on. */
+function offeredBy(rows: VaultRows, row: ExchangeRow): CredentialsRow {
+  const offered = findGeneration(rows, row.new_generation);
+  if (offered === undefined) throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
+  return offered;
 }

@@ -3,16 +3,19 @@ import type { Credentials, Placed, Standing } from "../../exchange/records.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import { all, one, run } from "../sqlite/query.ts";
-import type { CredentialsRow } from "./rows.ts";
-import type { VaultPlace, SealingKey } from "../../secrets/sealing.ts";
+import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
-import type { VaultTransaction } from "./vault-transaction.ts";
+import type { CredentialsRow, Place, VaultRows } from "./rows.ts";
+import { update, vaultOf } from "./rows.ts";
 
 /** How many superseded generations keep their pair; of older ones the fingerprint stays. */
 const keptSuperseded = 5;
 
-type Place = Pick<VaultTransaction, "service" | "uuid">;
+/** What goes beside a pair; what is undefined is not given. */
+interface Beside {
+  hashedPin: string | undefined;
+  device: Device | undefined;
+}
 
 /** A pair with the hashedPin that goes with it, if there is one. */
 export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials => {
@@ -20,169 +23,116 @@ export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials 
   return hashedPin === undefined ? { encryptedData, payload } : { encryptedData, payload, hashedPin };
 };
 
-/** The pair of a generation. Raises `state` if there is none, it is no longer kept, or the key does not open it. */
-export function openCredentials(key: SealingKey, place: Place, row: CredentialsRow): Credentials {
+export const findGeneration = ({ credentials }: VaultRows, generation: number | null): CredentialsRow | undefined =>
+  credentials.find((row) => row.generation === generation);
+
+/** A generation that is still kept; throws `state` otherwise, `no-credentials` where the vault is not known. */
+export function keptGeneration(rows: VaultRows, generation: number): CredentialsRow {
+  vaultOf(rows);
+  const row = findGeneration(rows, generation);
+  if (row === undefined || row.sealed === null) throw notKept(rows.uuid, generation);
+  return row;
+}
+
+/** The pair of a generation. Throws `state` if it is no longer kept, or the key does not open it. */
+export function openCredentials(key: SealingKey, place: Pick<Place, "service" | "uuid">, row: CredentialsRow): Credentials {
   if (row.sealed === null) throw notKept(place.uuid, row.generation);
   return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;
 }
 
-/** A generation that is still kept; raises `state` otherwise. */
-export function keptGeneration(tx: Pick<VaultTransaction, "db" | "uuid">, vault: number, generation: number): CredentialsRow {
-  const row = one<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND generation = ?", vault, generation);
-  if (row === undefined || row.sealed === null) throw notKept(tx.uuid, generation);
-  return row;
-}
+/** The form in which a generation keeps its pair. */
+export const sealCredentials = (
+  key: SealingKey,
+  place: Pick<Place, "service" | "uuid">,
+  generation: number,
+  credentials: Credentials,
+): string => seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
 
 /** Adds a pair under the next number, which was never used in this vault before; returns the number. */
 export function addGeneration(
-  tx: VaultTransaction,
+  rows: VaultRows,
   key: SealingKey,
-  vault: number,
   pair: { standing: Standing; credentials: Credentials; device: Device | string | null; elsewhere: boolean; placed?: Placed | null },
-): number {
-  run(tx.db, "UPDATE vaults SET last_generation = last_generation + 1, forgotten = 0 WHERE id = ?", vault);
-  const generation = one<{ n: number }>(tx.db, "SELECT last_generation AS n FROM vaults WHERE id = ?", vault)?.n ?? 0;
-  run(
-    tx.db,
-    "INSERT INTO credentials (vault, generation, standing, proven, sealed, fingerprint, device, created_at, elsewhere, placed) " +
-      "VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?)",
-    vault,
+): CredentialsRow {
+  const vault = vaultOf(rows);
+  vault.last_generation += 1;
+  vault.forgotten = 0;
+  const generation = vault.last_generation;
+  const row: CredentialsRow = {
     generation,
-    pair.standing,
-    seal(key, sealedPlace(tx, generation), JSON.stringify(pair.credentials)),
-    fingerprint(tx.uuid, pair.credentials),
-    typeof pair.device === "string" || pair.device === null ? pair.device : JSON.stringify(pair.device),
-    tx.at,
-    Number(pair.elsewhere),
-    pair.placed ?? null,
-  );
-  return generation;
+    standing: pair.standing,
+    proven: 0,
+    sealed: sealCredentials(key, rows, generation, pair.credentials),
+    fingerprint: fingerprint(rows.uuid, pair.credentials),
+    device: typeof pair.device === "string" || pair.device === null ? pair.device : JSON.stringify(pair.device),
+    created_at: rows.at,
+    elsewhere: Number(pair.elsewhere),
+    refused: 0,
+    placed: pair.placed ?? null,
+  };
+  rows.credentials.push(row);
+  return row;
 }
 
-/** Brings what goes beside a kept pair up to date: a hashedPin, a device. What is undefined stays. */
-export function bringUpToDate(
-  tx: VaultTransaction,
-  key: SealingKey,
-  row: CredentialsRow,
-  { hashedPin, device }: { hashedPin: string | undefined; device: Device | undefined },
-): void {
+/** Brings what goes beside a kept pair up to date. */
+export function bringUpToDate(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): void {
   if (hashedPin !== undefined) {
-    const credentials = openCredentials(key, tx, row);
-    if (credentials.hashedPin !== hashedPin) reseal(tx, key, row, withPin(credentials, hashedPin));
+    const credentials = openCredentials(key, rows, row);
+    if (credentials.hashedPin !== hashedPin) row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
   }
-  if (device !== undefined) {
-    run(tx.db, "UPDATE credentials SET device = ? WHERE vault = ? AND generation = ?", JSON.stringify(device), row.vault, row.generation);
-  }
+  if (device !== undefined) row.device = JSON.stringify(device);
 }
 
 /** Whether something is given to go beside a kept pair that is not what goes beside it now. */
-export function differs(
-  tx: VaultTransaction,
-  key: SealingKey,
-  row: CredentialsRow,
-  { hashedPin, device }: { hashedPin: string | undefined; device: Device | undefined },
-): boolean {
-  const otherPin = hashedPin !== undefined && openCredentials(key, tx, row).hashedPin !== hashedPin;
+export function differs(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): boolean {
+  const otherPin = hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
 }
 
-/** Seals the kept pairs of a vault for its new service. */
-export function moveGenerations(tx: VaultTransaction, key: SealingKey, vault: number, from: string): void {
-  for (const row of all<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND sealed IS NOT NULL", vault)) {
-    reseal(tx, key, row, openCredentials(key, { service: from, uuid: tx.uuid }, row));
-  }
-}
-
 /** A generation with this fingerprint that can be sent. */
-export function liveGeneration(tx: VaultTransaction, vault: number, print: string): CredentialsRow | undefined {
-  return one<CredentialsRow>(
-    tx.db,
-    "SELECT * FROM credentials WHERE vault = ? AND fingerprint = ? AND standing IN ('current', 'imported', 'offered') " +
-      "ORDER BY generation DESC LIMIT 1",
-    vault,
-    print,
-  );
-}
+export const liveGeneration = ({ credentials }: VaultRows, print: string): CredentialsRow | undefined =>
+  credentials.findLast((row) => row.fingerprint === print && ["current", "imported", "offered"].includes(row.standing));
 
 /** A start with this pair has succeeded: every other one that is known is dead, and not to be sent again. */
-export function provedByStart(tx: VaultTransaction, vault: number, current: number): void {
-  const others = all<CredentialsRow>(
-    tx.db,
-    "SELECT * FROM credentials WHERE vault = ? AND generation <> ? AND standing <> 'superseded'",
-    vault,
-    current,
-  );
-  for (const row of others) supersede(tx, row);
-  makeCurrent(tx, vault, current);
+export function provedByStart(rows: VaultRows, current: CredentialsRow): void {
+  for (const row of rows.credentials) if (row !== current && row.standing !== "superseded") supersede(rows, row);
+  makeCurrent(rows, current);
 }
 
 /**
  * The end call that handed this pair over has succeeded: the one it came from is dead. Nothing is said of others, which
  * may have been imported since.
  */
-export function provedByEnd(tx: VaultTransaction, vault: number, current: number, base: number): void {
-  const row = one<CredentialsRow>(tx.db, "SELECT * FROM credentials WHERE vault = ? AND generation = ?", vault, base);
-  if (row !== undefined) supersede(tx, row);
-  makeCurrent(tx, vault, current);
-  forgetRefusal(tx, vault, current);
+export function provedByEnd(rows: VaultRows, current: CredentialsRow, base: CredentialsRow | undefined): void {
+  if (base !== undefined) supersede(rows, base);
+  makeCurrent(rows, current);
+  forgetRefusal(rows, current);
 }
 
-function supersede(tx: VaultTransaction, row: CredentialsRow): void {
-  setStanding(tx, row.vault, row.generation, "superseded");
-  run(tx.db, "INSERT OR IGNORE INTO superseded (vault, fingerprint) VALUES (?, ?)", row.vault, row.fingerprint);
+function supersede({ superseded }: VaultRows, row: CredentialsRow): void {
+  row.standing = "superseded";
+  superseded.add(row.fingerprint);
 }
 
-function makeCurrent(tx: VaultTransaction, vault: number, current: number): void {
-  const sql = "UPDATE credentials SET standing = 'current', proven = 1, refused = 0, placed = NULL WHERE vault = ? AND generation = ?";
-  run(tx.db, sql, vault, current);
-  revive(tx, vault, current);
-  eraseOld(tx, vault);
+function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
+  update(current, { standing: "current", proven: 1, refused: 0, placed: null });
+  revive(rows, current);
+  const superseded = rows.credentials.filter(({ standing, sealed }) => standing === "superseded" && sealed !== null);
+  for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;
 }
 
 /** A pair that the service has accepted or handed out is not a dead one, whatever it was before. */
-export function revive(tx: VaultTransaction, vault: number, generation: number): void {
-  run(
-    tx.db,
-    "DELETE FROM superseded WHERE vault = ? AND fingerprint = (SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)",
-    vault,
-    vault,
-    generation,
-  );
-}
-
-export function setStanding(tx: VaultTransaction, vault: number, generation: number, standing: Standing): void {
-  run(tx.db, "UPDATE credentials SET standing = ? WHERE vault = ? AND generation = ?", standing, vault, generation);
-}
-
-export function isSuperseded(tx: Pick<VaultTransaction, "db">, vault: number, print: string): boolean {
-  return one(tx.db, "SELECT 1 FROM superseded WHERE vault = ? AND fingerprint = ?", vault, print) !== undefined;
+export function revive({ superseded }: VaultRows, row: CredentialsRow): void {
+  superseded.delete(row.fingerprint);
 }
 
 /** A pair that was refused may be the valid one since. */
-export function forgetRefusal(tx: VaultTransaction, vault: number, generation: number): void {
-  const print = "(SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)";
-  run(tx.db, `UPDATE credentials SET refused = 0 WHERE vault = ? AND fingerprint = ${print}`, vault, vault, generation);
-  run(tx.db, `DELETE FROM refusals WHERE vault = ? AND fingerprint = ${print}`, vault, vault, generation);
+export function forgetRefusal({ credentials, refusals }: VaultRows, { fingerprint: print }: CredentialsRow): void {
+  for (const row of credentials) if (row.fingerprint === print) row.refused = 0;
+  for (const [combination, refused] of refusals) if (refused === print) refusals.delete(combination);
 }
 
-function eraseOld(tx: VaultTransaction, vault: number): void {
-  run(
-    tx.db,
-    "UPDATE credentials SET sealed = NULL WHERE vault = ? AND generation IN " +
-      "(SELECT generation FROM credentials WHERE vault = ? AND standing = 'superseded' AND sealed IS NOT NULL " +
-      "ORDER BY generation DESC LIMIT -1 OFFSET ?)",
-    vault,
-    vault,
-    keptSuperseded,
-  );
-}
-
-function reseal(tx: VaultTransaction, key: SealingKey, row: CredentialsRow, credentials: Credentials): void {
-  const sealed = seal(key, sealedPlace(tx, row.generation), JSON.stringify(credentials));
-  run(tx.db, "UPDATE credentials SET sealed = ? WHERE vault = ? AND generation = ?", sealed, row.vault, row.generation);
-}
-
-const sealedPlace = ({ service, uuid }: Place, generation: number): VaultPlace => ({
+const sealedPlace = ({ service, uuid }: Pick<Place, "service" | "uuid">, generation: number): VaultPlace => ({
   service,
   uuid,
   column: "credentials.sealed",

@@ -1,10 +1,39 @@
-import type { Kind } from "../../protocol/endpoints.ts";
-import type { JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
+import { VaultError } from "../../errors.ts";
+import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
 
-/** Rows as the schema has them: truth values are 0 and 1, objects are JSON text. */
+/** A vault of a service, and the time of what happens to it. */
+export interface Place {
+  readonly service: string;
+  /** In lower case. */
+  readonly uuid: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/**
+ * What a step sees of its vault, read under its lock. A step is a pure function: it edits these rows, which are a copy, and says
+ * in the journal what it did; the engine writes what differs, in one transaction, and nothing if the step throws.
+ */
+export interface VaultRows extends Place {
+  /** Null for a vault that is not known. One that is `forgotten` loses credentials and exchanges. */
+  vault: VaultRow | null;
+  /** Generations whose pair is kept, and those that these exchanges name, by number. */
+  credentials: CredentialsRow[];
+  /** Exchanges that are not over, the newest one, the one that the step names, and expired ones since the last start that succeeded; oldest first. */
+  exchanges: ExchangeRow[];
+  /** Fingerprints of pairs that are never sent, of those that are kept and those that the step names. */
+  superseded: Set<string>;
+  /** Refused combinations, with the fingerprint of the pair where it is known. */
+  refusals: Map<string, string | null>;
+  /** Since when the service is out, if it is. */
+  outage: string | null;
+  journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
+}
+
+/** Rows as the schema has them, without their numbers: truth values are 0 and 1, objects are JSON text. */
 export interface VaultRow {
-  id: number;
   service: string;
   uuid: string;
   kind: Kind;
@@ -26,7 +55,6 @@ export interface VaultRow {
 }
 
 export interface CredentialsRow {
-  vault: number;
   generation: number;
   standing: Standing;
   proven: number;
@@ -40,8 +68,6 @@ export interface CredentialsRow {
 }
 
 export interface ExchangeRow {
-  seq: number;
-  vault: number;
   id: string;
   operation: JournalledOperation;
   kind: Kind;
@@ -62,4 +88,68 @@ export interface ExchangeRow {
   counted_start: number;
   counted_failed: number;
   adopted: number;
+}
+
+/** Throws `no-credentials` if this service's vault is not known. */
+export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
+  if (vault !== null) return vault;
+  throw new VaultError("no-credentials", `no credentials are known for vault ${uuid} at ${service}`, {
+    vault: uuid,
+    hint: `import them: vault import ${uuid} --kind KIND --credentials @FILE`,
+  });
+}
+
+/** The row of the vault, made if need be. */
+export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
+  rows.vault ??= {
+    service: rows.service,
+    uuid: rows.uuid,
+    kind,
+    label: null,
+    last_generation: 0,
+    unacked_starts: 0,
+    failed_attempts: 0,
+    possibly_failed: 0,
+    proven_at: null,
+    proof_expiry: null,
+    uses_remaining: null,
+    limited: 0,
+    expiry_date: null,
+    auto_lock_date: null,
+    date_created: null,
+    last_modified: null,
+    last_error: null,
+    forgotten: 1,
+  };
+  return rows.vault;
+}
+
+/** Changes some columns of a row. */
+export function update<Row extends object>(row: Row, columns: NoInfer<Partial<Row>>): void {
+  Object.assign(row, columns);
+}
+
+/** Says in the journal what the step does; `detail` never holds a secret. */
+export function journal(rows: VaultRows, event: string, exchange: string | null, detail: Record<string, unknown> = {}): void {
+  rows.journal.push({ event, exchange, detail });
+}
+
+/**
+ * Remembers the last error of the vault. That it is locked or gone is not forgotten for an error that says nothing about
+ * that, like one of the network.
+ */
+export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
+  const vault = vaultOf(rows);
+  const last = vault.last_error === null ? null : (JSON.parse(vault.last_error) as ErrorNote).code;
+  if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code)) return;
+  vault.last_error = JSON.stringify({ at: rows.at, code, message });
+}
+
+/** What a session throws when the state is no longer as it left it: someone else has the vault now. */
+export function lockLost(uuid: string, what: string): VaultError {
+  return new VaultError("state", `another process has taken over vault ${uuid} (${what}): nothing more is sent`, {
+    vault: uuid,
+    hint: `see where it stands: vault status ${uuid}`,
+    retry: "after-status",
+  });
 }

@@ -1,9 +1,11 @@
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { endExchange, exchangeIn, findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
 import {
   addGeneration,
   bringUpToDate,
+  findGeneration,
   forgetRefusal,
   keptGeneration,
   openCredentials,
@@ -11,127 +13,126 @@ import {
   revive,
   withPin,
 } from "./generations.ts";
-import { all, one, run } from "../sqlite/query.ts";
-import type { ExchangeRow } from "./rows.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import type { VaultTransaction } from "./vault-transaction.ts";
-import { journal, noteError, takenOver, vaultOf } from "./vault-transaction.ts";
+import type { ExchangeRow, VaultRows } from "./rows.ts";
+import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 
-/** Each function is a step of `VaultSession`, whose contract it carries; it runs in the one transaction of that step. */
+/** Each function is the step of `VaultSession` by its name, whose contract it carries. */
 
 /** ① */
-export function intend(tx: VaultTransaction, intent: Intent): void {
-  const vault = vaultOf(tx);
-  keptGeneration(tx, vault.id, intent.generation);
-  if (findExchange(tx, vault.id, intent.exchangeId) !== undefined) throw takenOver(tx.uuid, `exchange ${intent.exchangeId} exists already`);
-  run(
-    tx.db,
-    "INSERT INTO exchanges (vault, id, operation, kind, state, external_ref, base_generation, started_at, counted_start, counted_failed) " +
-      "VALUES (?, ?, ?, ?, 'intent', ?, ?, ?, 1, 1)",
-    vault.id,
-    intent.exchangeId,
-    intent.operation,
-    intent.kind,
-    intent.externalRef,
-    intent.generation,
-    tx.at,
-  );
+export function intend(rows: VaultRows, { exchangeId, operation, kind, externalRef, generation }: Intent): void {
+  keptGeneration(rows, generation);
+  if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
+  rows.exchanges.push({
+    id: exchangeId,
+    operation,
+    kind,
+    state: "intent",
+    external_ref: externalRef,
+    base_generation: generation,
+    new_generation: null,
+    started_at: rows.at,
+    token: null,
+    token_expiry: null,
+    uses_remaining: null,
+    limited: 0,
+    hold_reason: null,
+    delivered: 0,
+    save_owed: 0,
+    ends_unanswered: 0,
+    acknowledged_at: null,
+    counted_start: 1,
+    counted_failed: 1,
+    adopted: 0,
+  });
   // Until its outcome is known it may have failed, whatever the pair: a proven one can be stale all the same.
-  count(tx, vault.id, { starts: 1, failed: 1, possibly: 1 });
-  const { operation, kind, externalRef, generation } = intent;
-  journal(tx, "intent", intent.exchangeId, { operation, kind, externalRef, generation });
+  count(rows, { starts: 1, failed: 1, possibly: 1 });
+  journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation });
 }
 
-export function takeBack(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["intent"]);
-  count(tx, row.vault, { starts: -row.counted_start, failed: -row.counted_failed, possibly: -row.counted_failed });
-  endExchange(tx, row, "discarded", { takenBack: true, error });
-  noteError(tx, row.vault, error);
+export function takeBack(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+  const row = exchangeIn(rows, exchangeId, ["intent"]);
+  count(rows, { starts: -row.counted_start, failed: -row.counted_failed, possibly: -row.counted_failed });
+  endExchange(rows, row, "discarded", { takenBack: true, error });
+  noteError(rows, error);
 }
 
-export function unanswered(tx: VaultTransaction, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["intent"]);
-  noteError(tx, row.vault, error);
-  run(tx.db, "INSERT OR IGNORE INTO outages (service, since) VALUES (?, ?)", tx.service, tx.at);
-  journal(tx, "unanswered", exchangeId, { error });
+export function unanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+  exchangeIn(rows, exchangeId, ["intent"]);
+  noteError(rows, error);
+  rows.outage ??= rows.at;
+  journal(rows, "unanswered", exchangeId, { error });
 }
 
-export function reject(tx: VaultTransaction, exchangeId: string, combination: string | null, error: ErrorNote): void {
-  const row = exchangeIn(tx, exchangeId, ["intent"]);
-  if (combination !== null) {
-    count(tx, row.vault, { starts: 0, failed: 1 - row.counted_failed, possibly: -row.counted_failed });
-    const print = "(SELECT fingerprint FROM credentials WHERE vault = ? AND generation = ?)";
-    const sql = `INSERT OR REPLACE INTO refusals (vault, combination, fingerprint) VALUES (?, ?, ${print})`;
-    run(tx.db, sql, row.vault, combination, row.vault, row.base_generation);
-    run(tx.db, "UPDATE credentials SET refused = 1 WHERE vault = ? AND generation = ?", row.vault, row.base_generation);
-  } else {
-    count(tx, row.vault, { starts: 0, failed: -row.counted_failed, possibly: -row.counted_failed });
-  }
-  endExchange(tx, row, "rejected", { generation: row.base_generation, counted: combination !== null, error });
-  noteError(tx, row.vault, error);
-  if (combination !== null) doubtOfferedBy(tx, row.vault, row.base_generation);
+export function isBack(rows: VaultRows): void {
+  rows.outage = null;
+}
+
+export function reject(rows: VaultRows, exchangeId: string, combination: string | null, error: ErrorNote): void {
+  const row = exchangeIn(rows, exchangeId, ["intent"]);
+  const { base_generation: generation } = row;
+  const failed = combination === null ? 0 : 1;
+  count(rows, { starts: 0, failed: failed - row.counted_failed, possibly: -row.counted_failed });
+  endExchange(rows, row, "rejected", { generation, counted: combination !== null, error });
+  noteError(rows, error);
+  if (combination === null) return;
+  const base = findGeneration(rows, generation);
+  rows.refusals.set(combination, base?.fingerprint ?? null);
+  if (base !== undefined) base.refused = 1;
+  doubtOfferedBy(rows, generation);
 }
 
 /**
  * A pair was refused: the exchange that it had begun, and that is believed to be open or not to have taken place, may have
  * been acknowledged by somebody else. Its new pair is a candidate again, also one that was refused while the old was valid.
  */
-function doubtOfferedBy(tx: VaultTransaction, vault: number, base: number): void {
-  const expired =
-    "SELECT exchanges.* FROM exchanges JOIN credentials ON credentials.vault = exchanges.vault AND generation = new_generation " +
-    "WHERE exchanges.vault = ? AND base_generation = ? AND state = 'expired' AND standing = 'void' ORDER BY seq DESC LIMIT 1";
-  const left = openExchangeOf(tx, vault) ?? one<ExchangeRow>(tx.db, expired, vault, base);
+function doubtOfferedBy(rows: VaultRows, base: number): void {
+  const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.new_generation);
+  const expired = (row: ExchangeRow): boolean =>
+    row.base_generation === base && row.state === "expired" && offeredBy(row)?.standing === "void";
+  const left = openExchangeOf(rows) ?? rows.exchanges.findLast(expired);
   if (left?.base_generation !== base || left.state === "ending") return;
-  const offered = left.new_generation ?? 0;
-  run(tx.db, "UPDATE exchanges SET state = 'in-doubt' WHERE seq = ?", left.seq);
-  run(tx.db, "UPDATE credentials SET standing = 'offered' WHERE vault = ? AND generation = ? AND standing = 'void'", vault, offered);
-  forgetRefusal(tx, vault, offered);
-  journal(tx, "in-doubt", left.id, { from: left.state, refused: base });
+  const offered = offeredBy(left);
+  journal(rows, "in-doubt", left.id, { from: left.state, refused: base });
+  left.state = "in-doubt";
+  if (offered === undefined) return;
+  if (offered.standing === "void") offered.standing = "offered";
+  forgetRefusal(rows, offered);
 }
 
 /** ② */
-export function start(tx: VaultTransaction, key: SealingKey, exchangeId: string, started: Started): number {
-  const exchange = exchangeIn(tx, exchangeId, ["intent"]);
-  const base = keptGeneration(tx, exchange.vault, exchange.base_generation);
-  endLeft(tx, exchange);
-  provedByStart(tx, exchange.vault, base.generation);
-  bringUpToDate(tx, key, base, { hashedPin: started.hashedPin, device: started.device });
-  const hashedPin = started.hashedPin ?? openCredentials(key, tx, base).hashedPin;
-  const generation = addGeneration(tx, key, exchange.vault, {
+export function start(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
+  const exchange = exchangeIn(rows, exchangeId, ["intent"]);
+  const base = keptGeneration(rows, exchange.base_generation);
+  endLeft(rows, exchange);
+  provedByStart(rows, base);
+  bringUpToDate(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
+  const hashedPin = started.hashedPin ?? openCredentials(key, rows, base).hashedPin;
+  const offered = addGeneration(rows, key, {
     standing: "offered",
     credentials: withPin(started.pair, hashedPin),
     device: started.device ?? base.device,
     elsewhere: started.elsewhere,
   });
-  revive(tx, exchange.vault, generation);
-  run(
-    tx.db,
-    "UPDATE exchanges SET state = 'started', new_generation = ?, token = ?, token_expiry = ?, uses_remaining = ?, limited = ? WHERE seq = ?",
-    generation,
-    sealToken(key, tx, exchangeId, started.token),
-    started.tokenExpiry,
-    started.usesRemaining,
-    Number(started.limited),
-    exchange.seq,
-  );
-  acceptedFacts(tx, exchange, started);
+  revive(rows, offered);
+  const { generation } = offered;
   const { tokenExpiry, usesRemaining, limited } = started;
-  journal(tx, "started", exchangeId, { base: base.generation, generation, tokenExpiry, usesRemaining, limited });
+  update(exchange, {
+    state: "started",
+    new_generation: generation,
+    token: sealToken(key, rows, exchangeId, started.token),
+    token_expiry: tokenExpiry,
+    uses_remaining: usesRemaining,
+    limited: Number(limited),
+  });
+  acceptedFacts(rows, exchange, started);
+  journal(rows, "started", exchangeId, { base: base.generation, generation, tokenExpiry, usesRemaining, limited });
   return generation;
 }
 
 /** A success settles whatever was left: with the pair that it was started with, the service has dropped the rest. */
-function endLeft(tx: VaultTransaction, exchange: ExchangeRow): void {
-  const states = ["intent", ...openStates].map((state) => `'${state}'`).join(", ");
-  const left = all<ExchangeRow>(
-    tx.db,
-    `SELECT * FROM exchanges WHERE vault = ? AND seq <> ? AND state IN (${states})`,
-    exchange.vault,
-    exchange.seq,
-  );
-  for (const row of left) {
-    endExchange(tx, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
-  }
+function endLeft(rows: VaultRows, exchange: ExchangeRow): void {
+  const left = rows.exchanges.filter((row) => row !== exchange && ["intent", ...openStates].includes(row.state));
+  for (const row of left) endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
 }
 
 /** What the success of a start with this generation says of an exchange that was left. */
@@ -141,23 +142,23 @@ function outcomeFor(left: ExchangeRow, generation: number): "acknowledged" | "ex
   return left.base_generation === generation ? "expired" : "discarded";
 }
 
-function acceptedFacts(tx: VaultTransaction, exchange: ExchangeRow, started: Started): void {
-  run(
-    tx.db,
-    "UPDATE vaults SET kind = ?, failed_attempts = 0, possibly_failed = 0, proven_at = ?, proof_expiry = ?, uses_remaining = ?, limited = ?, expiry_date = ?, auto_lock_date = ?, " +
-      "date_created = coalesce(?, date_created), last_modified = ?, last_error = NULL WHERE id = ?",
-    exchange.kind,
-    tx.at,
-    started.tokenExpiry,
-    started.usesRemaining,
-    Number(started.limited),
-    started.expiryDate,
-    started.autoLockDate,
-    started.dateCreated,
-    started.lastModified,
-    exchange.vault,
-  );
-  run(tx.db, "DELETE FROM refusals WHERE vault = ? AND combination = ?", exchange.vault, started.combination);
+function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started): void {
+  const vault = vaultOf(rows);
+  update(vault, {
+    kind: exchange.kind,
+    failed_attempts: 0,
+    possibly_failed: 0,
+    proven_at: rows.at,
+    proof_expiry: started.tokenExpiry,
+    uses_remaining: started.usesRemaining,
+    limited: Number(started.limited),
+    expiry_date: started.expiryDate,
+    auto_lock_date: started.autoLockDate,
+    date_created: started.dateCreated ?? vault.date_created,
+    last_modified: started.lastModified,
+    last_error: null,
+  });
+  rows.refusals.delete(started.combination);
 }
 
 interface Counts {
@@ -167,14 +168,9 @@ interface Counts {
   possibly: number;
 }
 
-function count(tx: VaultTransaction, vault: number, { starts, failed, possibly }: Counts): void {
-  run(
-    tx.db,
-    "UPDATE vaults SET unacked_starts = max(0, unacked_starts + ?), failed_attempts = max(0, failed_attempts + ?), " +
-      "possibly_failed = max(0, possibly_failed + ?) WHERE id = ?",
-    starts,
-    failed,
-    possibly,
-    vault,
-  );
+function count(rows: VaultRows, { starts, failed, possibly }: Counts): void {
+  const vault = vaultOf(rows);
+  vault.unacked_starts = Math.max(0, vault.unacked_starts + starts);
+  vault.failed_attempts = Math.max(0, vault.failed_attempts + failed);
+  vault.possibly_failed = Math.max(0, vault.possibly_failed + possibly);
 }

@@ -1,0 +1,186 @@
+import { VaultError } from "../../errors.ts";
+import type { AdoptedExchange, AdoptionOutcome, CreatedVault, Creation, Credentials, NewPair, Placed } from "../../exchange/records.ts";
+import { openStates } from "../../exchange/states.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import { fingerprint } from "../../secrets/fingerprints.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
+import {
+  addGeneration,
+  bringUpToDate,
+  differs,
+  findGeneration,
+  forgetRefusal,
+  liveGeneration,
+  openCredentials,
+  revive,
+  withPin,
+} from "./generations.ts";
+import type { CredentialsRow, VaultRows } from "./rows.ts";
+import { journal, knownVault, update } from "./rows.ts";
+
+/** How credentials come into a state, other than by a start. */
+
+/** `VaultSession.record` */
+export function record(rows: VaultRows, key: SealingKey, pair: NewPair): number {
+  const vault = knownVault(rows, pair.kind);
+  vault.kind = pair.kind;
+  vault.label = pair.label ?? vault.label;
+  const { row, added } = ensureGeneration(rows, key, pair);
+  // Who gives a refused pair once more says that it is the right one: the guard counts it like any other.
+  if (!added) forgetRefusal(rows, row);
+  journal(rows, added ? "imported" : "imported-again", null, { generation: row.generation, kind: pair.kind });
+  return row.generation;
+}
+
+/** `VaultSession.adopt` */
+export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchange): AdoptionOutcome {
+  const { exchangeId, operation, kind, device, unread } = document;
+  const vault = knownVault(rows, kind);
+  const known = findExchange(rows, exchangeId);
+  if (known !== undefined && openStates.includes(known.state)) return "open";
+  const placed = placeOf(rows, document);
+  if (placed === "known") return placed;
+  if (known !== undefined) {
+    // Dropped here; who imports it says that it may have been acknowledged elsewhere.
+    const dropped = findGeneration(rows, known.new_generation);
+    if (dropped?.standing === "void") dropped.standing = "imported";
+    return "known";
+  }
+  const add = (credentials: Credentials, as: Placed | null): number | null => {
+    if (rows.superseded.has(fingerprint(rows.uuid, credentials))) return null;
+    return ensureGeneration(rows, key, { credentials, kind, device }, as).row.generation;
+  };
+  const base = add(document.old, placed === "older" ? placed : null);
+  const generation = add(withPin(document.new, document.old.hashedPin), placed);
+  journal(rows, "adopted", exchangeId, { operation, base, generation, placed });
+  // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
+  if (base === null || generation === null || openExchangeOf(rows) !== undefined) return "candidates";
+  rows.exchanges.push({
+    id: exchangeId,
+    operation,
+    kind,
+    state: unread ? "held" : "ending",
+    external_ref: "",
+    base_generation: base,
+    new_generation: generation,
+    started_at: rows.at,
+    token: sealToken(key, rows, exchangeId, document.token),
+    token_expiry: document.tokenExpiry,
+    uses_remaining: null,
+    limited: Number(unread),
+    hold_reason: unread ? "delivery" : null,
+    delivered: 0,
+    save_owed: 0,
+    ends_unanswered: unread ? 0 : 1,
+    acknowledged_at: null,
+    counted_start: 1,
+    counted_failed: 0,
+    adopted: 1,
+  });
+  vault.unacked_starts += 1;
+  return "open";
+}
+
+/**
+ * Where the new pair of a document stands among the candidates; `known` where it is live here and more than an import.
+ * Throws `no-credentials` for a document that is older than what a start has proved here.
+ */
+function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
+  const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
+  const live = liveGeneration(rows, printOf(document.new));
+  if (live !== undefined && (live.proven === 1 || live.standing !== "imported")) return "known";
+  const [isOldDead, isNewDead] = [document.old, document.new].map((pair) => rows.superseded.has(printOf(pair)));
+  const isProven = rows.credentials.some(({ proven, standing }) => proven === 1 && standing === "current");
+  const isFollowed = isProven && (isNewDead || (isOldDead && live === undefined));
+  if (isFollowed || (isOldDead && isNewDead)) {
+    throw new VaultError("no-credentials", "this recovery document is older than the credentials that this state has used since", {
+      vault: rows.uuid,
+      hint: `nothing was changed; vault get ${rows.uuid} uses the stored credentials`,
+    });
+  }
+  const proof = rows.vault?.proof_expiry;
+  // The service's own times: tokens that it handed out earlier expire earlier.
+  if (proof && document.tokenExpiry !== null && Date.parse(document.tokenExpiry) < Date.parse(proof)) return "older";
+  return liveGeneration(rows, printOf(document.old))?.standing === "current" ? "successor" : null;
+}
+
+/**
+ * The generation of a given pair: the live one that it is recorded as, or a new one (`imported`), with the hashedPin and
+ * the device that the vault had last, where none are given. What goes beside a pair that the service knows is changed by a
+ * success only: another hashedPin or device makes it a new, unproven generation. Throws `no-credentials` for a superseded
+ * pair.
+ */
+function ensureGeneration(
+  rows: VaultRows,
+  key: SealingKey,
+  { credentials, device }: NewPair,
+  placed: Placed | null = null,
+): { row: CredentialsRow; added: boolean } {
+  const print = fingerprint(rows.uuid, credentials);
+  const live = liveGeneration(rows, print);
+  const beside = { hashedPin: credentials.hashedPin, device };
+  if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !differs(rows, key, live, beside))) {
+    bringUpToDate(rows, key, live, beside);
+    live.elsewhere = 1;
+    return { row: live, added: false };
+  }
+  if (live === undefined && rows.superseded.has(print)) {
+    throw new VaultError("no-credentials", `the credentials given for vault ${rows.uuid} were superseded: they are never sent`, {
+      vault: rows.uuid,
+      hint: `see what is stored: vault status ${rows.uuid} --history`,
+    });
+  }
+  const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
+  const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
+  const hashedPin = credentials.hashedPin ?? (last === undefined ? undefined : openCredentials(key, rows, last).hashedPin);
+  const row = addGeneration(rows, key, {
+    standing: "imported",
+    credentials: withPin(credentials, hashedPin),
+    device: device ?? last?.device ?? null,
+    elsewhere: true,
+    placed,
+  });
+  return { row, added: true };
+}
+
+/** `Store.created` */
+export function created(
+  rows: VaultRows,
+  key: SealingKey,
+  { id, kind, externalRef }: Creation,
+  given: CreatedVault,
+): { generation: number; fingerprint: string } {
+  const isKnown = rows.credentials.length > 0;
+  const vault = knownVault(rows, kind);
+  const standing = isKnown ? "imported" : "current";
+  const row = addGeneration(rows, key, {
+    standing,
+    credentials: withPin(given.credentials, given.credentials.hashedPin),
+    device: given.device ?? null,
+    elsewhere: false,
+    // What is said of a vault that is known already does not come before what has worked.
+    placed: isKnown ? "older" : null,
+  });
+  revive(rows, row);
+  if (!isKnown) {
+    row.proven = 1;
+    update(vault, {
+      kind,
+      label: given.label ?? vault.label,
+      unacked_starts: 0,
+      failed_attempts: 0,
+      possibly_failed: 0,
+      uses_remaining: given.usesRemaining,
+      limited: Number(given.limited),
+      expiry_date: given.expiryDate,
+      auto_lock_date: given.autoLockDate,
+      date_created: given.dateCreated,
+      last_modified: given.lastModified,
+      last_error: null,
+    });
+  }
+  const { generation } = row;
+  journal(rows, "created", id, { kind, externalRef, generation, standing });
+  return { generation, fingerprint: row.fingerprint };
+}

@@ -1,0 +1,65 @@
+import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "../../exchange/records.ts";
+import type { Device } from "../../protocol/fields.ts";
+import { openExchangeOf } from "./exchange-rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
+
+/** A vault as the exchange sees it. */
+export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<VaultRows, "credentials" | "exchanges">): VaultRecord {
+  const open = openExchangeOf({ exchanges });
+  const last = exchanges.at(-1);
+  return {
+    service: vault.service,
+    uuid: vault.uuid,
+    kind: vault.kind,
+    label: vault.label,
+    generations: credentials
+      .filter(({ sealed }) => sealed !== null)
+      .map(generationRecord)
+      .toReversed(),
+    unackedStarts: vault.unacked_starts,
+    failedAttempts: vault.failed_attempts,
+    possiblyFailed: vault.possibly_failed,
+    provenAt: vault.proven_at,
+    usesRemaining: vault.uses_remaining,
+    limited: vault.limited === 1,
+    expiryDate: vault.expiry_date,
+    autoLockDate: vault.auto_lock_date,
+    dateCreated: vault.date_created,
+    lastModified: vault.last_modified,
+    lastError: vault.last_error === null ? null : (JSON.parse(vault.last_error) as VaultRecord["lastError"]),
+    open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
+    last: last === undefined ? null : exchangeRecord(last),
+  };
+}
+
+const generationRecord = (row: CredentialsRow): Generation => ({
+  generation: row.generation,
+  standing: row.standing,
+  proven: row.proven === 1,
+  fingerprint: row.fingerprint,
+  device: row.device === null ? null : (JSON.parse(row.device) as Device),
+  createdAt: row.created_at,
+  elsewhere: row.elsewhere === 1,
+  refused: row.refused === 1,
+  placed: row.placed,
+});
+
+export const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
+  id: row.id,
+  operation: row.operation,
+  kind: row.kind,
+  state: row.state,
+  externalRef: row.external_ref,
+  baseGeneration: row.base_generation,
+  newGeneration: row.new_generation,
+  startedAt: row.started_at,
+  tokenExpiry: row.token_expiry,
+  usesRemaining: row.uses_remaining,
+  limited: row.limited === 1,
+  holdReason: row.hold_reason,
+  delivered: row.delivered === 1,
+  saveOwed: row.save_owed === 1,
+  endsUnanswered: row.ends_unanswered,
+  acknowledgedAt: row.acknowledged_at,
+  adopted: row.adopted === 1,
+});
