@@ -70,7 +70,8 @@ export function statIfThere(path: string): Stats | null {
  */
 export function fileIfThere(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
-  const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  // Another process may have made it just now: that is no link.
+  const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
   throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a link that leads nowhere" : "it is not a file"}`, {
     hint: "nothing was changed: move it away, then run it again",
