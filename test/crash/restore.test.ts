@@ -64,7 +64,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const locks = whole.steps.filter((name) => name === "lock").length;
     expect(locks).toBeGreaterThanOrEqual(64);
     const steps = await atEveryStep(run, 63);
-    expectSteps(steps, ["commit locks+journal", "renameSync", "fsyncSync"]);
+    expectSteps(steps, ["commit journal+locks", "renameSync", "fsyncSync"]);
     expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
     const one = machine.copy();
@@ -113,7 +113,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       };
       return { ...run, check };
     }, 1);
-    expectSteps(steps, ["fsyncSync", "renameSync", "commit journal+credentials"]);
+    expectSteps(steps, ["fsyncSync", "renameSync", "commit credentials+journal"]);
     for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 });

@@ -40,7 +40,7 @@ DatabaseSync.prototype.exec = function (sql) {
   const tables = written.get(this);
   if (tables !== undefined && /\b(COMMIT|ROLLBACK)\b/.test(sql)) {
     written.delete(this);
-    before(`commit ${[...tables].join("+")}`);
+    before(`commit ${[...tables].sort().join("+")}`);
   }
   return exec.call(this, sql);
 };
