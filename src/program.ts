@@ -50,11 +50,11 @@ export async function runProgram(
     async (...parameters) => {
       const { input, globals } = readAction(parameters);
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
-      const { createDeps } = await import("./deps.ts");
-      const deps = await createDeps(host, globals, version, mode);
-      edge.json = deps.output.format !== "table";
+      const { createApp } = await import("./app.ts");
+      const app = await createApp(host, globals, version, mode);
+      edge.json = app.output.format !== "table";
       const run = await load();
-      result.exitCode = await run(deps, input);
+      result.exitCode = await run(app, input);
     };
   const output = helpOutput(host, (text) => (result.text += text));
   const program = buildProgram(shownVersion, act, output, namedIn(argv));
@@ -79,11 +79,7 @@ async function completions(words: readonly string[], host: Host): Promise<string
       const named = words === undefined ? undefined : namedIn(words);
       return named === undefined ? (whole ??= build()) : build(named);
     };
-    return await answer(words, treeFor, {
-      variables: () => Object.keys(host.env),
-      profiles: async () => await (await import("./known.ts")).createKnown(host).profiles(),
-      vaults: async (given) => await (await import("./known.ts")).createKnown(host).vaults(given),
-    });
+    return await answer(words, treeFor, (await import("./app.ts")).knownHere(host));
   } catch {
     return "";
   }

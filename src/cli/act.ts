@@ -1,5 +1,8 @@
 import type { Command } from "commander";
-import type { Deps, GlobalFlags } from "../deps.ts";
+import type { App } from "../app.ts";
+
+/** The program's own flags and those of one command, as commander hands them over. */
+export type GlobalFlags = Readonly<Record<string, unknown>>;
 
 /** A command line as commander read it: nothing is checked yet. */
 export interface RawInput {
@@ -8,14 +11,14 @@ export interface RawInput {
 }
 
 /** The third part of a command. Its module, with all that it needs, is loaded only when it is called. */
-export type RunCommand = (deps: Deps, input: RawInput) => Promise<number>;
+export type RunCommand = (app: App, input: RawInput) => Promise<number>;
 
 /** How a command is run where the configuration cannot be used: `lenient` with the defaults, or to mend it. */
 export type Mode = "lenient" | "mends-configuration";
 
 /**
  * Turns a lazily loaded command into a commander action, and keeps its exit code. With a mode it is run also where the
- * configuration cannot be used, and finds that in `Deps.configuration`.
+ * configuration cannot be used, and finds that in `App.configuration`.
  */
 export type Act = (load: () => Promise<RunCommand>, mode?: Mode) => (...parameters: unknown[]) => Promise<void>;
 

@@ -156,6 +156,12 @@ export function missingSetting(name: SettingName, what: string): VaultError {
   return new VaultError("usage", `${what} is missing`, { hint: `give it by ${waysToSet(name)}` });
 }
 
+/** Throws `usage` for a state that is no directory of this machine. */
+export function checkState(state: string | undefined): void {
+  if (state === undefined || !/^[a-z]+:\/\//i.test(state)) return;
+  throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", { hint: "--state /var/lib/vaultsvc" });
+}
+
 /**
  * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this
  * machine, unless allowed. Raises `invalid-input`.

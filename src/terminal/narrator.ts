@@ -15,15 +15,15 @@ export interface NarratorOptions {
 
 /** All that the program says on stderr besides errors: one formatter for each event. */
 export interface Narrator {
-  tell(event: ExchangeEvent): void;
+  tell: (event: ExchangeEvent) => void;
   /** Something the user must know, also without a terminal. */
-  warn(message: string): void;
+  warn: (message: string) => void;
   /** The closing line of a success: on a terminal only. */
-  close(line: string): void;
+  close: (line: string) => void;
   /** A line that a person should see: on a terminal only. */
-  note(line: string): void;
+  note: (line: string) => void;
   /** For --verbose. */
-  detail(line: string): void;
+  detail: (line: string) => void;
 }
 
 export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {

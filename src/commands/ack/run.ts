@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
@@ -9,7 +9,7 @@ import { parseAck } from "./options.ts";
 import { acknowledgeToken } from "./token.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { saveRecovery } from "../exchange/handover.ts";
 
 interface Outcome {
@@ -18,22 +18,22 @@ interface Outcome {
 }
 
 /** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
-export async function runAck(deps: Deps, input: RawInput): Promise<number> {
-  const options = await askWhich(deps, parseAck(input));
+export async function runAck(app: App, input: RawInput): Promise<number> {
+  const options = await askWhich(app, parseAck(input));
   checkCombination(options);
-  checkField(deps.output.field, ["acknowledged", "failed"]);
-  await askSettings(deps);
-  await deps.service();
+  checkField(app.output.field, ["acknowledged", "failed"]);
+  await askSettings(app);
+  await app.service();
   const outcome: Outcome = { acknowledged: [], failed: [] };
   if (options.token !== undefined) {
-    outcome.acknowledged.push(await acknowledgeToken(deps, options));
+    outcome.acknowledged.push(await acknowledgeToken(app, options));
   } else {
-    for (const target of options.uuid === undefined ? await pendingVaults(deps, outcome) : [options.uuid]) {
-      await acknowledgeOne(deps, target, options, outcome);
+    for (const target of options.uuid === undefined ? await pendingVaults(app, outcome) : [options.uuid]) {
+      await acknowledgeOne(app, target, options, outcome);
     }
   }
   const failure = failureOf(outcome);
-  await print(deps, outcome).catch((error: unknown) => {
+  await print(app, outcome).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
@@ -50,12 +50,13 @@ function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
 }
 
 /** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
-async function askWhich(deps: Deps, options: AckOptions): Promise<AckOptions> {
+async function askWhich(app: App, options: AckOptions): Promise<AckOptions> {
   const { uuid, all, token, kind, operation } = options;
-  if (uuid !== undefined || all === true || !deps.mayAsk || [token, kind, operation].some((given) => given !== undefined)) return options;
+  if (uuid !== undefined || all === true || !app.ask.isPossible || [token, kind, operation].some((given) => given !== undefined))
+    return options;
   const pending = (record: VaultRecord): boolean => record.open !== null;
-  const isAny = (await (await deps.store()).list()).some(pending);
-  return isAny ? { ...options, uuid: await askVault(deps, undefined, "ack", pending) } : { ...options, all: true };
+  const isAny = (await (await app.store()).list()).some(pending);
+  return isAny ? { ...options, uuid: await askVault(app, undefined, "ack", pending) } : { ...options, all: true };
 }
 
 function checkCombination(options: AckOptions): void {
@@ -72,18 +73,18 @@ function checkCombination(options: AckOptions): void {
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults(deps: Deps, outcome: Outcome): Promise<string[]> {
-  const here = deps.serviceName();
-  const pending = (await (await deps.store()).list()).filter((record) => record.open !== null);
+async function pendingVaults(app: App, outcome: Outcome): Promise<string[]> {
+  const here = app.serviceName();
+  const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
   for (const { uuid, service } of pending) {
     if (service !== here) outcome.failed.push({ uuid, error: otherService(uuid, here, service) });
   }
   return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
-async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
+async function acknowledgeOne(app: App, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
   try {
-    const context = await deps.hold(target);
+    const context = await app.hold(target);
     try {
       const record = await context.session.read();
       if (record === null || record.generations.length === 0) throw noCredentials(target);
@@ -91,7 +92,7 @@ async function acknowledgeOne(deps: Deps, target: string, options: AckOptions, o
       const exchange = await acknowledgeLeft(context, {
         unread: options.unread === true,
         saved: options.saved === true,
-        ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(deps, saveCmd, document)) }),
+        ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),
       });
       if (exchange !== null) outcome.acknowledged.push(asAcknowledged(target, exchange));
     } finally {
@@ -118,10 +119,19 @@ const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged 
   },
 });
 
-async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<void> {
-  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: deps.redactor.redactValue(error.toJSON()) })) };
-  const text = serialiseDone(document, deps);
-  if (text !== undefined) return await deps.host.stdout.write(text);
+async function print(app: App, outcome: Outcome): Promise<void> {
+  const { acknowledged, failed } = outcome;
+  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: app.redactor.redactValue(error.toJSON()) })) };
+  await app.output.printDone(document, () =>
+    app.redactor.redact(
+      describe(outcome)
+        .map((line) => `${line}\n`)
+        .join(""),
+    ),
+  );
+}
+
+function describe({ acknowledged, failed }: Outcome): string[] {
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
     const { generation } = exchange;
     return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? `: generation ${generation} is the current one` : ""}`;
@@ -129,5 +139,5 @@ async function print(deps: Deps, { acknowledged, failed }: Outcome): Promise<voi
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)
     lines.push(...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)));
-  if (lines.length > 0) await deps.host.stdout.write(`${deps.redactor.redact(lines.join("\n"))}\n`);
+  return lines;
 }

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
@@ -15,12 +15,12 @@ import type { Acknowledged, AckOptions } from "./options.ts";
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
  * nothing is recorded; a vault that this machine has an exchange with is held all the same.
  */
-export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise<Acknowledged> {
+export async function acknowledgeToken(app: App, options: AckOptions): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
   if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
-  const token = await readSecret(options.token ?? "", "--token", deps.sources);
-  deps.redactor.add(token);
-  const context = await deps.hold(uuid);
+  const token = await readSecret(options.token ?? "", "--token", app.sources);
+  app.redactor.add(token);
+  const context = await app.hold(uuid);
   try {
     await refuseOwnToken(context, token);
     await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
@@ -30,7 +30,7 @@ export async function acknowledgeToken(deps: Deps, options: AckOptions): Promise
   } finally {
     await context.session.release();
   }
-  return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(deps.host.now()).toISOString() } };
+  return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(app.host.now()).toISOString() } };
 }
 
 /** Until it is answered, or no time is left. */

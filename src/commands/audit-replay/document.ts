@@ -2,7 +2,7 @@ import type { Replay } from "../../audit/replay.ts";
 import type { VaultReport } from "../../audit/report/report.ts";
 import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import { fieldOf } from "../../cli/document.ts";
+import { fieldOf } from "../../cli/output.ts";
 
 /** A list in a document that is made and written element by element: there may be a million of them. */
 export class List {

@@ -4,12 +4,12 @@ import { resolve } from "node:path";
 import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
-import type { Deps } from "../../deps.ts";
+import type { App, LocalState } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { inTheWay } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 
-type History = NonNullable<Awaited<ReturnType<Awaited<ReturnType<Deps["localState"]>>["history"]>>>;
+type History = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
 
 /** What is replayed, and what this machine knows of it. To be closed. */
 export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
@@ -20,21 +20,21 @@ export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own
  * The files as they are named, or without one this machine's journal. Raises `invalid-input` for a file that cannot be read. The
  * state is read only: where files are given and it cannot be read, that is a warning.
  */
-export async function openSources(deps: Deps, files: readonly string[]): Promise<Sources> {
-  const inputs = await Promise.all(files.map(async (file) => await inputOf(deps, file)));
-  const history = await openHistory(deps, files);
-  if (history === null && files.length === 0) deps.narrator.note("this machine has no state yet, so no journal: name a file to replay");
+export async function openSources(app: App, files: readonly string[]): Promise<Sources> {
+  const inputs = await Promise.all(files.map(async (file) => await inputOf(app, file)));
+  const history = await openHistory(app, files);
+  if (history === null && files.length === 0) app.narrator.note("this machine has no state yet, so no journal: name a file to replay");
   return {
     inputs,
     journal: files.length > 0 ? undefined : history === null ? [] : journalItems(history.journal()),
-    ...(history === null ? {} : { own: ownOf(deps, history) }),
+    ...(history === null ? {} : { own: ownOf(app, history) }),
     close: () => history?.close(),
   };
 }
 
-async function inputOf(deps: Deps, name: string): Promise<ReplayOptions["inputs"][number]> {
-  if (name === "-") return { name: "standard input", stream: deps.host.stdin.chunks() };
-  const path = resolve(deps.host.cwd, name);
+async function inputOf(app: App, name: string): Promise<ReplayOptions["inputs"][number]> {
+  if (name === "-") return { name: "standard input", stream: app.host.stdin.chunks() };
+  const path = resolve(app.host.cwd, name);
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${name}: ${why}`, {
       hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
@@ -46,24 +46,24 @@ async function inputOf(deps: Deps, name: string): Promise<ReplayOptions["inputs"
   return { name, path };
 }
 
-async function openHistory(deps: Deps, files: readonly string[]): Promise<History | null> {
-  const { stateKeySpec } = deps.settings;
+async function openHistory(app: App, files: readonly string[]): Promise<History | null> {
+  const { stateKeySpec } = app.settings;
   if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
     throw new VaultError("usage", "--state-key: standard input holds the audit items, and only one can have it", {
       hint: "leave --state-key out: no key is needed here",
     });
   }
   try {
-    return await (await deps.localState()).history();
+    return await (await app.state()).history();
   } catch (error) {
     if (files.length === 0) throw error;
-    deps.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+    app.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
     return null;
   }
 }
 
 /** A state that fails while it is read is told once, and nothing more is asked of it. */
-function ownOf(deps: Deps, history: History): NonNullable<Sources["own"]> {
+function ownOf(app: App, history: History): NonNullable<Sources["own"]> {
   let failed = false;
   return (externalRef, near) => {
     if (failed) return undefined;
@@ -71,29 +71,29 @@ function ownOf(deps: Deps, history: History): NonNullable<Sources["own"]> {
       return history.own(externalRef, near);
     } catch (error) {
       failed = true;
-      deps.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+      app.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
       return undefined;
     }
   };
 }
 
 /** Checks, before anything is read, that --html may write there. Raises `invalid-input` and `usage`. */
-export async function checkPage(deps: Deps, page: string, files: readonly string[]): Promise<void> {
+export async function checkPage(app: App, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
-    if (deps.output.format === "table" && deps.output.field === undefined) return;
+    if (app.output.format === "table" && app.output.field === undefined) return;
     throw new VaultError("usage", "--html -: standard output holds the document, and only one of them can have it", {
       hint: "name a file: --html report.html",
     });
   }
-  checkNotOurs(deps, "--html", page);
+  checkNotOurs(app, "--html", page);
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
-  const target = real(resolve(deps.host.cwd, page));
-  if (files.some((file) => file !== "-" && real(resolve(deps.host.cwd, file)) === target)) {
+  const target = real(resolve(app.host.cwd, page));
+  if (files.some((file) => file !== "-" && real(resolve(app.host.cwd, file)) === target)) {
     throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay: nothing was written`, {
       hint: "name another file, like --html report.html",
     });
   }
-  const why = inTheWay(resolve(deps.host.cwd, page));
+  const why = inTheWay(resolve(app.host.cwd, page));
   if (why !== null) {
     throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
       hint: "name a file, like --html report.html; --html - is standard output",

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { resolve } from "node:path";
 import type { Replay } from "../../audit/replay.ts";
 import type { VaultReport } from "../../audit/report/report.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
@@ -13,26 +13,26 @@ import { replaceFile } from "../../files/durable-file.ts";
 const portion = 1024 * 1024;
 
 /** Prints a replay as the flags ask for it; the page first, so that it is there when the rest is printed. */
-export async function printReplay(deps: Deps, options: AuditReplayOptions, replay: Replay): Promise<void> {
+export async function printReplay(app: App, options: AuditReplayOptions, replay: Replay): Promise<void> {
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: options.problems === true });
   if (options.html !== undefined) {
-    await printPage(deps, options.html, replay, vaults());
+    await printPage(app, options.html, replay, vaults());
     if (options.html === "-") return;
   }
-  const { field, format } = deps.output;
-  if (field !== undefined) return await printField(deps, fieldPieces(replay, vaults(), field));
-  if (format !== "table") return await print(deps, format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()));
-  await printViews(deps, options, replay, vaults());
+  const { field, format } = app.output;
+  if (field !== undefined) return await printField(app, fieldPieces(replay, vaults(), field));
+  if (format !== "table") return await print(app, format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()));
+  await printViews(app, options, replay, vaults());
 }
 
-async function printViews(deps: Deps, options: AuditReplayOptions, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+async function printViews(app: App, options: AuditReplayOptions, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
   const { summary, whatIf, reenactment } = replay;
-  const { stdout, stderr } = deps.host;
-  const view = { facts: stdout, now: deps.host.now() };
+  const { stdout, stderr } = app.host;
+  const view = { facts: stdout, now: app.host.now() };
   const { auditSummary, columnLines } = await import("../../audit/render/text/view.ts");
   for (const line of columnLines(summary)) {
-    if (stderr.isTTY) deps.narrator.note(line);
-    else deps.narrator.detail(line);
+    if (stderr.isTTY) app.narrator.note(line);
+    else app.narrator.detail(line);
   }
   const parts: string[] = [];
   if (options.timeline === true) {
@@ -48,15 +48,15 @@ async function printViews(deps: Deps, options: AuditReplayOptions, replay: Repla
   await stdout.write(parts.join("\n"));
 }
 
-async function printPage(deps: Deps, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+async function printPage(app: App, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
   const { summary, whatIf, reenactment } = replay;
   const beside = { ...(whatIf === undefined ? {} : { whatIf }), ...(reenactment === undefined ? {} : { reenactment }) };
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
-  const pieces = writeHtml({ title, generatedAt: new Date(deps.host.now()).toISOString(), summary, vaults, ...beside });
-  if (file === "-") return await print(deps, pieces);
+  const pieces = writeHtml({ title, generatedAt: new Date(app.host.now()).toISOString(), summary, vaults, ...beside });
+  if (file === "-") return await print(app, pieces);
   try {
-    replaceFile(resolve(deps.host.cwd, file), portions(pieces));
+    replaceFile(resolve(app.host.cwd, file), portions(pieces));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -65,13 +65,13 @@ async function printPage(deps: Deps, file: string, replay: Replay, vaults: Itera
       cause: error,
     });
   }
-  deps.narrator.close(`written to ${file}`);
+  app.narrator.close(`written to ${file}`);
 }
 
 /** With the final newline that a terminal needs, and fit for one: a value is what somebody else has put into a log. */
-async function printField(deps: Deps, pieces: Iterable<string>): Promise<void> {
-  const { isTTY } = deps.host.stdout;
-  await print(deps, isTTY ? forTerminal(pieces) : pieces);
+async function printField(app: App, pieces: Iterable<string>): Promise<void> {
+  const { isTTY } = app.host.stdout;
+  await print(app, isTTY ? forTerminal(pieces) : pieces);
 }
 
 function* forTerminal(pieces: Iterable<string>): Generator<string> {
@@ -80,11 +80,11 @@ function* forTerminal(pieces: Iterable<string>): Generator<string> {
 }
 
 /** Piece by piece, as fast as they are taken; signals are noticed between them. */
-async function print(deps: Deps, pieces: Iterable<string>): Promise<void> {
+async function print(app: App, pieces: Iterable<string>): Promise<void> {
   for (const text of portions(pieces)) {
-    await deps.host.stdout.write(text);
+    await app.host.stdout.write(text);
     await setImmediate();
-    deps.host.interrupted.throwIfAborted();
+    app.host.interrupted.throwIfAborted();
   }
 }
 

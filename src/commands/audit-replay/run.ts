@@ -1,7 +1,7 @@
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import type { Rules } from "../../audit/fold/rules.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import type { RawInput } from "../../cli/act.ts";
@@ -10,22 +10,22 @@ import { checkPage, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
-import { checkField } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import type { auditFindings } from "../../cli/findings.ts";
 
 /** Replays audit items: calls no service, changes nothing. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runAuditReplay(deps: Deps, input: RawInput): Promise<number> {
+export async function runAuditReplay(app: App, input: RawInput): Promise<number> {
   const options = parseAuditReplay(input);
-  checkField(deps.output.field, documentRoots);
-  if (options.html !== undefined) await checkPage(deps, options.html, options.files);
-  const between = spanOf(deps, options);
-  const { interrupted } = deps.host;
-  const sources = await openSources(deps, options.files);
-  const bar = await openProgress(deps, options);
+  checkField(app.output.field, documentRoots);
+  if (options.html !== undefined) await checkPage(app, options.html, options.files);
+  const between = spanOf(app, options);
+  const { interrupted } = app.host;
+  const sources = await openSources(app, options.files);
+  const bar = await openProgress(app, options);
   let opened: Replay | undefined;
   try {
     const { replay } = await import("../../audit/replay.ts");
-    const rules = rulesOf(deps, options);
+    const rules = rulesOf(app, options);
     const replayed = await replay({
       inputs: sources.inputs,
       journal: sources.journal,
@@ -39,13 +39,13 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
       ...(sources.own === undefined ? {} : { own: sources.own }),
       ...(bar === undefined ? {} : { progress: bar.update }),
       signal: interrupted,
-      now: deps.host.now(),
+      now: app.host.now(),
     });
     opened = replayed;
     bar?.clear();
-    if (options.vault !== undefined && replayed.summary.vaults === 0) deps.narrator.warn(`no item names vault ${options.vault}`);
+    if (options.vault !== undefined && replayed.summary.vaults === 0) app.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
-    await printReplay(deps, options, replayed).catch((error: unknown) => {
+    await printReplay(app, options, replayed).catch((error: unknown) => {
       // A reader of the output that has gone does not change what was found.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
@@ -62,7 +62,7 @@ export async function runAuditReplay(deps: Deps, input: RawInput): Promise<numbe
 }
 
 /** Raises `usage` for a span of time that holds nothing. */
-function spanOf({ host }: Deps, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
+function spanOf({ host }: App, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
   const from = since === undefined ? undefined : timeOf(since, now);
   const to = until === undefined ? undefined : timeOf(until, now);
@@ -72,7 +72,7 @@ function spanOf({ host }: Deps, { since, until }: AuditReplayOptions): Pick<Repl
   return { ...(from === undefined ? {} : { since: from }), ...(to === undefined ? {} : { until: to }) };
 }
 
-function rulesOf({ settings }: Deps, options: AuditReplayOptions): Rules {
+function rulesOf({ settings }: App, options: AuditReplayOptions): Rules {
   return {
     lockAfterFailed: settings.policy.failed,
     lockAfterUnacked: settings.policy.unacked,
@@ -89,7 +89,7 @@ function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOption
 }
 
 /** A bar on a terminal, while files are read. */
-async function openProgress({ host, flags }: Deps, { files }: AuditReplayOptions) {
+async function openProgress({ host, flags }: App, { files }: AuditReplayOptions) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
   const { createProgressBar } = await import("../../terminal/progress.ts");

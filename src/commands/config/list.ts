@@ -5,14 +5,15 @@ import type { SettingDefinition, SettingName } from "../../settings/definitions.
 import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
 import { profileValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
+import type { TerminalFacts } from "../../terminal/streams.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { checkField, serialise } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { flag, parseInput, text } from "../../cli/options.ts";
 
 const listSchema = z.object({ origin: flag });
@@ -30,27 +31,26 @@ interface ShownSetting {
 }
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
-export async function runConfigList(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigList(app: App, input: RawInput): Promise<number> {
   const { origin } = parseConfigList(input);
-  checkField(deps.output.field, ["profile", "profiles", "path", "settings"]);
-  warnOfProblem(deps);
-  const configuration = await readConfiguration(deps.configDirectory());
-  const settings = origin === true ? await everySetting(deps) : ofProfile(deps);
-  const { profile, host } = deps;
-  const path = configPath(deps.configDirectory());
+  checkField(app.output.field, ["profile", "profiles", "path", "settings"]);
+  warnOfProblem(app);
+  const configuration = await readConfiguration(app.configuration.directory);
+  const settings = origin === true ? await everySetting(app) : ofProfile(app);
+  const { profile } = app;
+  const path = configPath(app.configuration.directory);
   const document = { profile: profile.name, profiles: Object.keys(configuration?.profiles ?? {}), path, settings };
-  const done = serialise(document, deps.output, host.stdout.isTTY);
-  await host.stdout.write(done ?? (await asTable(deps, settings, document.profiles, origin === true)));
+  await app.output.print(document, async ({ facts }) => await asTable(facts, profile.name, settings, document.profiles, origin === true));
   return 0;
 }
 
 /** The effective value of one setting, raw; a secret only with --reveal. Raises `usage` where it is not set. */
-export async function runConfigGet(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigGet(app: App, input: RawInput): Promise<number> {
   const { key } = parseConfigGet(input);
-  checkField(deps.output.field, ["key", "value", "origin"]);
-  warnOfProblem(deps);
+  checkField(app.output.field, ["key", "value", "origin"]);
+  warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);
-  const settings = await everySetting(deps);
+  const settings = await everySetting(app);
   const shown = settings.find((setting) => setting.key === key);
   if (shown?.value === undefined || shown.value === null) {
     const name = configKeys().get(key);
@@ -58,37 +58,36 @@ export async function runConfigGet(deps: Deps, input: RawInput): Promise<number>
       hint: `vault config set ${key} VALUE; or give it by ${name === undefined ? key : waysToSet(name)}`,
     });
   }
-  const sealed = deps.output.reveal && isSecretKey(key) ? profileValue(deps.profile.settings, key) : undefined;
+  const sealed = app.output.reveal && isSecretKey(key) ? profileValue(app.profile.settings, key) : undefined;
   const revealed =
-    sealed === undefined ? undefined : await (await deps.localState()).store.openSecret({ profile: deps.profile.name, key }, sealed);
+    sealed === undefined ? undefined : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
   const value = revealed ?? shown.value;
-  const done = serialise({ ...shown, value }, deps.output, deps.host.stdout.isTTY);
-  await deps.host.stdout.write(done ?? `${value}\n`);
+  await app.output.print({ ...shown, value }, () => `${value}\n`);
   return 0;
 }
 
 /** Where the files are that these settings lead to. */
-export async function runConfigPath(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigPath(app: App, input: RawInput): Promise<number> {
   parseInput(z.object({}), input);
-  checkField(deps.output.field, ["config", "keyFile", "state"]);
-  const config = deps.configDirectory();
+  checkField(app.output.field, ["config", "keyFile", "state"]);
   const document = {
-    config: configPath(config),
-    keyFile: deps.settings.stateKeyFile ?? `${config}/state.key`,
-    state: deps.stateDirectory(),
+    config: configPath(app.configuration.directory),
+    keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
+    state: app.stateDirectory(),
   };
-  const { stdout } = deps.host;
-  const options = { palette: await createPalette(stdout.color), columns: stdout.columns };
-  const facts = [["Configuration", document.config] as const, ["Key file", document.keyFile] as const, ["State", document.state] as const];
-  await stdout.write(serialise(document, deps.output, stdout.isTTY) ?? (await factsTable(facts, options)));
+  const rows = [["Configuration", document.config] as const, ["Key file", document.keyFile] as const, ["State", document.state] as const];
+  await app.output.print(
+    document,
+    async ({ facts: { color, columns } }) => await factsTable(rows, { palette: await createPalette(color), columns }),
+  );
   return 0;
 }
 
-export function warnOfProblem({ configuration: { problem }, narrator, profile }: Deps): void {
+export function warnOfProblem({ configuration: { problem }, narrator, profile }: App): void {
   if (problem !== undefined) narrator.warn(`profile ${profile.name} does not fit: ${problem.message}`);
 }
 
-function ofProfile({ profile }: Deps): ShownSetting[] {
+function ofProfile({ profile }: App): ShownSetting[] {
   return [...configKeys().keys()].flatMap((key) => {
     const value = profileValue(profile.settings, key);
     return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${profile.name}` }];
@@ -96,23 +95,23 @@ function ofProfile({ profile }: Deps): ShownSetting[] {
 }
 
 /** Every setting by its first config key, or by its name where it has none. */
-async function everySetting(deps: Deps): Promise<ShownSetting[]> {
-  const current = (await readConfiguration(deps.configDirectory()))?.currentProfile;
+async function everySetting(app: App): Promise<ShownSetting[]> {
+  const current = (await readConfiguration(app.configuration.directory))?.currentProfile;
   const keys = [...configKeys()];
   return Object.entries<SettingDefinition>(settingDefinitions).flatMap(([id, definition]) => {
     const name = id as SettingName;
     const own = keys.filter(([, setting]) => setting === name).map(([key]) => key);
     const [first = definition.key ?? id, ...more] = own;
     const others = more.flatMap((key) => {
-      const value = profileValue(deps.profile.settings, key);
-      return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${deps.profile.name}` }];
+      const value = profileValue(app.profile.settings, key);
+      return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${app.profile.name}` }];
     });
-    return [{ key: first, ...effective(deps, name, definition, current) }, ...others];
+    return [{ key: first, ...effective(app, name, definition, current) }, ...others];
   });
 }
 
-function effective(deps: Deps, name: SettingName, definition: SettingDefinition, current: string | undefined): Omit<ShownSetting, "key"> {
-  const { flags, host, profile } = deps;
+function effective(app: App, name: SettingName, definition: SettingDefinition, current: string | undefined): Omit<ShownSetting, "key"> {
+  const { flags, host, profile } = app;
   const found = findSetting(name, flags, host.env, profile.settings);
   const secret = definition.flag?.includes("<secret>") === true || name === "statePassphrase";
   if (found !== undefined) {
@@ -120,19 +119,19 @@ function effective(deps: Deps, name: SettingName, definition: SettingDefinition,
     return { value: shownSetting(found.text, secret), origin };
   }
   if (name === "profile" && current !== undefined) return { value: profile.name, origin: "config key currentProfile" };
-  const value = defaultOf(deps, name);
+  const value = defaultOf(app, name);
   return { value, origin: value === null ? null : "default" };
 }
 
-function defaultOf(deps: Deps, name: SettingName): string | null {
+function defaultOf(app: App, name: SettingName): string | null {
   const known: Partial<Record<SettingName, string>> = {
     profile: "default",
     insecureHttp: "false",
     apiPrefix: defaults.apiPrefix,
-    state: deps.stateDirectory(),
-    configDir: deps.configDirectory(),
-    stateKeyFile: `${deps.configDirectory()}/state.key`,
-    stateKeySource: deps.settings.stateKeySource ?? "file",
+    state: app.stateDirectory(),
+    configDir: app.configuration.directory,
+    stateKeyFile: app.configuration.keyFile,
+    stateKeySource: app.settings.stateKeySource ?? "file",
     live: "false",
     rate: String(defaults.rate),
     timeout: "30s",
@@ -145,12 +144,17 @@ function defaultOf(deps: Deps, name: SettingName): string | null {
   return known[name] ?? null;
 }
 
-async function asTable(deps: Deps, settings: readonly ShownSetting[], profiles: readonly string[], origin: boolean): Promise<string> {
-  const { host, profile } = deps;
-  const options = { palette: await createPalette(host.stdout.color), columns: host.stdout.columns };
-  const others = profiles.filter((name) => name !== profile.name);
+async function asTable(
+  { color, columns }: TerminalFacts,
+  profile: string,
+  settings: readonly ShownSetting[],
+  profiles: readonly string[],
+  origin: boolean,
+): Promise<string> {
+  const options = { palette: await createPalette(color), columns };
+  const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
-  if (settings.length === 0) return `Profile ${profile.name} holds no settings.\n${foot}`;
+  if (settings.length === 0) return `Profile ${profile} holds no settings.\n${foot}`;
   const rows = settings.map(({ key, value, origin: from }) => [key, value ?? "", ...(origin ? [from ?? "not set"] : [])]);
-  return `Profile ${profile.name}\n${await listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
+  return `Profile ${profile}\n${await listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
 }

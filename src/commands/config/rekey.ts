@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { readSecret } from "../../secrets/secret-value.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { confirmOrFail } from "../../cli/confirm.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
+import { checkField } from "../../cli/output.ts";
 import { flag, parseInput, text } from "../../cli/options.ts";
 
 const sources = ["file", "passphrase", "keyring", "given"] as const;
@@ -32,16 +32,16 @@ export function parseRekey(input: RawInput): RekeyOptions {
 }
 
 /** Changes the key of all sealed values, or where it comes from. */
-export async function runRekey(deps: Deps, input: RawInput): Promise<number> {
+export async function runRekey(app: App, input: RawInput): Promise<number> {
   const options = parseRekey(input);
-  checkField(deps.output.field, ["rekeyed"]);
-  const local = await deps.localState(deps.profile, true);
-  const now: Source = deps.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
+  checkField(app.output.field, ["rekeyed"]);
+  const local = await app.state(app.profile, true);
+  const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
   // With several keys, an earlier run was cut off: the variable may hold the new passphrase.
   const unfinished = (local.store.keys()?.length ?? 0) > 1;
-  const to = await newKey(deps, options, now, unfinished);
+  const to = await newKey(app, options, now, unfinished);
   await confirmOrFail(
-    deps,
+    app.ask,
     options.yes === true,
     `Change the key of all secrets (${now} to ${to.source})? Backups of the state that were made before need the old key, which is removed.`,
   );
@@ -49,38 +49,37 @@ export async function runRekey(deps: Deps, input: RawInput): Promise<number> {
   const { values, states, source, to: id } = rekeyed;
   const where = [...states, "the configuration"].join(", ");
   const line = `${values} sealed value${values === 1 ? " has" : "s have"} key ${id} now, of source ${source} (${where})`;
-  await deps.host.stdout.write(serialiseDone({ rekeyed }, deps) ?? `${line}\n`);
-  if (to.source === "passphrase" || to.source === "given") deps.narrator.close("Keep it where the state is not: without it nothing opens.");
+  await app.output.printDone({ rekeyed }, () => `${line}\n`);
+  if (to.source === "passphrase" || to.source === "given") app.narrator.close("Keep it where the state is not: without it nothing opens.");
   return 0;
 }
 
 type NewKey = { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase: string } | { source: "given"; key: string };
 
-async function newKey(deps: Deps, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
+async function newKey(app: App, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
   const source = to ?? now;
   if (source === "file" || source === "keyring") return { source };
   if (source === "given") {
     if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
-    return { source, key: await secret(deps, newStateKey, "--new-state-key") };
+    return { source, key: await secret(app, newStateKey, "--new-state-key") };
   }
-  return { source, passphrase: await newPhrase(deps, newPassphrase, now !== "passphrase" || unfinished) };
+  return { source, passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished) };
 }
 
 /** VAULTSVC_STATE_PASSPHRASE may be the new one only where there was none: else it is what opens the state. */
-async function newPhrase(deps: Deps, given: string | undefined, byVariable: boolean): Promise<string> {
-  const { statePassphraseSpec } = deps.settings;
-  if (given !== undefined) return await secret(deps, given, "--new-passphrase");
-  if (byVariable && statePassphraseSpec !== undefined) return await deps.readSecret(statePassphraseSpec);
-  if (!deps.mayAsk) throw missing("the new passphrase", "--new-passphrase @FILE");
-  const { askNewPassphrase } = await import("../../terminal/prompts.ts");
-  const passphrase = await askNewPassphrase(deps.host);
-  deps.redactor.add(passphrase);
+async function newPhrase(app: App, given: string | undefined, byVariable: boolean): Promise<string> {
+  const { statePassphraseSpec } = app.settings;
+  if (given !== undefined) return await secret(app, given, "--new-passphrase");
+  if (byVariable && statePassphraseSpec !== undefined) return await app.readSecret(statePassphraseSpec);
+  if (!app.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
+  const passphrase = await askNewPassphrase(app.ask);
+  app.redactor.add(passphrase);
   return passphrase;
 }
 
-async function secret(deps: Deps, spec: string, source: string): Promise<string> {
-  const value = await readSecret(spec, source, deps.sources);
-  deps.redactor.add(value);
+async function secret(app: App, spec: string, source: string): Promise<string> {
+  const value = await readSecret(spec, source, app.sources);
+  app.redactor.add(value);
   return value;
 }
 

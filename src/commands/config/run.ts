@@ -1,16 +1,16 @@
 import { isAbsolute, resolve } from "node:path";
 import * as z from "zod/mini";
-import { checkApiKey } from "../../settings/application.ts";
+import { checkIdentifier } from "../../settings/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import { checkKey, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readSecret, readValue } from "../../secrets/secret-value.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { parseInput, text } from "../../cli/options.ts";
 
 const setSchema = z.object({ key: text, value: z.string() });
@@ -22,14 +22,14 @@ export const parseConfigUnset = (input: RawInput) => parseInput(unsetSchema, inp
 export const parseConfigUse = (input: RawInput) => parseInput(useSchema, input, ["name"]);
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
-export async function runConfigSet(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigSet(app: App, input: RawInput): Promise<number> {
   const { key, value: given } = parseConfigSet(input);
-  checkField(deps.output.field, ["profile", "key", "value"]);
+  checkField(app.output.field, ["profile", "key", "value"]);
   checkKey(key);
-  const value = await valueOf(deps, key, given);
-  await checkSource(deps, key, value);
-  const local = await deps.localState();
-  const { name } = deps.profile;
+  const value = await valueOf(app, key, given);
+  await checkSource(app, key, value);
+  const local = await app.state();
+  const { name } = app.profile;
   let shown = "";
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
@@ -38,60 +38,60 @@ export async function runConfigSet(deps: Deps, input: RawInput): Promise<number>
     shown = shownSetting(typeof stored === "string" ? stored : JSON.stringify(stored), isSecretKey(key));
     return withProfile(current, name, withValue(profile, key, stored));
   });
-  if (key === "stateKeyFile" && profileValue(deps.profile.settings, "apiKey") !== undefined) {
-    deps.narrator.warn("the apiKey of this profile was sealed by way of the former key file: set it again");
+  if (key === "stateKeyFile" && profileValue(app.profile.settings, "apiKey") !== undefined) {
+    app.narrator.warn("the apiKey of this profile was sealed by way of the former key file: set it again");
   }
-  return await print(deps, { profile: name, key, value: shown }, `${key} = ${shown} (profile ${name})`);
+  return await print(app, { profile: name, key, value: shown }, `${key} = ${shown} (profile ${name})`);
 }
 
 /** Takes a setting out of the profile; one that is not there is no error. */
-export async function runConfigUnset(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigUnset(app: App, input: RawInput): Promise<number> {
   const { key } = parseConfigUnset(input);
-  checkField(deps.output.field, ["profile", "key", "value"]);
+  checkField(app.output.field, ["profile", "key", "value"]);
   checkKey(key);
-  const { name } = deps.profile;
+  const { name } = app.profile;
   await (
-    await deps.localState()
+    await app.state()
   ).configure(async (current) => {
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
-  return await print(deps, { profile: name, key, value: null }, `${key} is not set (profile ${name})`);
+  return await print(app, { profile: name, key, value: null }, `${key} is not set (profile ${name})`);
 }
 
 /** Makes a profile the current one. Raises `usage` for one that is not there. */
-export async function runConfigUse(deps: Deps, input: RawInput): Promise<number> {
+export async function runConfigUse(app: App, input: RawInput): Promise<number> {
   const { name } = parseConfigUse(input);
-  checkField(deps.output.field, ["profile"]);
+  checkField(app.output.field, ["profile"]);
   await (
-    await deps.localState()
+    await app.state()
   ).configure(async (current) => {
     profileIn(current, name);
     return Promise.resolve({ ...current, currentProfile: name });
   });
-  return await print(deps, { profile: name }, `${name} is the current profile`);
+  return await print(app, { profile: name }, `${name} is the current profile`);
 }
 
-async function valueOf(deps: Deps, key: string, given: string): Promise<string> {
+async function valueOf(app: App, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
-    return isAbsolute(given) ? given : resolve(deps.host.cwd, given);
+    return isAbsolute(given) ? given : resolve(app.host.cwd, given);
   }
-  if (isJsonKey(key)) return await readValue(given, source, deps.sources);
+  if (isJsonKey(key)) return await readValue(given, source, app.sources);
   if (!isSecretKey(key)) return given;
   // What the profile says of its state and key decides what the secret is sealed with.
-  if (deps.configuration.problem !== undefined) throw deps.configuration.problem;
-  const secret = await readSecret(given, source, deps.sources);
-  deps.redactor.add(secret);
-  if (key === "apiKey") checkApiKey(secret, source);
+  if (app.configuration.problem !== undefined) throw app.configuration.problem;
+  const secret = await readSecret(given, source, app.sources);
+  app.redactor.add(secret);
+  if (key === "apiKey") checkIdentifier(secret, source, "nothing was changed");
   return secret;
 }
 
 /** A source that the key file contradicts would stop every command. */
-async function checkSource(deps: Deps, key: string, value: string): Promise<void> {
+async function checkSource(app: App, key: string, value: string): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});
-  const keys = (await deps.localState(deps.profile, true)).store.keys();
+  const keys = (await app.state(app.profile, true)).store.keys();
   if (keys === null || keys.some(({ source }) => source === value)) return;
   throw new VaultError("usage", `stateKeySource: there is a key already, and its source is ${keys.at(-1)?.source}`, {
     hint: `to change it: vault config rekey --to ${value}`,
@@ -112,7 +112,7 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
   profiles: { ...current.profiles, [name]: profile },
 });
 
-async function print(deps: Deps, document: Record<string, unknown>, line: string): Promise<number> {
-  await deps.host.stdout.write(serialiseDone(document, deps) ?? `${line}\n`);
+async function print(app: App, document: Record<string, unknown>, line: string): Promise<number> {
+  await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { readSecret } from "../../secrets/secret-value.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
@@ -76,10 +76,10 @@ export function readMetadata(given: readonly string[] | undefined): Metadata | u
 }
 
 /** Of an online vault. Raises `invalid-input`. */
-export async function readHashedPin(deps: Deps, spec: string | undefined): Promise<string | undefined> {
+export async function readHashedPin(app: App, spec: string | undefined): Promise<string | undefined> {
   if (spec === undefined) return undefined;
-  const value = await readSecret(spec, "--hashed-pin", deps.sources);
-  deps.redactor.add(value);
+  const value = await readSecret(spec, "--hashed-pin", app.sources);
+  app.redactor.add(value);
   const checked = validate(base64, value);
   if (checked.ok) return value;
   throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/create.ts";
 import { createVault, findIt } from "../../exchange/create.ts";
@@ -16,41 +16,41 @@ import type { CreateOptions } from "./options.ts";
 import { checkCreateOptions, parseCreate, readHashedPin, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
-import { checkField, serialise, serialiseDone, writeDone } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { singleContext } from "../exchange/single-context.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
-export async function runCreate(deps: Deps, input: RawInput): Promise<number> {
+export async function runCreate(app: App, input: RawInput): Promise<number> {
   const options = parseCreate(input);
-  checkField(deps.output.field, ["vault", "kind", "created"]);
+  checkField(app.output.field, ["vault", "kind", "created"]);
   const metadata = readMetadata(options.metadata);
-  return await withCredentialsOut(deps, options, async (out) => {
+  return await withCredentialsOut(app, options, async (out) => {
     out?.checkEmpty();
-    const kind = await chooseKind(deps, options);
-    checkCreateOptions(options, kind, deps.host.now());
-    await askSettings(deps);
-    const vault = await readVault(deps, options, kind);
-    const device = isOnline(kind) ? await neededDevice(deps) : undefined;
-    await deps.service();
-    await tellOfLeft(deps);
-    const outcome = await create(deps, options, { kind, vault, device, metadata, label: options.label });
-    return await hand(deps, options, kind, outcome, out);
+    const kind = await chooseKind(app, options);
+    checkCreateOptions(options, kind, app.host.now());
+    await askSettings(app);
+    const vault = await readVault(app, options, kind);
+    const device = isOnline(kind) ? await neededDevice(app) : undefined;
+    await app.service();
+    await tellOfLeft(app);
+    const outcome = await create(app, options, { kind, vault, device, metadata, label: options.label });
+    return await hand(app, options, kind, outcome, out);
   });
 }
 
-async function chooseKind(deps: Deps, options: CreateOptions): Promise<Kind> {
+async function chooseKind(app: App, options: CreateOptions): Promise<Kind> {
   if (options.kind !== undefined) return options.kind;
-  if (deps.mayAsk) return await (await import("../exchange/ask.ts")).askKind(deps, "get");
+  if (app.ask.isPossible) return await (await import("../exchange/ask.ts")).askKind(app, "get");
   throw new VaultError("usage", "--kind is missing: nothing was sent", { hint: `--kind ${kindList}` });
 }
 
-async function readVault(deps: Deps, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
-  const given = await readContents(deps, options);
-  const hashedPin = await readHashedPin(deps, options.hashedPin);
-  if (deps.mayAsk) {
+async function readVault(app: App, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
+  const given = await readContents(app, options);
+  const hashedPin = await readHashedPin(app, options.hashedPin);
+  if (app.ask.isPossible) {
     const { askCard, askContent } = await import("../exchange/ask-card.ts");
-    if (isCreditCard(kind)) given.card = await askCard(deps, given.card);
-    else given.content ??= await askContent(deps);
+    if (isCreditCard(kind)) given.card = await askCard(app, given.card);
+    else given.content ??= await askContent(app);
   }
   const { maxUsage, expiryDate } = options;
   return {
@@ -62,8 +62,8 @@ async function readVault(deps: Deps, options: CreateOptions, kind: Kind): Promis
   };
 }
 
-async function neededDevice(deps: Deps): Promise<Device> {
-  const device = await deps.device();
+async function neededDevice(app: App): Promise<Device> {
+  const device = await app.device();
   if (device !== undefined) return device;
   throw new VaultError("usage", "an online vault is created with a device, which every later read must match: nothing was sent", {
     hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
@@ -71,20 +71,16 @@ async function neededDevice(deps: Deps): Promise<Device> {
 }
 
 /** Whoever creates holds the creation's id like a vault, so that no key changes meanwhile, and others see that it is under way. */
-async function create(
-  deps: Deps,
-  options: CreateOptions,
-  request: Omit<CreateRequest, "creation"> & { kind: Kind },
-): Promise<CreateOutcome> {
-  const store = await deps.store();
-  const service = deps.serviceName();
-  const id = createIds(deps.host).next();
+async function create(app: App, options: CreateOptions, request: Omit<CreateRequest, "creation"> & { kind: Kind }): Promise<CreateOutcome> {
+  const store = await app.store();
+  const service = app.serviceName();
+  const id = createIds(app.host).next();
   const creation = { id, service, kind: request.kind, externalRef: options.externalRef ?? `vault-${id}` };
-  const held = await store.lock(service, id, { deadline: deps.deadline, signal: deps.host.interrupted });
+  const held = await store.lock(service, id, app.waiting);
   try {
-    const { redactor } = deps;
+    const { redactor } = app;
     const context = {
-      ...(await singleContext(deps)),
+      ...(await singleContext(app)),
       store,
       redact: (text: string) => redactor.redact(text),
       learnSecret: (secret: string) => redactor.add(secret),
@@ -96,12 +92,12 @@ async function create(
 }
 
 /** Of creations whose process died: once, because there is nothing that this program could do about them. */
-async function tellOfLeft(deps: Deps): Promise<void> {
-  const store = await deps.store();
-  for (const left of await store.leftCreations(deps.serviceName())) {
+async function tellOfLeft(app: App): Promise<void> {
+  const store = await app.store();
+  for (const left of await store.leftCreations(app.serviceName())) {
     try {
-      const held = await store.lock(left.service, left.id, { deadline: 0, signal: deps.host.interrupted });
-      deps.narrator.warn(`a create of ${left.startedAt} was cut off: a vault may exist whose credentials nobody has; ${findIt(left)}`);
+      const held = await store.lock(left.service, left.id, { deadline: 0, signal: app.host.interrupted });
+      app.narrator.warn(`a create of ${left.startedAt} was cut off: a vault may exist whose credentials nobody has; ${findIt(left)}`);
       await store.toldOf(left);
       await held.release();
     } catch (error) {
@@ -113,7 +109,7 @@ async function tellOfLeft(deps: Deps): Promise<void> {
 
 /** Hands the outcome over, and never lets go of credentials that are nowhere else. */
 async function hand(
-  deps: Deps,
+  app: App,
   options: CreateOptions,
   kind: Kind,
   outcome: CreateOutcome,
@@ -121,14 +117,14 @@ async function hand(
 ): Promise<number> {
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
-    await deps.host.stdout.write(`${jsonText({ answer: outcome.answer.body })}\n`);
+    await app.host.stdout.write(`${jsonText({ answer: outcome.answer.body })}\n`);
     throw outcome.error;
   }
   const { success, credentials } = outcome;
   const vault = { ...success.vault, uuid: success.uuid };
   const saved = await save(out, credentialsJson({ uuid: success.uuid, kind, credentials }));
   if (outcome.type === "unstored") {
-    if (saved !== true) await deps.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
+    if (saved !== true) await app.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
     const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and are nowhere else";
     throw new VaultError(
       "state",
@@ -142,17 +138,13 @@ async function hand(
   }
   const { generation, fingerprint } = outcome;
   const document = { vault, kind, created: { generation, fingerprint, label: options.label ?? null } };
-  const text = deps.output.field === undefined ? serialise(document, deps.output, deps.host.stdout.isTTY) : serialiseDone(document, deps);
-  await writeDone(
-    deps,
-    text ?? (await table(deps, kind, outcome, options)),
-    `vault ${success.uuid} is created, and its credentials are stored`,
-    {
-      vault: success.uuid,
-      hint: `do not create it again: vault status ${success.uuid} shows it`,
-    },
-  );
-  deps.narrator.close(`The credentials are stored as generation ${generation}: vault get ${success.uuid} reads it.`);
+  const { createdTable } = await import("../info/view.ts");
+  await app.output.printDone(document, async (view) => await createdTable({ kind, label: options.label ?? null, ...outcome }, view), {
+    what: `vault ${success.uuid} is created, and its credentials are stored`,
+    vault: success.uuid,
+    hint: `do not create it again: vault status ${success.uuid} shows it`,
+  });
+  app.narrator.close(`The credentials are stored as generation ${generation}: vault get ${success.uuid} reads it.`);
   if (saved !== false) return 0;
   throw new VaultError(
     "state",
@@ -171,10 +163,4 @@ async function save(out: CredentialsOut | undefined, document: unknown): Promise
     () => true,
     () => false,
   );
-}
-
-async function table(deps: Deps, kind: Kind, outcome: CreateOutcome & { type: "created" }, options: CreateOptions): Promise<string> {
-  const { createdTable } = await import("../info/view.ts");
-  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: deps.output.reveal };
-  return await createdTable({ kind, label: options.label ?? null, ...outcome }, view);
 }

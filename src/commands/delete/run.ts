@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { checkDelete, deleteVault } from "../../exchange/delete.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField, serialiseDone, writeDone } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { externalRef, flag, parseInput, uuid } from "../../cli/options.ts";
 
@@ -20,25 +20,25 @@ export type DeleteOptions = z.infer<typeof schema>;
 export const parseDelete = (input: RawInput): DeleteOptions => parseInput(schema, input, ["uuid"]);
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-export async function runDelete(deps: Deps, input: RawInput): Promise<number> {
+export async function runDelete(app: App, input: RawInput): Promise<number> {
   const options = parseDelete(input);
-  checkField(deps.output.field, ["deleted"]);
-  await askSettings(deps);
-  const target = await askVault(deps, options.uuid, "delete");
-  await deps.service();
+  checkField(app.output.field, ["deleted"]);
+  await askSettings(app);
+  const target = await askVault(app, options.uuid, "delete");
+  await app.service();
   const discardPending = options.discardPending === true;
   // What is missing or open is said before anybody is asked.
-  const record = await lookUp(deps, target);
+  const record = await lookUp(app, target);
   checkDelete(target, record, discardPending);
-  await confirmByUuid(deps, options.yes === true, target, record?.label ?? null);
-  const context = await deps.hold(target);
+  await confirmByUuid(app, options.yes === true, target, record?.label ?? null);
+  const context = await app.hold(target);
   try {
-    const device = await deps.device();
+    const device = await app.device();
     const deleted = await deleteVault(context, { externalRef: options.externalRef, force: options.force === true, discardPending, device });
     const document = { deleted: [{ uuid: target, kind: deleted.kind, externalRef: deleted.externalRef }] };
-    const text = serialiseDone(document, deps);
     const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
-    await writeDone(deps, text ?? line, `vault ${target} is deleted`, { vault: target, hint: "nothing is left to do" });
+    const done = { what: `vault ${target} is deleted`, vault: target, hint: "nothing is left to do" };
+    await app.output.printDone(document, () => line, done);
     return 0;
   } finally {
     await context.session.release();
@@ -46,16 +46,15 @@ export async function runDelete(deps: Deps, input: RawInput): Promise<number> {
 }
 
 /** The last four characters are what a person looks at. Raises `usage` where nobody can be asked, `interrupted` on a no. */
-async function confirmByUuid(deps: Deps, yes: boolean, target: string, label: string | null): Promise<void> {
+async function confirmByUuid(app: App, yes: boolean, target: string, label: string | null): Promise<void> {
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, for good?`;
-  if (!deps.mayAsk) {
+  if (!app.ask.isPossible) {
     throw new VaultError("usage", `${question} Nobody can be asked here`, { vault: target, hint: "give --yes to confirm" });
   }
-  const { askText } = await import("../../terminal/prompts.ts");
   const wanted = target.slice(-4).toLowerCase();
   const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
-  const typed = await askText(deps.host, { message: `${question} Type the last four characters of its uuid (Enter to keep it)`, rule });
+  const typed = await app.ask.text({ message: `${question} Type the last four characters of its uuid (Enter to keep it)`, rule });
   if (typed.trim().toLowerCase() === wanted) return;
   throw new VaultError("interrupted", "not confirmed: nothing was changed", { vault: target, retry: "safe" });
 }

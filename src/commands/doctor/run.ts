@@ -1,15 +1,16 @@
 import * as z from "zod/mini";
 import { checkSigner } from "../../settings/jwt.ts";
 import { settingWorld } from "../../settings/sources.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { checkField, serialise } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import type { Finding } from "./finding.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
+import type { StateFacts } from "./state.ts";
 import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 import { flag, parseInput } from "../../cli/options.ts";
@@ -21,38 +22,39 @@ export type DoctorOptions = z.infer<typeof schema>;
 export const parseDoctor = (input: RawInput): DoctorOptions => parseInput(schema, input);
 
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
-export async function runDoctor(deps: Deps, input: RawInput): Promise<number> {
+export async function runDoctor(app: App, input: RawInput): Promise<number> {
   const options = parseDoctor(input);
-  checkField(deps.output.field, ["checks"]);
-  const checks = await examine(deps, options);
-  const text = serialise({ checks }, deps.output, deps.host.stdout.isTTY);
+  checkField(app.output.field, ["checks"]);
+  const checks = await examine(app, options);
   const { doctorTable, summary } = await import("./view.ts");
-  await deps.host.stdout.write(text ?? (await doctorTable(checks, deps.host.stdout)));
+  await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
   const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
   if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
   throw new VaultError("finding", summary(checks), { hint: "each finding says what to do: vault doctor" });
 }
 
-async function examine(deps: Deps, options: DoctorOptions): Promise<Finding[]> {
-  const { problem } = deps.configuration;
-  const findings = [nodeFinding(deps)];
+async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
+  const { problem } = app.configuration;
+  const findings = [nodeFinding(app)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  const now = deps.host.now();
-  const facts = await deps.inspectState().catch(asVaultError);
+  const now = app.host.now();
+  const facts = await inspect(app).catch(asVaultError);
   const state = facts instanceof VaultError ? null : facts;
-  findings.push(await configurationFinding(deps), await applicationFinding(deps, state?.contents?.vaults ?? [], now));
+  findings.push(await configurationFinding(app), await applicationFinding(app, state?.contents?.vaults ?? [], now));
   if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
   if (state !== null) {
     findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
   }
-  if (options.offline !== true) findings.push(...(await serviceFindings(deps, state?.contents?.tokenSeconds ?? null)));
-  findings.push(limiterFinding(deps.settings.rate, state?.contents?.queues ?? [], now));
-  if (state?.contents) findings.push(...vaultFindings(state.contents.vaults, deps.settings.policy, now));
+  if (options.offline !== true) findings.push(...(await serviceFindings(app, state?.contents?.tokenSeconds ?? null)));
+  findings.push(limiterFinding(app.settings.rate, state?.contents?.queues ?? [], now));
+  if (state?.contents) findings.push(...vaultFindings(state.contents.vaults, app.settings.policy, now));
   return findings;
 }
 
-function nodeFinding({ host }: Deps): Finding {
+const inspect = async (app: App): Promise<StateFacts> => await (await (await app.state()).whole()).inspect();
+
+function nodeFinding({ host }: App): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
   const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
   if (!fits)
@@ -67,7 +69,7 @@ function nodeFinding({ host }: Deps): Finding {
   return ok("node", `Node ${host.versions.node}`);
 }
 
-async function configurationFinding({ configuration: { file, profile }, host }: Deps): Promise<Finding> {
+async function configurationFinding({ configuration: { file, profile }, host }: App): Promise<Finding> {
   const named = profile === undefined ? "" : `, profile ${profile}`;
   try {
     await host.readFile(file);
@@ -85,12 +87,12 @@ async function configurationFinding({ configuration: { file, profile }, host }: 
 }
 
 /** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
-async function applicationFinding(deps: Deps, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
+async function applicationFinding(app: App, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
   try {
-    const name = deps.serviceName();
-    await deps.service();
-    await checkSigner(deps.settings, settingWorld(deps));
-    const application = `${deps.settings.appUuid} at ${name}`;
+    const name = app.serviceName();
+    await app.service();
+    await checkSigner(app.settings, settingWorld(app));
+    const application = `${app.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)
       return unverified("application", `${application}: complete; the service was not asked whether it accepts the key`);
@@ -109,9 +111,9 @@ function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
   return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
 }
 
-async function serviceFindings(deps: Deps, tokenSeconds: number | null): Promise<Finding[]> {
+async function serviceFindings(app: App, tokenSeconds: number | null): Promise<Finding[]> {
   try {
-    return probeFindings(deps.serviceName(), await deps.probe(), tokenSeconds, deps.host.now());
+    return probeFindings(app.serviceName(), await app.probe(), tokenSeconds, app.host.now());
   } catch (error) {
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];

@@ -1,8 +1,8 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import type { Finding } from "./finding.ts";
 import { ok, warning } from "./finding.ts";
 
-type Probe = Awaited<ReturnType<Deps["probe"]>>;
+type Probe = Awaited<ReturnType<App["probe"]>>;
 type Reached = Extract<Probe, { reached: true }>;
 
 const day = 86_400_000;

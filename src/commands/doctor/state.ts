@@ -1,10 +1,10 @@
-import type { Deps } from "../../deps.ts";
+import type { LocalState } from "../../app.ts";
 import { liveGenerations } from "../../exchange/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "./finding.ts";
 import { count, failed, ok, unverified, warning } from "./finding.ts";
 
-export type StateFacts = Awaited<ReturnType<Deps["inspectState"]>>;
+export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<LocalState["whole"]>>["inspect"]>>;
 
 const megabyte = 1024 * 1024;
 /** What a state needs at the least to go on, and where a warning is due. */

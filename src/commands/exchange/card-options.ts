@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { isStdin, readSecret, readValue } from "../../secrets/secret-value.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard } from "../../protocol/endpoints.ts";
@@ -46,14 +46,14 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
 }
 
 /** Reads and validates what is given, and tells the redaction about it. Raises `usage` and `invalid-input`, never showing a value. */
-export async function readContents(deps: Deps, options: ContentsOptions): Promise<GivenContents> {
+export async function readContents(app: App, options: ContentsOptions): Promise<GivenContents> {
   checkContentsOptions(options);
   const card =
-    options.card === undefined ? await readParts(deps, options) : parseCard(await readSecret(options.card, "--card", deps.sources));
-  if (card.number !== undefined) deps.redactor.add(card.number);
+    options.card === undefined ? await readParts(app, options) : parseCard(await readSecret(options.card, "--card", app.sources));
+  if (card.number !== undefined) app.redactor.add(card.number);
   if (options.content === undefined) return { card, content: undefined };
-  const content = await readExactly(deps, options.content);
-  deps.redactor.add(content);
+  const content = await readExactly(app, options.content);
+  app.redactor.add(content);
   return { card, content };
 }
 
@@ -80,13 +80,13 @@ export function completeContents(kind: Kind, { card, content }: GivenContents): 
 
 const flagOf = { cardNumber: "--card-number", cardName: "--card-name", expiry: "--expiry" } as const;
 
-async function readParts(deps: Deps, options: ContentsOptions): Promise<Partial<CreditCard>> {
+async function readParts(app: App, options: ContentsOptions): Promise<Partial<CreditCard>> {
   const { cardNumber, cardName, expiry } = options;
-  const name = cardName === undefined ? {} : checkPart("name", await readValue(cardName, "--card-name", deps.sources), "--card-name");
+  const name = cardName === undefined ? {} : checkPart("name", await readValue(cardName, "--card-name", app.sources), "--card-name");
   const date = expiry === undefined ? {} : parseExpiry(expiry);
   if (cardNumber === undefined) return { ...name, ...date };
-  const number = await readSecret(cardNumber, "--card-number", deps.sources);
-  deps.redactor.add(number);
+  const number = await readSecret(cardNumber, "--card-number", app.sources);
+  app.redactor.add(number);
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
@@ -125,10 +125,10 @@ export function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard
 }
 
 /** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
-async function readExactly(deps: Deps, spec: string): Promise<string> {
-  if (isStdin(spec)) return await deps.sources.readStdin("--content");
-  if (!spec.startsWith("@")) return await readSecret(spec, "--content", deps.sources);
-  const bytes = await deps.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
+async function readExactly(app: App, spec: string): Promise<string> {
+  if (isStdin(spec)) return await app.sources.readStdin("--content");
+  if (!spec.startsWith("@")) return await readSecret(spec, "--content", app.sources);
+  const bytes = await app.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
     throw invalid("--content", `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`);
   });
   try {

@@ -1,35 +1,35 @@
 import { constants, existsSync, realpathSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { inTheWay } from "../../files/durable-file.ts";
 
 /** The program's own files must not be written over by what a flag names. Raises `invalid-input`. */
-export function checkNotOurs(deps: Deps, flag: string, path: string): void {
+export function checkNotOurs(app: App, flag: string, path: string): void {
   const real = (file: string): string => {
-    const folder = dirname(resolve(deps.host.cwd, file));
+    const folder = dirname(resolve(app.host.cwd, file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
-  const config = deps.configDirectory();
-  const keyFile = deps.settings.stateKeyFile ?? join(config, "state.key");
+  const config = app.configuration.directory;
+  const keyFile = app.settings.stateKeyFile ?? app.configuration.keyFile;
   const files = [join(config, "config.json"), join(config, "config.lock"), keyFile, `${keyFile}.states`].map(real);
   const target = real(path);
-  if (!files.includes(target) && !target.startsWith(real(join(deps.stateDirectory(), "x")).slice(0, -1))) return;
+  if (!files.includes(target) && !target.startsWith(real(join(app.stateDirectory(), "x")).slice(0, -1))) return;
   throw new VaultError("invalid-input", `${flag}: ${path} is a file of this program's own: nothing was written`, {
     hint: "name a file elsewhere, like ./pair.json",
   });
 }
 
 /** Checks, before anything is sent, that --credentials-out can be written. Raises `invalid-input`. */
-export async function checkCredentialsFile(deps: Deps, path: string): Promise<void> {
-  checkNotOurs(deps, "--credentials-out", path);
-  const folder = dirname(resolve(deps.host.cwd, path));
+export async function checkCredentialsFile(app: App, path: string): Promise<void> {
+  checkNotOurs(app, "--credentials-out", path);
+  const folder = dirname(resolve(app.host.cwd, path));
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
       hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
     });
-  const why = inTheWay(resolve(deps.host.cwd, path));
+  const why = inTheWay(resolve(app.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);
   await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
     throw refuse(

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { Credentials } from "../../exchange/records.ts";
@@ -127,36 +127,36 @@ export class CredentialsOut {
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
  */
 export async function withCredentialsOut<T>(
-  deps: Deps,
+  app: App,
   { credentialsOut: path, dryRun }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  await checkCredentialsFile(deps, path);
-  const named = resolve(deps.host.cwd, path);
+  await checkCredentialsFile(app, path);
+  const named = resolve(app.host.cwd, path);
   // By whatever way it is reached, a file has one lock.
   const file = join(realpathSync(dirname(named)), basename(named));
   const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(path, file)));
   if (dryRun === true) return await begin();
-  return await locked(deps, path, file, async () => {
+  return await locked(app, path, file, async () => {
     removeLeftovers(file);
     return await begin();
   });
 }
 
-async function locked<T>(deps: Deps, path: string, file: string, work: () => Promise<T>): Promise<T> {
+async function locked<T>(app: App, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = inTheWay(lock);
   if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
   let isHeld = false;
   try {
-    return await deps.withLock(lock, path, async () => {
+    return await app.withLock(lock, path, async () => {
       isHeld = true;
       return await work();
     });
   } catch (error) {
     if (isHeld) throw error;
-    if (deps.host.interrupted.aborted) {
+    if (app.host.interrupted.aborted) {
       throw new VaultError("interrupted", `stopped while waiting for another run that uses ${path}: nothing was sent`, { retry: "safe" });
     }
     if (error instanceof VaultError && error.code === "busy") {

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { choosePairs } from "../../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
@@ -11,7 +11,6 @@ import { toSettle } from "../../exchange/settle.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import { serialise } from "../../cli/document.ts";
 
 /** The pair that would be sent, with what goes beside it. */
 interface PlannedPair {
@@ -26,7 +25,7 @@ const allowed = "allows it";
  * --dry-run: what would be sent, and what it would count towards a lock. Checks what a run would check before its first
  * write, and raises the same errors but those of the guard, which it tells; sends and records nothing.
  */
-export async function dryRun(deps: Deps, context: ExchangeContext, request: ExchangeRequest): Promise<number> {
+export async function dryRun(app: App, context: ExchangeContext, request: ExchangeRequest): Promise<number> {
   const known = await context.session.read();
   const choice = withRecovery(request);
   const prepared = await prepare(context, known, request.operation, choice);
@@ -44,7 +43,7 @@ export async function dryRun(deps: Deps, context: ExchangeContext, request: Exch
       method: prepared.endpoint.method,
       url: `${context.session.service}${prepared.endpoint.path(context.session.uuid)}`,
       body: {
-        application: { apiKey: "«secret»", uuid: deps.settings.appUuid ?? "«missing»" },
+        application: { apiKey: "«secret»", uuid: app.settings.appUuid ?? "«missing»" },
         ...(pair.device === undefined ? {} : { device: pair.device }),
         ...(request.newVault === undefined ? {} : { newVault: maskedContents(request.newVault) }),
         externalRef: request.externalRef ?? "vault-«exchange id»",
@@ -63,8 +62,7 @@ export async function dryRun(deps: Deps, context: ExchangeContext, request: Exch
     },
     guard: record === null || request.force ? allowed : await guardSays(context, record, prepared, choice),
   };
-  const text = serialise(document, deps.output, deps.host.stdout.isTTY) ?? `${describe(document)}\n`;
-  await deps.host.stdout.write(text);
+  await app.output.print(document, () => `${describe(document)}\n`);
   return 0;
 }
 

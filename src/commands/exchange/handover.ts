@@ -1,5 +1,5 @@
 import { environmentWithoutSecrets } from "../../settings/child-environment.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/handover.ts";
 import type { Attempts } from "../../exchange/records.ts";
@@ -9,7 +9,6 @@ import { credentialsJson, recoveryJson } from "../../exchange/recovery.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
-import { serialise } from "../../cli/document.ts";
 import type { GivenPair } from "./options.ts";
 import { learnAll } from "./options.ts";
 
@@ -25,7 +24,7 @@ export interface HandoverOptions {
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover(deps: Deps, options: HandoverOptions): Handover {
+export function createHandover(app: App, options: HandoverOptions): Handover {
   const { out, saveCmd, uuid, kind, given } = options;
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
@@ -40,13 +39,13 @@ export function createHandover(deps: Deps, options: HandoverOptions): Handover {
     },
     async deliver(delivery) {
       isDelivered = true;
-      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(deps, delivery, { ...options, saveOwed: leaves }));
+      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : { ...recovery, ...(unread === undefined ? {} : { unread }) };
       // The start was accepted: no failed attempts any more.
       if (out !== undefined)
         await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
-      if (saveCmd !== undefined) saved = await saveRecovery(deps, saveCmd, document, saved);
+      if (saveCmd !== undefined) saved = await saveRecovery(app, saveCmd, document, saved);
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
@@ -94,16 +93,12 @@ async function count(out: CredentialsOut, vault: string, document: unknown): Pro
  * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
  * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it raises.
  */
-async function deliverContents(
-  deps: Deps,
-  delivery: Delivery,
-  { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean },
-): Promise<boolean> {
-  let reveal = deps.output.reveal;
-  if (delivery.lastRead && !showsContents(deps, reveal)) reveal = await askToReveal(deps);
-  const isWhole = !delivery.lastRead || showsContents(deps, reveal);
+async function deliverContents(app: App, delivery: Delivery, { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean }): Promise<boolean> {
+  let reveal = app.output.reveal;
+  if (delivery.lastRead && !showsContents(app, reveal)) reveal = await askToReveal(app);
+  const isWhole = !delivery.lastRead || showsContents(app, reveal);
   if (!isWhole && !noAck) throw masked(delivery, saveOwed);
-  await print(deps, delivery, reveal, saveOwed);
+  await print(app, delivery, reveal, saveOwed);
   return isWhole;
 }
 
@@ -115,35 +110,30 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   });
 
 /** Whether the chosen output holds the contents whole. */
-function showsContents(deps: Deps, reveal: boolean): boolean {
-  const { field, format } = deps.output;
+function showsContents(app: App, reveal: boolean): boolean {
+  const { field, format } = app.output;
   if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
   return format !== "table" || reveal;
 }
 
-async function askToReveal(deps: Deps): Promise<boolean> {
-  if (!deps.mayAsk || deps.output.field !== undefined) return false;
-  const { confirm } = await import("../../terminal/prompts.ts");
-  return await confirm(deps.host, "This is the last read of this vault, and the contents would be masked. Show them?");
+async function askToReveal(app: App): Promise<boolean> {
+  if (!app.ask.isPossible || app.output.field !== undefined) return false;
+  return await app.ask.confirm("This is the last read of this vault, and the contents would be masked. Show them?");
 }
 
-async function print(deps: Deps, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
+async function print(app: App, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
   const { vault, kind, exchange, settled } = delivery;
   try {
-    const text =
-      serialise({ vault, kind, exchange, settled }, deps.output, deps.host.stdout.isTTY) ?? (await asTable(deps, delivery, reveal));
-    await deps.host.stdout.write(text);
+    await app.output.print({ vault, kind, exchange, settled }, async (view) => {
+      const { vaultTable } = await import("../../cli/vault-view.ts");
+      return await vaultTable(delivery, { ...view, reveal });
+    });
   } catch (error) {
-    if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while the contents were printed", { cause: error });
+    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while the contents were printed", { cause: error });
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === "EPIPE" ? "the reader of the output has gone" : code === "ENOSPC" ? "the disk is full" : message;
     throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed });
   }
-}
-
-async function asTable(deps: Deps, delivery: Delivery, reveal: boolean): Promise<string> {
-  const { vaultTable } = await import("../../cli/vault-view.ts");
-  return await vaultTable(delivery, { facts: deps.host.stdout, now: deps.host.now(), reveal });
 }
 
 async function writeRecovery(out: CredentialsOut, document: unknown, uuid: string): Promise<void> {
@@ -164,21 +154,21 @@ async function writeRecovery(out: CredentialsOut, document: unknown, uuid: strin
  * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
  * command prints becomes talk.
  */
-export async function saveRecovery(deps: Deps, command: string, document: RecoveryDocument, given?: string): Promise<string> {
-  learnAll(deps, { type: "recovery", document, attempts: undefined });
+export async function saveRecovery(app: App, command: string, document: RecoveryDocument, given?: string): Promise<string> {
+  learnAll(app, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
     const [{ runSaveCommand }, { createHash }] = await Promise.all([import("./save-command.ts"), import("node:crypto")]);
     await runSaveCommand(
       {
         command,
-        timeoutMs: deps.settings.timeoutMs,
-        env: environmentWithoutSecrets(deps.host.env, (text) => deps.redactor.redact(text)),
+        timeoutMs: app.settings.timeoutMs,
+        env: environmentWithoutSecrets(app.host.env, (text) => app.redactor.redact(text)),
         exchangeId: document.exchangeId,
         givenSha256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
-        signal: deps.host.interrupted,
-        endGroup: (pid) => deps.host.endGroup(pid),
-        say: (text) => void deps.host.stderr.writeColored(text),
+        signal: app.host.interrupted,
+        endGroup: (pid) => app.host.endGroup(pid),
+        say: (text) => void app.host.stderr.writeColored(text),
       },
       text,
     );

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { otherService } from "../../exchange/prepare.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 
@@ -6,9 +6,9 @@ import type { VaultRecord } from "../../exchange/records.ts";
  * What the state knows of a vault at this service, without holding it, which makes the state; null if nothing. Raises
  * `no-credentials` where it is known under other base URLs only, unless it is to move here (`rebind`).
  */
-export async function lookUp(deps: Deps, uuid: string, rebind = false): Promise<VaultRecord | null> {
-  const known = await (await deps.store()).find(uuid);
-  const service = deps.serviceName();
+export async function lookUp(app: App, uuid: string, rebind = false): Promise<VaultRecord | null> {
+  const known = await (await app.store()).find(uuid);
+  const service = app.serviceName();
   const [elsewhere] = known;
   const here = known.find((record) => record.service === service);
   if (here !== undefined || elsewhere === undefined) return here ?? null;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { PairChoice } from "../../exchange/choose-pair.ts";
 import type { GivenCredentials } from "../../exchange/recovery.ts";
@@ -40,18 +40,18 @@ export interface GivenPair {
 }
 
 /** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
-export async function readPairChoice(deps: Deps, options: ExchangeOptions): Promise<GivenPair> {
+export async function readPairChoice(app: App, options: ExchangeOptions): Promise<GivenPair> {
   checkPairOptions(options);
-  const { document, exact } = await readGiven(deps, options);
+  const { document, exact } = await readGiven(app, options);
   const credentials = document?.type === "pair" ? document.credentials : undefined;
-  const hashedPin = await readHashedPin(deps, options);
+  const hashedPin = await readHashedPin(app, options);
   const given = credentials === undefined ? undefined : { ...credentials, ...(hashedPin === undefined ? {} : { hashedPin }) };
   return {
     choice: {
       kind: options.kind ?? (document?.type === "pair" ? document.kind : undefined),
       given,
       hashedPin: hashedPin ?? given?.hashedPin,
-      device: await deps.device(),
+      device: await app.device(),
       generation: options.generation,
       force: options.force === true,
     },
@@ -77,50 +77,50 @@ export function checkPairOptions({ credentials, encryptedData, payload, generati
 }
 
 async function readGiven(
-  deps: Deps,
+  app: App,
   { credentials, encryptedData, payload }: ExchangeOptions,
 ): Promise<Pick<GivenPair, "document" | "exact">> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
-      encryptedData: await secret(deps, encryptedData, "--encrypted-data"),
-      payload: await secret(deps, payload, "--payload"),
+      encryptedData: await secret(app, encryptedData, "--encrypted-data"),
+      payload: await secret(app, payload, "--payload"),
     };
     return { document: { type: "pair", credentials: pair } };
   }
   if (credentials === undefined) return { document: undefined };
-  const exact = await readSecret(credentials, "--credentials", deps.sources, readExactly);
-  deps.redactor.add(exact.trim());
-  return { document: readCredentials(deps, exact, "--credentials"), exact };
+  const exact = await readSecret(credentials, "--credentials", app.sources, readExactly);
+  app.redactor.add(exact.trim());
+  return { document: readCredentials(app, exact, "--credentials"), exact };
 }
 
-async function readHashedPin(deps: Deps, options: ExchangeOptions): Promise<string | undefined> {
+async function readHashedPin(app: App, options: ExchangeOptions): Promise<string | undefined> {
   if (options.hashedPin === undefined) return undefined;
-  const value = await secret(deps, options.hashedPin, "--hashed-pin");
+  const value = await secret(app, options.hashedPin, "--hashed-pin");
   const checked = validate(base64, value);
   if (checked.ok) return value;
   throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
 }
 
-async function secret(deps: Deps, spec: string, flagName: string): Promise<string> {
-  const value = await readSecret(spec, flagName, deps.sources);
-  deps.redactor.add(value);
+async function secret(app: App, spec: string, flagName: string): Promise<string> {
+  const value = await readSecret(spec, flagName, app.sources);
+  app.redactor.add(value);
   return value;
 }
 
 /** As `parseCredentials`, and the redaction is told of all that is secret in them. */
-export function readCredentials(deps: Deps, text: string, flag: string): GivenCredentials {
+export function readCredentials(app: App, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
-  learnAll(deps, parsed);
+  learnAll(app, parsed);
   return parsed;
 }
 
 /** Tells the redaction about all secrets of a document. */
-export function learnAll(deps: Deps, given: GivenCredentials): void {
-  for (const pair of pairsOf(given)) learn(deps, pair);
-  if (given.type === "recovery") deps.redactor.add(given.document.token);
+export function learnAll(app: App, given: GivenCredentials): void {
+  for (const pair of pairsOf(given)) learn(app, pair);
+  if (given.type === "recovery") app.redactor.add(given.document.token);
 }
 
 /** Tells the redaction about a pair. */
-export function learn(deps: Deps, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
-  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) deps.redactor.add(value);
+export function learn(app: App, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
+  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) app.redactor.add(value);
 }

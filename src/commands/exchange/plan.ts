@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { checkRecovery } from "../../exchange/adopt.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
@@ -11,7 +11,7 @@ import type { Credentials, VaultRecord } from "../../exchange/records.ts";
 import { toSettle } from "../../exchange/settle.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
-import { confirmOrFail } from "../../cli/confirm.ts";
+import { confirmOrFail } from "../../cli/prompts.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import type { ExchangeOptions } from "./options.ts";
 import { checkPairOptions, readPairChoice } from "./options.ts";
@@ -39,28 +39,28 @@ type Options = ExchangeOptions & { uuid?: string | undefined };
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question.
  */
 export async function withPlan<T>(
-  deps: Deps,
+  app: App,
   options: Options,
   operation: Operation,
   work: (planned: PlannedExchange) => Promise<T>,
 ): Promise<T> {
   checkPairOptions(options);
-  if (options.credentialsOut === undefined) return await work(await planExchange(deps, options, operation, undefined));
+  if (options.credentialsOut === undefined) return await work(await planExchange(app, options, operation, undefined));
   const { withCredentialsOut } = await import("./credentials-out.ts");
-  return await withCredentialsOut(deps, options, async (out) => await work(await planExchange(deps, options, operation, out)));
+  return await withCredentialsOut(app, options, async (out) => await work(await planExchange(app, options, operation, out)));
 }
 
-async function planExchange(deps: Deps, options: Options, operation: Operation, out: CredentialsOut | undefined): Promise<PlannedExchange> {
-  await askSettings(deps);
-  const uuid = await askVault(deps, options.uuid, operation);
-  const given = await readPairChoice(deps, options);
+async function planExchange(app: App, options: Options, operation: Operation, out: CredentialsOut | undefined): Promise<PlannedExchange> {
+  await askSettings(app);
+  const uuid = await askVault(app, options.uuid, operation);
+  const given = await readPairChoice(app, options);
   // What is missing is said before anything is written.
-  await deps.service();
-  const record = await lookUp(deps, uuid);
+  await app.service();
+  const record = await lookUp(app, uuid);
   // What is certain to be refused is refused before a person is asked for more.
   const isRecovery = given.document?.type === "recovery";
-  if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(deps, record, options, operation);
-  const { choice, document, exact } = await askForStart(deps, record, operation, given);
+  if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(app, record, options, operation);
+  const { choice, document, exact } = await askForStart(app, record, operation, given);
   const recovery = document?.type === "recovery" ? document.document : undefined;
   const named = vaultOf(document);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
@@ -68,12 +68,12 @@ async function planExchange(deps: Deps, options: Options, operation: Operation, 
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
     const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
-    await confirmOrFail(deps, options.yes === true, question);
+    await confirmOrFail(app.ask, options.yes === true, question);
   }
   const noAck = !options.ack;
-  const handover = createHandover(deps, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
+  const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
   if (handover.leaves && record === null && out?.isState !== true && options.dryRun !== true) {
-    deps.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
+    app.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
   }
   const request: ExchangeRequest = {
     ...choice,
@@ -88,26 +88,26 @@ async function planExchange(deps: Deps, options: Options, operation: Operation, 
   return { uuid, kind, record, request, out, pairs: pairsOf(document) };
 }
 
-function checkLeft(deps: Deps, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
-  const { policy } = deps.settings;
+function checkLeft(app: App, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+  const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
   if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
 }
 
 /** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Raises what `runExchange` raises. */
 export async function runPlanned(
-  deps: Deps,
+  app: App,
   { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
-  const context: ExchangeContext = await deps.hold(uuid);
+  const context: ExchangeContext = await app.hold(uuid);
   try {
     await out?.checkKnown(context, pairs);
     if (!dryRun)
       return await runExchange(context, request).catch((error: unknown) => {
         throw out?.isState === true && request.attempts !== undefined ? guardedByFile(error, out.path) : error;
       });
-    await (await import("./dry-run.ts")).dryRun(deps, context, request);
+    await (await import("./dry-run.ts")).dryRun(app, context, request);
     return undefined;
   } finally {
     await context.session.release();
@@ -128,9 +128,9 @@ export const fieldRoots = (dryRun: boolean): string[] =>
   dryRun ? ["dryRun", "uuid", "kind", "operation", "settlesFirst", "request", "counts", "guard"] : ["vault", "kind", "exchange", "settled"];
 
 /** The closing line of a success. */
-export function closeExchange(deps: Deps, uuid: string, { exchange }: ExchangeResult): void {
+export function closeExchange(app: App, uuid: string, { exchange }: ExchangeResult): void {
   const generation = exchange.newGeneration ?? 0;
-  deps.narrator.close(
+  app.narrator.close(
     exchange.state === "held"
       ? `The new credentials are stored as generation ${generation}; the exchange is held: vault ack ${uuid} finishes it.`
       : `The new credentials are stored: generation ${generation} is the current one.`,

@@ -1,13 +1,13 @@
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import type { SingleContext } from "../../exchange/single-call.ts";
 
 /** What a call outside of an exchange works with. */
-export async function singleContext(deps: Deps): Promise<SingleContext> {
+export async function singleContext(app: App): Promise<SingleContext> {
   return {
-    service: await deps.service(),
-    clock: deps.host,
-    signal: deps.host.interrupted,
-    deadline: deps.deadline,
-    tell: (event) => deps.narrator.tell(event),
+    service: await app.service(),
+    clock: app.host,
+    signal: app.host.interrupted,
+    deadline: app.waiting.deadline,
+    tell: (event) => app.narrator.tell(event),
   };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { choosePairs } from "../../exchange/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
@@ -10,7 +10,7 @@ import { pairOnly, recoveryDocument } from "../../exchange/recovery-of.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askVault } from "../exchange/ask.ts";
-import { serialise } from "../../cli/document.ts";
+import { serialize } from "../../cli/output.ts";
 import { flag, parseInput, uuid, wholeNumber } from "../../cli/options.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), all: flag, generation: z.optional(wholeNumber) });
@@ -19,7 +19,7 @@ export type ExportOptions = z.infer<typeof schema>;
 export const parseExport = (input: RawInput): ExportOptions => parseInput(schema, input, ["uuid"]);
 
 /** Prints credentials in clear: that is what it is for. Raises `no-credentials` for a vault that has none. */
-export async function runExport(deps: Deps, input: RawInput): Promise<number> {
+export async function runExport(app: App, input: RawInput): Promise<number> {
   const options = parseExport(input);
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
@@ -27,9 +27,9 @@ export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   if (options.generation !== undefined && options.all === true) {
     throw new VaultError("usage", "--generation is for one vault: give it without --all", { hint: "vault export <uuid> --generation N" });
   }
-  const uuid = options.all === true ? undefined : await askVault(deps, options.uuid, "export");
+  const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {
-    await deps.host.stdout.write(uuid === undefined ? await exportAll(deps) : await exportPair(deps, uuid, options.generation));
+    await app.host.stdout.write(uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation));
   } catch (error) {
     // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
@@ -38,31 +38,31 @@ export async function runExport(deps: Deps, input: RawInput): Promise<number> {
   return 0;
 }
 
-async function exportPair(deps: Deps, uuid: string, generation: number | undefined): Promise<string> {
-  const { credentials } = await exportOne(deps, uuid, generation);
-  const { field, format } = deps.output;
+async function exportPair(app: App, uuid: string, generation: number | undefined): Promise<string> {
+  const { credentials } = await exportOne(app, uuid, generation);
+  const { field, format } = app.output;
   const asJson = { field, format: format === "table" ? "json" : format } as const;
-  return serialise(credentials, asJson, deps.host.stdout.isTTY) ?? "";
+  return serialize(credentials, asJson, app.host.stdout.isTTY) ?? "";
 }
 
 /** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
-async function exportAll(deps: Deps): Promise<string> {
-  const records = (await (await deps.store()).list()).filter((record) => record.generations.length > 0);
+async function exportAll(app: App): Promise<string> {
+  const records = (await (await app.store()).list()).filter((record) => record.generations.length > 0);
   const services = [...new Set(records.map((record) => record.service))];
-  const here = deps.settings.baseUrl === undefined && services.length === 1 ? services[0] : deps.serviceName();
+  const here = app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
   const others = services.filter((service) => service !== here);
-  if (others.length > 0) deps.narrator.warn(`vaults of other services are not in it (${others.join(", ")}): --base-url chooses one`);
+  if (others.length > 0) app.narrator.warn(`vaults of other services are not in it (${others.join(", ")}): --base-url chooses one`);
   const exported: Exported[] = [];
-  for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(deps, record.uuid));
-  const { field, format } = deps.output;
-  if (field !== undefined || format === "json") return serialise(exported, deps.output, deps.host.stdout.isTTY) ?? "";
+  for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(app, record.uuid));
+  const { field, format } = app.output;
+  if (field !== undefined || format === "json") return serialize(exported, app.output, app.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${jsonText(one)}\n`).join("");
 }
 
 type Exported = Awaited<ReturnType<typeof exportOne>>;
 
-async function exportOne(deps: Deps, target: string, generation?: number) {
-  const context = await deps.hold(target, { local: true });
+async function exportOne(app: App, target: string, generation?: number) {
+  const context = await app.hold(target, { local: true });
   try {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
@@ -70,7 +70,7 @@ async function exportOne(deps: Deps, target: string, generation?: number) {
     return {
       uuid: record.uuid,
       kind: record.kind,
-      credentials: await credentialsOf(deps, context, record, generation),
+      credentials: await credentialsOf(app, context, record, generation),
       ...(device === null || device === undefined ? {} : { device }),
       ...(record.label === null ? {} : { label: record.label }),
     };
@@ -80,7 +80,7 @@ async function exportOne(deps: Deps, target: string, generation?: number) {
 }
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
-async function credentialsOf(deps: Deps, context: ExchangeContext, record: VaultRecord, generation?: number) {
+async function credentialsOf(app: App, context: ExchangeContext, record: VaultRecord, generation?: number) {
   const { session } = context;
   const { open, uuid } = record;
   // --generation reaches every kept pair, and so what was refused or superseded.
@@ -93,7 +93,7 @@ async function credentialsOf(deps: Deps, context: ExchangeContext, record: Vault
   const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
-    deps.narrator.warn(
+    app.narrator.warn(
       `vault ${uuid}: generation ${chosen} is exported; ${rest.join(", ")} may be the valid one as well: vault get ${uuid} finds out, ` +
         `vault export ${uuid} --generation N prints it`,
     );

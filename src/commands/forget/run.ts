@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { summarise } from "../../exchange/context.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/prepare.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askVault } from "../exchange/ask.ts";
-import { confirmOrFail } from "../../cli/confirm.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { confirmOrFail } from "../../cli/prompts.ts";
+import { checkField } from "../../cli/output.ts";
 import { flag, parseInput, uuid } from "../../cli/options.ts";
 
 const schema = z.object({ uuid: z.optional(uuid), discardPending: flag, yes: flag });
@@ -16,31 +16,30 @@ export type ForgetOptions = z.infer<typeof schema>;
 export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema, input, ["uuid"]);
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
-export async function runForget(deps: Deps, input: RawInput): Promise<number> {
+export async function runForget(app: App, input: RawInput): Promise<number> {
   const options = parseForget(input);
-  checkField(deps.output.field, ["forgotten"]);
-  const target = await askVault(deps, options.uuid, "forget");
+  checkField(app.output.field, ["forgotten"]);
+  const target = await askVault(app, options.uuid, "forget");
   const check = (record: VaultRecord | null | undefined): void => {
     if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(target);
     if (record.open !== null && options.discardPending !== true) throw stillOpen(target, record.open);
   };
   // The vault is not held while a person thinks; so it is looked at again afterwards.
-  const found = await (await deps.store()).find(target);
+  const found = await (await app.store()).find(target);
   if (found.length < 2) check(found[0]);
   await confirmOrFail(
-    deps,
+    app.ask,
     options.yes === true,
     `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
   );
-  const context = await deps.hold(target, { local: true });
+  const context = await app.hold(target, { local: true });
   try {
     check(await context.session.read());
     await context.session.forget();
   } finally {
     await context.session.release();
   }
-  const text = serialiseDone({ forgotten: [target] }, deps);
-  await deps.host.stdout.write(text ?? `${target}  forgotten; the counters towards a lock are kept\n`);
+  await app.output.printDone({ forgotten: [target] }, () => `${target}  forgotten; the counters towards a lock are kept\n`);
   return 0;
 }
 

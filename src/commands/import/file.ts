@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { GivenCredentials } from "../../exchange/recovery.ts";
 import { parseCredentials } from "../../exchange/recovery.ts";
@@ -36,8 +36,8 @@ export const placeName = (place: Place): string => ("line" in place ? `line ${pl
  * All that a file for `vault import --file` holds: NDJSON, or a JSON array. Throws `invalid-input` with the place of the first
  * entry that is not valid.
  */
-export async function readImportFile(deps: Deps, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
-  const content = path === "-" ? await deps.sources.readStdin("--file") : await readNamed(deps, path);
+export async function readImportFile(app: App, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
+  const content = path === "-" ? await app.sources.readStdin("--file") : await readNamed(app, path);
   if (content.trimStart().startsWith("[")) {
     const list = readJson(content, "--file") as unknown[];
     return list.map((value, index) => {
@@ -52,9 +52,9 @@ export async function readImportFile(deps: Deps, path: string, rebind: boolean):
   });
 }
 
-async function readNamed(deps: Deps, path: string): Promise<string> {
+async function readNamed(app: App, path: string): Promise<string> {
   try {
-    return await deps.sources.readFile(path);
+    return await app.sources.readFile(path);
   } catch (cause) {
     throw new VaultError(
       "invalid-input",

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
@@ -15,7 +15,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
@@ -47,34 +47,34 @@ interface Outcome {
 }
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-export async function runImport(deps: Deps, input: RawInput): Promise<number> {
+export async function runImport(app: App, input: RawInput): Promise<number> {
   const options = parseImport(input);
-  checkField(deps.output.field, ["imported", "failed"]);
-  if (options.file !== undefined) return await importFile(deps, options.file, options);
-  const entry = await readOne(deps, options);
-  await checkEntry(deps, entry);
-  await print(deps, { imported: [await importOne(deps, entry)], failed: [] });
+  checkField(app.output.field, ["imported", "failed"]);
+  if (options.file !== undefined) return await importFile(app, options.file, options);
+  const entry = await readOne(app, options);
+  await checkEntry(app, entry);
+  await print(app, { imported: [await importOne(app, entry)], failed: [] });
   return 0;
 }
 
 /** Every entry is checked before the first is recorded. */
-async function importFile(deps: Deps, file: string, options: ImportOptions): Promise<number> {
+async function importFile(app: App, file: string, options: ImportOptions): Promise<number> {
   const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
   if (extra !== undefined)
     throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
-  const entries = await readImportFile(deps, file, options.rebind === true);
-  for (const { place, entry } of entries) await checkPlaced(deps, place, entry);
+  const entries = await readImportFile(app, file, options.rebind === true);
+  for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   const outcome: Outcome = { imported: [], failed: [] };
   for (const { place, entry } of entries) {
     try {
-      outcome.imported.push(await importOne(deps, entry));
+      outcome.imported.push(await importOne(app, entry));
     } catch (error) {
       outcome.failed.push({ place, uuid: entry.uuid, error: asVaultError(error) });
       if (concernsAll(outcome)) break;
     }
   }
   const failure = failureOf(outcome, entries.length);
-  await print(deps, outcome).catch((error: unknown) => {
+  await print(app, outcome).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
@@ -103,69 +103,68 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
 const placed = (place: Place, error: VaultError): VaultError =>
   new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
 
-async function print(deps: Deps, { imported, failed }: Outcome): Promise<void> {
-  const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: deps.redactor.redactValue(error.toJSON()) }));
-  const document = serialiseDone({ imported, failed: errors }, deps);
+async function print(app: App, { imported, failed }: Outcome): Promise<void> {
+  const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: app.redactor.redactValue(error.toJSON()) }));
   const lines = [
     ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
-    ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${deps.redactor.redact(error.message)}`),
+    ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${app.redactor.redact(error.message)}`),
   ];
-  await deps.host.stdout.write(document ?? lines.map((text) => `${printableLine(text)}\n`).join(""));
+  await app.output.printDone({ imported, failed: errors }, () => lines.map((text) => `${printableLine(text)}\n`).join(""));
 }
 
-async function readOne(deps: Deps, options: ImportOptions): Promise<Entry> {
-  await askBaseUrl(deps);
-  const uuid = await askVault(deps, options.uuid, "import");
-  const { kind, given } = options.credentials === undefined ? await askGiven(deps, uuid, options) : await readGiven(deps, options);
-  return { uuid, kind, given, device: await deps.device(), label: options.label, rebind: options.rebind === true };
+async function readOne(app: App, options: ImportOptions): Promise<Entry> {
+  await askBaseUrl(app);
+  const uuid = await askVault(app, options.uuid, "import");
+  const { kind, given } = options.credentials === undefined ? await askGiven(app, uuid, options) : await readGiven(app, options);
+  return { uuid, kind, given, device: await app.device(), label: options.label, rebind: options.rebind === true };
 }
 
-async function readGiven(deps: Deps, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
-  const given = parseCredentials(await readSecret(credentials, "--credentials", deps.sources), "--credentials");
+async function readGiven(app: App, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+  const given = parseCredentials(await readSecret(credentials, "--credentials", app.sources), "--credentials");
   return { kind: kind ?? kindOf(given), given };
 }
 
-async function askGiven(deps: Deps, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+async function askGiven(app: App, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
   if (rebind === true) return { kind, given: undefined };
-  if (!deps.mayAsk) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
-  const known = (await lookUp(deps, uuid))?.kind;
-  const chosen = kind ?? known ?? (await askKind(deps, "get"));
-  const { choice, document } = await askPair(deps, { force: true }, chosen);
+  if (!app.ask.isPossible) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
+  const known = (await lookUp(app, uuid))?.kind;
+  const chosen = kind ?? known ?? (await askKind(app, "get"));
+  const { choice, document } = await askPair(app, { force: true }, chosen);
   if (document?.type === "pair") return { kind: chosen, given: { ...document, credentials: choice.given ?? document.credentials } };
   return { kind: chosen, given: document };
 }
 
 /** What is missing or does not fit, before anything is written. */
-async function checkEntry(deps: Deps, entry: Entry): Promise<void> {
-  const known = await lookUp(deps, entry.uuid, entry.rebind);
+async function checkEntry(app: App, entry: Entry): Promise<void> {
+  const known = await lookUp(app, entry.uuid, entry.rebind);
   if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   const named = vaultOf(entry.given);
   if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
 }
 
 /** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
-async function checkPlaced(deps: Deps, place: Place, entry: Entry): Promise<void> {
+async function checkPlaced(app: App, place: Place, entry: Entry): Promise<void> {
   try {
-    await checkEntry(deps, entry);
+    await checkEntry(app, entry);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     if (error.code !== "no-credentials") throw placed(place, error);
   }
 }
 
-async function importOne(deps: Deps, entry: Entry): Promise<Imported> {
+async function importOne(app: App, entry: Entry): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
-  if (entry.given?.type === "recovery") learnAll(deps, entry.given);
-  const context = await deps.hold(entry.uuid, { rebind: entry.rebind });
+  if (entry.given?.type === "recovery") learnAll(app, entry.given);
+  const context = await app.hold(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;
     if (entry.given?.type === "recovery") {
-      await deps.service();
+      await app.service();
       const outcome = await adoptRecovery(context, entry.given.document);
       if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
-        deps.narrator.warn(
+        app.narrator.warn(
           `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged: its credentials are kept and tried later`,
         );
     } else if (entry.given !== undefined) {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { serviceDetails } from "../../exchange/service-errors.ts";
@@ -10,7 +10,7 @@ import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOfAnother, readInfo } from "../../protocol/extended-answers.ts";
 import type { RawInput } from "../../cli/act.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField, serialise } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { kind, parseInput, uuid } from "../../cli/options.ts";
 import { singleContext } from "../exchange/single-context.ts";
@@ -21,24 +21,22 @@ export type InfoOptions = z.infer<typeof schema>;
 export const parseInfo = (input: RawInput): InfoOptions => parseInput(schema, input, ["uuid"]);
 
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
-export async function runInfo(deps: Deps, input: RawInput): Promise<number> {
+export async function runInfo(app: App, input: RawInput): Promise<number> {
   const options = parseInfo(input);
-  checkField(deps.output.field, ["info", "kind", "uuid"]);
-  await askSettings(deps);
-  const target = await askVault(deps, options.uuid, "info");
-  await deps.service();
-  const record = await lookUp(deps, target);
+  checkField(app.output.field, ["info", "kind", "uuid"]);
+  await askSettings(app);
+  const target = await askVault(app, options.uuid, "info");
+  await app.service();
+  const record = await lookUp(app, target);
   const asked = kindOf(target, record, options.kind);
-  const info = await fetchInfo(deps, target, asked);
-  for (const message of info.warnings) deps.narrator.warn(message);
-  if (record !== null) await noteDates(deps, target, info);
-  const text = serialise({ info: info.info, kind: asked, uuid: target }, deps.output, deps.host.stdout.isTTY);
-  if (text !== undefined) await deps.host.stdout.write(text);
-  else {
-    const { infoTable } = await import("./view.ts");
-    const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
-    await deps.host.stdout.write(await infoTable({ uuid: target, kind: asked, label: record?.label ?? null }, info, view));
-  }
+  const info = await fetchInfo(app, target, asked);
+  for (const message of info.warnings) app.narrator.warn(message);
+  if (record !== null) await noteDates(app, target, info);
+  const vault = { uuid: target, kind: asked, label: record?.label ?? null };
+  await app.output.print(
+    { info: info.info, kind: asked, uuid: target },
+    async (view) => await (await import("./view.ts")).infoTable(vault, info, view),
+  );
   return 0;
 }
 
@@ -52,11 +50,11 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `--kind ${kindList}` });
 }
 
-async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoSuccess> {
-  const context = await singleContext(deps);
+async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
+  const context = await singleContext(app);
   const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
   if (reply.type === "no-answer") {
-    if (deps.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: nothing was changed", { retry: "safe" });
+    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: nothing was changed", { retry: "safe" });
     throw new VaultError(reply.tooLarge ? "service" : "network", `no whole answer came back: ${reply.cause}`, {
       vault: target,
       retry: "safe",
@@ -77,10 +75,10 @@ async function fetchInfo(deps: Deps, target: string, asked: Kind): Promise<InfoS
 }
 
 /** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
-async function noteDates(deps: Deps, target: string, dates: InfoSuccess): Promise<void> {
-  const store = await deps.store();
+async function noteDates(app: App, target: string, dates: InfoSuccess): Promise<void> {
+  const store = await app.store();
   try {
-    const session = await store.lock(deps.serviceName(), target, { deadline: 0, signal: deps.host.interrupted });
+    const session = await store.lock(app.serviceName(), target, { deadline: 0, signal: app.host.interrupted });
     try {
       const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
       await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });
@@ -89,6 +87,6 @@ async function noteDates(deps: Deps, target: string, dates: InfoSuccess): Promis
     }
   } catch (error) {
     const { code, message } = asVaultError(error);
-    if (code !== "busy") deps.narrator.warn(`the dates could not be noted: ${message}`);
+    if (code !== "busy") app.narrator.warn(`the dates could not be noted: ${message}`);
   }
 }

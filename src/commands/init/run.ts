@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import * as z from "zod/mini";
-import { checkApiKey } from "../../settings/application.ts";
+import { checkIdentifier } from "../../settings/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
@@ -9,11 +9,12 @@ import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import { findSetting, keySourceNames, missingSetting, serviceName } from "../../settings/settings.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { broken, isUuid } from "../exchange/ask.ts";
-import { checkField, serialiseDone } from "../../cli/document.ts";
+import { isUuid } from "../exchange/ask.ts";
+import { ruleFrom } from "../../cli/prompts.ts";
+import { checkField } from "../../cli/output.ts";
 import { flag, parseInput } from "../../cli/options.ts";
 
 const schema = z.object({
@@ -40,21 +41,20 @@ const kept: readonly string[] = [
 ];
 
 /** Makes a profile, or replaces one after a question; nothing is written before all answers are there. */
-export async function runInit(deps: Deps, input: RawInput): Promise<number> {
+export async function runInit(app: App, input: RawInput): Promise<number> {
   const options = parseInit(input);
-  checkField(deps.output.field, ["profile", "path", "current"]);
-  const { host } = deps;
-  const name = await nameOf(deps);
-  await mayReplace(deps, name, options.force === true);
-  let profile = await keptFlags(deps);
-  for (const [key, value] of [["baseUrl", await baseUrlOf(deps, name)] as const, ["appUuid", await appUuidOf(deps)] as const]) {
+  checkField(app.output.field, ["profile", "path", "current"]);
+  const name = await nameOf(app);
+  await mayReplace(app, name, options.force === true);
+  let profile = await keptFlags(app);
+  for (const [key, value] of [["baseUrl", await baseUrlOf(app, name)] as const, ["appUuid", await appUuidOf(app)] as const]) {
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
   if (options.stateKeySource !== undefined) profile = withValue(profile, "stateKeySource", options.stateKeySource);
-  const apiKey = await apiKeyOf(deps);
-  if (await isLive(deps, options)) profile = withValue(profile, "live", true);
+  const apiKey = await apiKeyOf(app);
+  if (await isLive(app, options)) profile = withValue(profile, "live", true);
 
-  const local = await deps.localState({ name, exists: false, settings: profile });
+  const local = await app.state({ name, exists: false, settings: profile });
   const after = await local.configure(async (current) => {
     const sealed = await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = { ...current.profiles, [name]: withValue(profile, "apiKey", sealed) };
@@ -62,62 +62,59 @@ export async function runInit(deps: Deps, input: RawInput): Promise<number> {
     return { ...current, ...(currentProfile === undefined ? {} : { currentProfile }), profiles };
   });
   const current = (after.currentProfile ?? "default") === name;
-  const path = configPath(deps.configDirectory());
+  const path = configPath(app.configuration.directory);
   const how = current ? "" : `; use it with --profile ${name}, or always: vault config use ${name}`;
-  await host.stdout.write(serialiseDone({ profile: name, path, current }, deps) ?? `Profile ${name} is in ${path}${how}\n`);
+  await app.output.printDone({ profile: name, path, current }, () => `Profile ${name} is in ${path}${how}\n`);
   return 0;
 }
 
-async function nameOf(deps: Deps): Promise<string> {
+async function nameOf(app: App): Promise<string> {
   const rule = (name: string): string | null =>
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? null : "must be letters, digits, dots, dashes and underscores, like staging";
-  const given = findSetting("profile", deps.flags, deps.host.env, {})?.text;
-  const { askText } = await import("../../terminal/prompts.ts");
+  const given = findSetting("profile", app.flags, app.host.env, {})?.text;
   const name =
-    given ?? (deps.mayAsk ? await askText(deps.host, { message: "Name of the profile", initial: "default", rule }) : deps.profile.name);
+    given ?? (app.ask.isPossible ? await app.ask.text({ message: "Name of the profile", initial: "default", rule }) : app.profile.name);
   const wrong = rule(name);
   if (wrong !== null) throw new VaultError("invalid-input", `--profile: ${wrong}`, { hint: "vault init --profile staging" });
   return name;
 }
 
-async function mayReplace(deps: Deps, name: string, force: boolean): Promise<void> {
-  const profiles = (await readConfiguration(deps.configDirectory()))?.profiles ?? {};
+async function mayReplace(app: App, name: string, force: boolean): Promise<void> {
+  const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
   if (force || !Object.hasOwn(profiles, name)) return;
-  if (!deps.mayAsk) {
+  if (!app.ask.isPossible) {
     throw new VaultError("usage", `there is a profile ${name} already`, {
       hint: `to replace it: --force; to change one setting: vault config set KEY VALUE --profile ${name}; or choose another name with --profile`,
     });
   }
-  const { confirm } = await import("../../terminal/prompts.ts");
-  if (await confirm(deps.host, `There is a profile ${name} already. Replace it?`)) return;
+  if (await app.ask.confirm(`There is a profile ${name} already. Replace it?`)) return;
   throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
 }
 
-async function keptFlags(deps: Deps): Promise<Profile> {
+async function keptFlags(app: App): Promise<Profile> {
   let profile: Profile = {};
   for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
-    const given = deps.flags[name as SettingName];
+    const given = app.flags[name as SettingName];
     if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
-    const text = isJsonKey(key) ? await readValue(given, `--${name}`, deps.sources) : given;
-    const value = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(deps.host.cwd, text) : text;
+    const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
+    const value = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(app.host.cwd, text) : text;
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
   return profile;
 }
 
 /** What a flag or a variable gives; the profile that may be replaced gives only what is offered at the question. */
-const given = (deps: Deps, name: SettingName): string | undefined => findSetting(name, deps.flags, deps.host.env, {})?.text;
+const given = (app: App, name: SettingName): string | undefined => findSetting(name, app.flags, app.host.env, {})?.text;
 
-async function baseUrlOf(deps: Deps, name: string): Promise<string> {
-  const check = (baseUrl: string): string => serviceName({ ...deps.settings, baseUrl });
-  let baseUrl = given(deps, "baseUrl");
+async function baseUrlOf(app: App, name: string): Promise<string> {
+  const check = (baseUrl: string): string => serviceName({ ...app.settings, baseUrl });
+  let baseUrl = given(app, "baseUrl");
   if (baseUrl === undefined) {
-    if (!deps.mayAsk) throw missingSetting("baseUrl", "the base URL of the service");
-    const { askText } = await import("../../terminal/prompts.ts");
-    const initial = deps.profile.name === name ? profileValue(deps.profile.settings, "baseUrl") : undefined;
-    baseUrl = await askText(deps.host, {
+    if (!app.ask.isPossible) throw missingSetting("baseUrl", "the base URL of the service");
+    const initial = app.profile.name === name ? profileValue(app.profile.settings, "baseUrl") : undefined;
+    baseUrl = await app.ask.text({
       message: "Base URL of the service",
-      rule: broken(check),
+      rule: ruleFrom(check),
       ...(initial === undefined ? {} : { initial }),
     });
   }
@@ -125,34 +122,31 @@ async function baseUrlOf(deps: Deps, name: string): Promise<string> {
   return baseUrl;
 }
 
-async function appUuidOf(deps: Deps): Promise<string> {
-  const uuid = given(deps, "appUuid");
-  if (uuid === undefined && !deps.mayAsk) throw missingSetting("appUuid", "the application's uuid");
-  const { askText } = await import("../../terminal/prompts.ts");
-  const answer = uuid ?? (await askText(deps.host, { message: "Uuid of the application", rule: isUuid }));
+async function appUuidOf(app: App): Promise<string> {
+  const uuid = given(app, "appUuid");
+  if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application's uuid");
+  const answer = uuid ?? (await app.ask.text({ message: "Uuid of the application", rule: isUuid }));
   const wrong = isUuid(answer);
   if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
 }
 
-async function apiKeyOf(deps: Deps): Promise<string> {
-  const found = findSetting("apiKey", deps.flags, deps.host.env, {});
-  if (found === undefined && !deps.mayAsk) throw missingSetting("apiKey", "the application's key");
-  const { askSecret } = await import("../../terminal/prompts.ts");
+async function apiKeyOf(app: App): Promise<string> {
+  const found = findSetting("apiKey", app.flags, app.host.env, {});
+  if (found === undefined && !app.ask.isPossible) throw missingSetting("apiKey", "the application's key");
   const read = async (): Promise<string> =>
     found === undefined
-      ? await askSecret(deps.host, { message: "Key of the application (sealed at rest)", rule: isUuid })
-      : await deps.readSecret(found);
+      ? await app.ask.secret({ message: "Key of the application (sealed at rest)", rule: isUuid })
+      : await app.readSecret(found);
   const key = await read();
-  deps.redactor.add(key);
-  checkApiKey(key, found?.source ?? "--api-key");
+  app.redactor.add(key);
+  checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
   return key;
 }
 
 /** Asked for where anything is: a person who gave all by flags has decided. */
-async function isLive(deps: Deps, options: InitOptions): Promise<boolean> {
-  const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(deps, name) !== undefined);
-  if (options.live === true || complete || !deps.mayAsk) return options.live === true;
-  const { confirm } = await import("../../terminal/prompts.ts");
-  return await confirm(deps.host, "Is it live? A live profile shows itself, and asks before an update");
+async function isLive(app: App, options: InitOptions): Promise<boolean> {
+  const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(app, name) !== undefined);
+  if (options.live === true || complete || !app.ask.isPossible) return options.live === true;
+  return await app.ask.confirm("Is it live? A live profile shows itself, and asks before an update");
 }

@@ -2,14 +2,13 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod/mini";
 import { parseDuration } from "../../settings/duration.ts";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import type { Policy } from "../../sandbox/model/policy.ts";
 import { readPolicy } from "../../sandbox/model/policy.ts";
 import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { serialise } from "../../cli/document.ts";
 import { parseInput, text } from "../../cli/options.ts";
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
@@ -28,7 +27,7 @@ export type SandboxStartOptions = z.infer<typeof schema>;
 export const parseSandboxStart = (input: RawInput): SandboxStartOptions => parseInput(schema, input);
 
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
-export const defaultReadyFile = (deps: Deps): string => `${deps.stateDirectory()}-sandbox.json`;
+export const defaultReadyFile = (app: App): string => `${app.stateDirectory()}-sandbox.json`;
 
 /** On a new machine there is none yet. What goes wrong with it is told where the file is written. */
 function makeFolderOf(file: string): void {
@@ -40,25 +39,24 @@ function makeFolderOf(file: string): void {
 }
 
 /** Serves until the first SIGINT or SIGTERM. */
-export async function runStart(deps: Deps, input: RawInput): Promise<number> {
+export async function runStart(app: App, input: RawInput): Promise<number> {
   const options = parseSandboxStart(input);
   // From here on a signal stops the sandbox in order.
-  const { interrupted } = deps.host;
-  const readyFile = options.readyFile ?? defaultReadyFile(deps);
+  const { interrupted } = app.host;
+  const readyFile = options.readyFile ?? defaultReadyFile(app);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
   const sandbox = await startSandbox({
-    now: () => deps.host.now(),
+    now: () => app.host.now(),
     port: options.port ?? 0,
-    prefix: deps.settings.apiPrefix,
+    prefix: app.settings.apiPrefix,
     latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
-    policy: policyOf(deps, options),
+    policy: policyOf(app, options),
     seed: readSeed(options.seed ?? "demo"),
     ...(options.data === undefined ? {} : { dataFolder: options.data }),
     readyFile,
   });
   try {
-    const text = serialise(sandbox.ready, deps.output, deps.host.stdout.isTTY);
-    await deps.host.stdout.write(text ?? describe(sandbox, readyFile));
+    await app.output.print(sandbox.ready, () => describe(sandbox, readyFile));
     await stopped(interrupted);
     return 0;
   } finally {
@@ -66,12 +64,12 @@ export async function runStart(deps: Deps, input: RawInput): Promise<number> {
   }
 }
 
-function policyOf(deps: Deps, options: SandboxStartOptions): Partial<Policy> {
+function policyOf(app: App, options: SandboxStartOptions): Partial<Policy> {
   const policy = options.policy === undefined ? {} : readPolicy(options.policy);
   return {
     ...policy,
     ...(options.tokenTtl === undefined ? {} : { tokenTtlMs: parseDuration(options.tokenTtl, "--token-ttl") }),
-    ...(deps.rateGiven ? { rate: deps.settings.rate } : {}),
+    ...(app.flags.rate === undefined ? {} : { rate: app.settings.rate }),
   };
 }
 

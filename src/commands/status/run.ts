@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
-import type { Deps } from "../../deps.ts";
+import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/prepare.ts";
 import type { RawInput } from "../../cli/act.ts";
-import { checkField, serialise } from "../../cli/document.ts";
+import { checkField } from "../../cli/output.ts";
 import { statusFindings as findings } from "../../cli/findings.ts";
 import { flag, parseInput, uuid } from "../../cli/options.ts";
+import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "./vault-status.ts";
 import { describeVault } from "./vault-status.ts";
 
@@ -24,24 +25,24 @@ export type StatusOptions = z.infer<typeof schema>;
 export const parseStatus = (input: RawInput): StatusOptions => parseInput(schema, input, ["uuid"]);
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
+export async function runStatus(app: App, input: RawInput): Promise<number> {
   const options = parseStatus(input);
-  checkField(deps.output.field, ["vaults"]);
-  const store = await deps.store();
-  const records = await chosen(deps, options);
+  checkField(app.output.field, ["vaults"]);
+  const store = await app.store();
+  const records = await chosen(app, options);
   const vaults: VaultStatus[] = [];
   for (const record of records) {
     const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
-    const vault = describeVault(record, exchanges, deps.settings.policy, deps.host.now());
+    const vault = describeVault(record, exchanges, app.settings.policy, app.host.now());
     if (options.pending !== true || vault.pending !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
   const finding =
     found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
-  await print(deps, vaults, options).catch((error: unknown) => {
+  await print(app, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
-  if (options.uuid === undefined) sayNext(deps, vaults);
+  if (options.uuid === undefined) sayNext(app, vaults);
   if (finding !== undefined) throw finding;
   return 0;
 }
@@ -50,7 +51,7 @@ export async function runStatus(deps: Deps, input: RawInput): Promise<number> {
 const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
-function sayNext({ narrator }: Deps, vaults: readonly VaultStatus[]): void {
+function sayNext({ narrator }: App, vaults: readonly VaultStatus[]): void {
   const steps = vaults.flatMap(({ uuid, pending, locked }) => (pending === null || locked ? [] : [{ uuid, next: pending.next }]));
   const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
   const more = others.length - namedAtMost;
@@ -62,8 +63,8 @@ function sayNext({ narrator }: Deps, vaults: readonly VaultStatus[]): void {
   ways.forEach((way, index) => narrator.close(`${index === 0 ? "next: " : "      "}${way}`));
 }
 
-async function chosen(deps: Deps, options: StatusOptions): Promise<VaultRecord[]> {
-  const records = await (await deps.store()).list();
+async function chosen(app: App, options: StatusOptions): Promise<VaultRecord[]> {
+  const records = await (await app.store()).list();
   if (options.uuid === undefined) return records;
   const wanted = options.uuid.toLowerCase();
   const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
@@ -77,15 +78,12 @@ function has(vault: VaultStatus, finding: (typeof findings)[number]): boolean {
   return vault.atRisk;
 }
 
-async function print(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
-  const text = serialise({ vaults }, deps.output, deps.host.stdout.isTTY);
-  if (text !== undefined) return await deps.host.stdout.write(text);
-  await deps.host.stdout.write(await table(deps, vaults, options));
+async function print(app: App, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+  await app.output.print({ vaults }, async (view) => await table(vaults, options, view));
 }
 
-async function table(deps: Deps, vaults: VaultStatus[], options: StatusOptions): Promise<string> {
+async function table(vaults: VaultStatus[], options: StatusOptions, view: View): Promise<string> {
   const { statusList, statusTable } = await import("./view.ts");
-  const view = { facts: deps.host.stdout, now: deps.host.now(), reveal: false };
   const [only] = vaults;
   if (only === undefined && options.pending === true) return "Nothing is pending.\n";
   return options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view);

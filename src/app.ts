@@ -1,0 +1,248 @@
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { createOutput, type Output } from "./cli/output.ts";
+import { createPrompts, type Prompts } from "./cli/prompts.ts";
+import { passphraseOnTerminal } from "./cli/state-passphrase.ts";
+import type { Known } from "./completion/candidates.ts";
+import { createKnown } from "./completion/known.ts";
+import type { VaultError } from "./errors.ts";
+import type { ExchangeContext } from "./exchange/context.ts";
+import type { HoldOptions } from "./exchange/hold.ts";
+import type { Service, Waiting } from "./exchange/ports.ts";
+import type { Host } from "./host.ts";
+import type { Device } from "./protocol/fields.ts";
+import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
+import type { ProfilePlace } from "./secrets/sealing.ts";
+import type { ValueSources } from "./secrets/secret-value.ts";
+import type { Probe } from "./service/probe.ts";
+import type { Configuration } from "./settings/config-file.ts";
+import { once } from "./settings/once.ts";
+import { profileValue, type NamedProfile, type Profile } from "./settings/profile.ts";
+import { readSettings } from "./settings/read-settings.ts";
+import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
+import { checkState, resolveSettings, serviceName } from "./settings/settings.ts";
+import { settingWorld } from "./settings/sources.ts";
+import { valueSources } from "./settings/stdin.ts";
+import type { RekeyPlan } from "./store/keys/rekey.ts";
+import type { LocalStore } from "./store/local-store.ts";
+import { configDirectory, stateDirectory } from "./store/paths.ts";
+import { createNarrator, type Narrator } from "./terminal/narrator.ts";
+import { createRedactor, type Redactor } from "./terminal/redactor.ts";
+
+/** The parts of the program; a function says which of them it works with. Adapters are made, and loaded, on first use. */
+export interface App {
+  host: Host;
+  settings: Settings;
+  /** The profile that the settings come from, and the flags: for commands that are about settings. */
+  profile: NamedProfile;
+  flags: GivenFlags;
+  /** Where the settings come from. `profile` is the one that was asked for, `problem` why they are the defaults. */
+  configuration: { directory: string; file: string; keyFile: string; profile: string | undefined; problem: VaultError | undefined };
+  output: Output;
+  narrator: Narrator;
+  redactor: Redactor;
+  ask: Prompts;
+  sources: ValueSources;
+  /** A secret from where its setting has it, which the redactor knows from then on. */
+  readSecret: (spec: Sourced) => Promise<string>;
+  /** When all waiting and retrying of this command ends: counted from the first time that it is asked for. */
+  waiting: Waiting;
+  stateDirectory: () => string;
+  /** The service's name in the state. Throws `usage` or `invalid-input` for a base URL that cannot be used. */
+  serviceName: () => string;
+  store: () => Promise<LocalStore>;
+  /** The state with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
+  state: (profile?: NamedProfile, anySource?: boolean) => Promise<LocalState>;
+  /** The client. Throws `usage` where the application's uuid or key is missing. */
+  service: () => Promise<Service>;
+  /** Whether the service can be reached, without a word about a vault. Throws as `serviceName`. */
+  probe: () => Promise<Probe>;
+  /** The configured device, if there is one. */
+  device: () => Promise<Device | undefined>;
+  /** See `holdVault`. */
+  hold: (uuid: string, options?: HoldOptions) => Promise<ExchangeContext>;
+  /** See `withLockFile`. */
+  withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
+}
+
+/** The state, and the configuration whose secrets it seals. */
+export type LocalState = Awaited<ReturnType<typeof openState>>;
+
+/** What completion may know of this machine, without an `App`: its settings could be wrong, and would take their time. */
+export const knownHere = (host: Host): Known =>
+  createKnown<Host>(host, {
+    configDirectory,
+    stateDirectory,
+    readVaults: async (directory) => (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory),
+  });
+
+/** `flags` are the program's own and the command's. With a mode, a configuration that cannot be used is told, not thrown: see `readSettings`. */
+export async function createApp(
+  host: Host,
+  flags: Readonly<Record<string, unknown>>,
+  version: string,
+  mode?: "lenient" | "mends-configuration",
+): Promise<App> {
+  const directory = configDirectory(host);
+  const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
+  const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
+  const { settings, profile, problem } = await readSettings({ directory, profile: chosen, flags: given, host }, mode);
+  const redactor = createRedactor();
+  host.stderr.redactWith(redactor);
+  const talk = { quiet: flags["quiet"] === true, verbose: flags["verbose"] === true, json: settings.output !== "table" };
+  const narrator = createNarrator({ stderr: host.stderr, ...talk });
+  const mayAsk = (): boolean => host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && flags["input"] !== false;
+  const { sources, isStdinTaken } = valueSources(host, narrator.warn);
+  const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };
+  const world = settingWorld({ host, sources, redactor });
+  const state = once(async () => await openState(app, settings));
+  // Counted from the first wait: the time that a person takes to answer questions is not waiting.
+  const deadline = once(() => host.elapsed() + settings.maxWaitMs);
+  const app: App = {
+    host,
+    settings,
+    profile,
+    flags: given,
+    configuration: { directory, file: `${directory}/config.json`, keyFile: `${directory}/state.key`, profile: chosen, problem },
+    output: createOutput(host, outputChoice, narrator.warn),
+    narrator,
+    redactor,
+    ask: createPrompts(host, () => mayAsk() && (host.env["CI"] ?? "") === ""),
+    sources,
+    readSecret: async (spec) => {
+      if (spec.fromProfile !== true) return await world.readGiven(spec);
+      const at = { profile: profile.name, key: spec.source.replace("config key ", "") };
+      const value = await (await state()).openSecret(at, spec.text);
+      redactor.add(value);
+      return value;
+    },
+    waiting: {
+      get deadline() {
+        return deadline();
+      },
+      signal: host.interrupted,
+    },
+    stateDirectory: () => resolve(host.cwd, settings.state ?? stateDirectory(host)),
+    serviceName: () => serviceName(settings),
+    store: async () => (await state()).store,
+    state: async (other, anySource) => {
+      if (other === undefined && anySource !== true) return await state();
+      return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
+    },
+    service: once(async () => await openClient(app, version)),
+    probe: async () => {
+      app.serviceName();
+      const { baseUrl = "", apiPrefix, timeoutMs } = settings;
+      const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport.ts"), import("./service/probe.ts")]);
+      return await probe({ baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(settings, world)) }, host.interrupted);
+    },
+    device: once(
+      async () => settings.deviceSpec && (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
+    ),
+    hold: async (uuid, options) => await hold(app, uuid, options),
+    withLock: async (lockFile, what, work) =>
+      await (await import("./files/lock-file.ts")).withLockFile(lockFile, what, host, app.waiting, work),
+  };
+  return app;
+}
+
+async function openClient(app: App, version: string): Promise<Service> {
+  const { host, settings, narrator, profile, redactor } = app;
+  const name = app.serviceName();
+  if (settings.live) narrator.note(`live profile ${profile.name}: ${settings.baseUrl}`);
+  const [{ readClientSettings }, { openService }] = await Promise.all([
+    import("./settings/client-options.ts"),
+    import("./service/open-service.ts"),
+  ]);
+  const client = await readClientSettings(settings, settingWorld(app), app.readSecret);
+  const queue = `${name} ${client.application.uuid.toLowerCase()}`;
+  return await openService({
+    ...client,
+    version,
+    learnSecret: redactor.add,
+    limit: {
+      rate: settings.rate,
+      clock: host,
+      reserveSlot: async (now, intervalMs, longestMs) => await (await app.store()).reserveSlot(queue, now, intervalMs, longestMs),
+    },
+    trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
+  });
+}
+
+async function hold(app: App, uuid: string, options?: HoldOptions): Promise<ExchangeContext> {
+  const { host, settings, narrator, redactor } = app;
+  const [store, { holdVault }] = await Promise.all([app.store(), import("./exchange/hold.ts")]);
+  return await holdVault(
+    {
+      store,
+      service: app.service,
+      serviceName: app.serviceName,
+      isConfigured: settings.baseUrl !== undefined,
+      probe: app.probe,
+      clock: host,
+      policy: settings.policy,
+      signal: host.interrupted,
+      killed: host.killed,
+      get deadline() {
+        return app.waiting.deadline;
+      },
+      tell: narrator.tell,
+      redact: redactor.redact,
+      learnSecret: redactor.add,
+    },
+    uuid,
+    options,
+  );
+}
+
+/** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
+async function openState(app: App, settings: Settings, anySource = false) {
+  const { host, configuration, waiting, narrator, redactor, readSecret } = app;
+  const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }, { checkOwner }] =
+    await Promise.all([
+      import("./settings/profile-secrets.ts"),
+      import("./store/keys/known-states.ts"),
+      import("./store/sqlite/store.ts"),
+      import("./files/owner.ts"),
+    ]);
+  checkState(settings.state);
+  const directory = absolute(host, settings.state ?? stateDirectory(host));
+  // One file may be reached by several names.
+  const keyFileOf = (profile: Profile): string => {
+    const path = absolute(host, profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
+    return join(realFolder(dirname(path)), basename(path));
+  };
+  const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
+  checkOwner(directory, host.uid, "the state");
+  for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
+  const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
+  const sealed = sealedConfiguration(place, path);
+  const { stateKeySpec, statePassphraseSpec } = settings;
+  const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
+  const access: KeyAccess = {
+    passphrase: async (id) => (statePassphraseSpec === undefined ? await askPassphrase(id) : await readSecret(statePassphraseSpec)),
+    keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
+    sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
+  };
+  const key = stateKeySpec && (await readSecret(stateKeySpec));
+  const demand = anySource ? undefined : settings.stateKeySource;
+  const file: KeySource = { type: "file", path, access, ...(demand === undefined ? {} : { demand }) };
+  const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
+  const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
+  const store = openStore(options);
+  return {
+    store,
+    /** See `openProfileSecret`. */
+    openSecret: async (at: ProfilePlace, secret: string) => await openProfileSecret(place, store.openSecret.bind(store), at, secret),
+    /** Backup, restore and facts. */
+    whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
+    /** What the journal tells, read only; null where there is no state. Makes nothing, needs no key. Throws `state`. */
+    history: async () => await (await import("./store/journal/history.ts")).openHistory(directory, host),
+    /** See `changeConfiguration`. */
+    configure: async (change: (current: Configuration) => Promise<Configuration>) => await changeConfiguration(place, change),
+    /** Changes the key of all sealed values. */
+    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
+      await store.rekey({ ...plan, keyFile: path, configuration: sealed, waiting }),
+  };
+}
+
+const absolute = ({ cwd }: Host, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));

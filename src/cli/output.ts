@@ -1,0 +1,96 @@
+import type { ErrorFacts } from "../errors.ts";
+import { VaultError } from "../errors.ts";
+import { jsonText, printable } from "../terminal/redactor.ts";
+import type { DataStream } from "../terminal/streams.ts";
+import type { View } from "./vault-view.ts";
+
+export interface OutputChoice {
+  format: "table" | "json" | "ndjson";
+  /** A dotted path: one value is printed instead of the document. */
+  field: string | undefined;
+  /** Whether a view shows secrets. */
+  reveal: boolean;
+}
+
+/** A result for a person, made only where the output asks for it. */
+type MakeView = (view: View) => string | Promise<string>;
+
+/** How the result of a command reaches stdout: as JSON, one field of it, or a view for a person. */
+export interface Output extends Readonly<OutputChoice> {
+  /** Throws `usage` for a field that the document does not have. */
+  print(document: unknown, view: MakeView): Promise<void>;
+  /**
+   * As `print`, for a command that has done something which is not undone by a --field that its document does not have: that is a
+   * warning then, and nothing is printed. With `done`, a failed write says what is done, so that nobody does it again for want of the
+   * output; a reader that has gone is not worth a word.
+   */
+  printDone(document: unknown, view: MakeView, done?: ErrorFacts & { what: string }): Promise<void>;
+}
+
+export function createOutput(host: { stdout: DataStream; now(): number }, choice: OutputChoice, warn: (message: string) => void): Output {
+  const { stdout } = host;
+  const textOf = async (document: unknown, view: MakeView): Promise<string> =>
+    serialize(document, choice, stdout.isTTY) ?? (await view({ facts: stdout, now: host.now(), reveal: choice.reveal }));
+  return {
+    ...choice,
+    print: async (document, view) => await stdout.write(await textOf(document, view)),
+    printDone: async (document, view, done) => {
+      const text = await textOf(document, view).catch((error: unknown) => {
+        if (choice.field === undefined || !(error instanceof VaultError)) throw error;
+        warn(`${error.message} (${error.facts.hint})`);
+        return "";
+      });
+      try {
+        await stdout.write(text);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (done === undefined || error instanceof VaultError || code === undefined || code === "EPIPE") throw error;
+        const { what, ...facts } = done;
+        throw new VaultError("state", `${what}, but that could not be printed (${code})`, {
+          retry: "after-status",
+          ...facts,
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+/**
+ * A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. A field is
+ * exact where a program reads it; a terminal is shown what would move its cursor.
+ */
+export function serialize(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
+  if (output.field !== undefined) {
+    const value = fieldOf(document, output.field);
+    const text = typeof value === "string" ? value : jsonText(value);
+    return isTTY ? `${printable(text)}\n` : text;
+  }
+  if (output.format === "table") return undefined;
+  return `${jsonText(document, output.format === "json" ? 2 : 0)}\n`;
+}
+
+/** The value at a dotted path. Raises `usage` where there is none. */
+export function fieldOf(document: unknown, path: string): unknown {
+  let value: unknown = document;
+  for (const part of path.split(".")) {
+    const inner =
+      typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
+    if (inner === undefined) {
+      const known = typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
+      throw new VaultError("usage", `--field ${path}: there is no ${part}`, {
+        hint: known === "" ? "see --json for the document" : `there is: ${known}`,
+      });
+    }
+    value = inner;
+  }
+  return value;
+}
+
+/** Refuses a --field that no document of this command can have, before anything is sent. Raises `usage`. */
+export function checkField(field: string | undefined, roots: readonly string[]): void {
+  if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
+  throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {
+    hint: `--field ${roots[0]} prints the whole of it; --json shows the document`,
+  });
+}

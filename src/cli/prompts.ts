@@ -1,0 +1,118 @@
+import { VaultError } from "../errors.ts";
+import { printableLine } from "../terminal/redactor.ts";
+
+/** Where a question is asked, and what ends it. */
+export interface PromptPlace {
+  terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
+  interrupted: AbortSignal;
+}
+
+/** What an answer must fulfil: null, or the rule that it breaks. The question is asked until it is null. */
+export type Rule = (answer: string) => string | null;
+
+export interface Question {
+  message: string;
+  rule?: Rule;
+  /** Taken where only Enter is pressed. */
+  initial?: string | undefined;
+  /** How the answer is shown while it is typed, and once it is taken (`isFinal`). */
+  shown?: (typed: string, state: { isFinal: boolean }) => string;
+}
+
+export interface Choice<T> {
+  value: T;
+  name: string;
+  /** Shown while the choice is the one under the cursor. */
+  description?: string;
+}
+
+/** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only where `isPossible`. */
+export interface Prompts {
+  /** False where no terminal, no person or no permission to ask is there. */
+  readonly isPossible: boolean;
+  /** A line of text. */
+  text(question: Question): Promise<string>;
+  /** A line that is not shown. */
+  secret(question: Pick<Question, "message" | "rule">): Promise<string>;
+  /** One of a list. */
+  choose<T>(message: string, choices: readonly Choice<T>[]): Promise<T>;
+  /** A yes-or-no question; no is the default. */
+  confirm(question: string): Promise<boolean>;
+}
+
+export function createPrompts(place: PromptPlace, isPossible: () => boolean): Prompts {
+  const inquirer = async () => await import("@inquirer/prompts");
+  return {
+    get isPossible() {
+      return isPossible();
+    },
+    text: async ({ message, rule, initial, shown }) => {
+      const { input } = await inquirer();
+      const more = { ...(initial === undefined ? {} : { default: initial }), ...(shown === undefined ? {} : { transformer: shown }) };
+      return await answered(place, (context) => input({ message: printableLine(message), validate: validator(rule), ...more }, context));
+    },
+    secret: async ({ message, rule }) => {
+      const { password } = await inquirer();
+      return await answered(place, (context) => password({ message, toggleMask: false, validate: validator(rule) }, context));
+    },
+    choose: async (message, choices) => {
+      const { select } = await inquirer();
+      const shown = choices.map((choice) => ({ ...choice, name: printableLine(choice.name) }));
+      return await answered(place, (context) => select({ message, choices: shown, pageSize: 10 }, context));
+    },
+    confirm: async (question) => {
+      const { confirm } = await inquirer();
+      return await answered(place, (context) => confirm({ message: printableLine(question), default: false }, context));
+    },
+  };
+}
+
+/** A new passphrase, asked for twice. */
+export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<string> {
+  const first = await ask.secret({
+    message: "New passphrase of the state",
+    rule: (answer) => (answer.length < 8 ? "must be at least 8 characters" : null),
+  });
+  await ask.secret({ message: "The same once more", rule: (answer) => (answer === first ? null : "is not the same") });
+  return first;
+}
+
+/**
+ * Asks before something that cannot be taken back.
+ *
+ * @throws `usage` where nobody can be asked, `interrupted` on a no.
+ */
+export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {
+  if (yes) return;
+  if (!ask.isPossible) throw new VaultError("usage", `${question} Nobody can be asked here`, { hint: "give --yes to confirm" });
+  if (!(await ask.confirm(question))) throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
+}
+
+/** What a check that throws says of an answer. */
+export const ruleFrom =
+  (check: (answer: string) => unknown): Rule =>
+  (answer) => {
+    try {
+      check(answer);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" : null);
+
+const validator = (rule: Rule | undefined) => (answer: string) => rule?.(answer) ?? true;
+
+type Context = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; signal: AbortSignal; clearPromptOnDone: boolean };
+
+async function answered<T>(place: PromptPlace, ask: (context: Context) => Promise<T>): Promise<T> {
+  try {
+    return await ask({ ...place.terminal(), signal: place.interrupted, clearPromptOnDone: false });
+  } catch (error) {
+    // Ctrl-C, or the signal; what else may go wrong is not the user's doing.
+    const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
+    if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name))) throw error;
+    throw new VaultError("interrupted", "interrupted at a question: nothing was changed", { retry: "safe", cause: error });
+  }
+}

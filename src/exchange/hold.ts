@@ -1,0 +1,58 @@
+import type { ExchangeContext } from "./context.ts";
+import type { Service, Store } from "./ports.ts";
+import { otherService } from "./prepare.ts";
+import { createIds } from "./ulid.ts";
+
+/** What a vault is held with: an exchange's context, before it has a vault. */
+export interface Holder extends Omit<ExchangeContext, "session" | "service" | "ids"> {
+  store: Pick<Store, "find" | "lock">;
+  /** Made for the first call. */
+  service: () => Promise<Service>;
+  /** The service of the settings, by its name in the state. */
+  serviceName: () => string;
+  /** Whether the settings name a service. */
+  isConfigured: boolean;
+}
+
+export interface HoldOptions {
+  /** The vault may be known under another base URL: it moves to this one, with all it has. */
+  rebind?: boolean;
+  /** Nothing is sent: where no base URL is configured, the one under which the vault is known will do. */
+  local?: boolean;
+}
+
+/**
+ * Locks a vault for an exchange; release it by its session.
+ *
+ * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known under another base URL only,
+ * and what `serviceName` throws.
+ */
+export async function holdVault(holder: Holder, uuid: string, options: HoldOptions = {}): Promise<ExchangeContext> {
+  const known = await holder.store.find(uuid);
+  const { store, service, serviceName, isConfigured, ...context } = holder;
+  const [only, ...more] = known;
+  const isLocal = options.local === true && !isConfigured && only !== undefined && more.length === 0;
+  const here = isLocal ? only.service : serviceName();
+  const session = await store.lock(here, uuid, { deadline: context.deadline, signal: context.signal });
+  try {
+    const elsewhere = known.find((record) => record.service !== here);
+    if (elsewhere !== undefined && !known.some((record) => record.service === here)) {
+      if (options.rebind !== true) throw otherService(uuid, here, elsewhere.service);
+      await session.rebindFrom(elsewhere.service);
+    }
+  } catch (error) {
+    await session.release();
+    throw error;
+  }
+  return {
+    ...context,
+    session,
+    ids: createIds(context.clock),
+    service: {
+      admit: async (kind, signal, deadline) => await (await service()).admit(kind, signal, deadline),
+      start: async (call, signal) => await (await service()).start(call, signal),
+      end: async (call, signal) => await (await service()).end(call, signal),
+      single: async (call, signal) => await (await service()).single(call, signal),
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { VaultError } from "../errors.ts";
+import { uuid as identifier } from "../protocol/fields.ts";
+import type { Application } from "../protocol/requests.ts";
+import { validate } from "../protocol/validate.ts";
+import type { BearerToken } from "./jwt.ts";
+import { createBearerToken } from "./jwt.ts";
+import type { Settings, Sourced } from "./settings.ts";
+import { missingSetting } from "./settings.ts";
+import type { SettingWorld } from "./sources.ts";
+import type { Transport } from "./transport.ts";
+import { readTransport } from "./transport.ts";
+
+/** What the settings say about the service, its application and the way to it. */
+export interface ClientSettings extends Transport {
+  baseUrl: string;
+  apiPrefix: string;
+  /** Section 2.1: both parts are identifiers. */
+  application: Application;
+  timeoutMs: number;
+  token: BearerToken | undefined;
+}
+
+/** Throws `usage` where a setting is missing, `invalid-input` naming the one that is wrong; never shows a secret. */
+export async function readClientSettings(
+  settings: Settings,
+  world: SettingWorld,
+  readSecret: (spec: Sourced) => Promise<string>,
+): Promise<ClientSettings> {
+  const { appUuid: uuid, apiKeySpec, baseUrl = "", apiPrefix, timeoutMs } = settings;
+  if (uuid === undefined) throw missingSetting("appUuid", "the application's uuid");
+  if (apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
+  const apiKey = await readSecret(apiKeySpec);
+  checkIdentifier(uuid, "--app-uuid", "nothing was sent");
+  checkIdentifier(apiKey, "--api-key", "nothing was sent");
+  const transport = await readTransport(settings, world);
+  return { baseUrl, apiPrefix, application: { apiKey, uuid }, timeoutMs, ...transport, token: await createBearerToken(settings, world) };
+}
+
+/** Throws `invalid-input` naming `source`, never showing the value. */
+export function checkIdentifier(value: string, source: string, hint: string): void {
+  const checked = validate(identifier, value);
+  if (!checked.ok) throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });
+}
