@@ -68,7 +68,7 @@ export interface App {
 export type LocalState = Awaited<ReturnType<typeof openState>>;
 
 /** What completion may know of this machine, without an `App`: its settings could be wrong, and would take their time. */
-export const knownHere = (host: Host): Known =>
+export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
   createKnown<Host>(host, {
     configDirectory,
     stateDirectory,

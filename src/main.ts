@@ -12,8 +12,9 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
       await host.stdout.write(`${shownVersion}\n`);
       return 0;
     }
-    const { runProgram } = await import("./program.ts");
-    const { exitCode, text } = await runProgram(argv, host, { version, shownVersion }, edge);
+    const { runProgram } = await import("./commands/program.ts");
+    const wiring = async () => await import("./app.ts");
+    const { exitCode, text } = await runProgram(argv, { host, version, shownVersion, wiring, edge });
     if (text !== "") await host.stdout.write(text);
     return exitCode;
   } catch (error) {

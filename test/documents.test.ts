@@ -6,7 +6,7 @@ import { settingDefinitions } from "../src/settings/definitions.ts";
 import { readProfile } from "../src/settings/profile.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
 import { errorKinds } from "../src/errors.ts";
-import { buildProgram } from "../src/program.ts";
+import { buildProgram } from "../src/commands/program.ts";
 import { codeBlocks, section, tableRows } from "./support/markdown.ts";
 import { tempDir } from "./support/temp-dir.ts";
 

@@ -20,9 +20,8 @@ interface Files<U> {
 }
 
 /** What completion may know of this machine. Nothing is made, no key is read. Throws what the system, JSON or SQLite throw. */
-export function createKnown<U extends User>(user: U, files: Files<U>): Known {
+export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Known, "profiles" | "vaults"> {
   return {
-    variables: () => Object.keys(user.env),
     profiles: async () => Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({ value })),
     vaults: async (given) => {
       const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory(user));

@@ -14,6 +14,10 @@ export interface SettingDefinition {
 export const outputFormats = ["table", "json", "ndjson"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
+/** What `stateKeySource` may be. */
+export const keySourceNames = ["file", "passphrase", "keyring"] as const;
+export type KeySourceName = (typeof keySourceNames)[number];
+
 export const settingDefinitions = {
   profile: {
     flag: "--profile <name>",

@@ -1,15 +1,12 @@
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
-import type { OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
-import { flagOf, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
+import type { KeySourceName, OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
+import { flagOf, keySourceNames, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
 import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
-
-export const keySourceNames = ["file", "passphrase", "keyring"] as const;
-export type KeySourceName = (typeof keySourceNames)[number];
 
 /** Flags as commander hands them over; only those that were given. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;

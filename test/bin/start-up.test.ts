@@ -38,7 +38,7 @@ test("of what costs, completion of vaults loads SQLite alone", async () => {
 test("--version loads no package at all", async () => {
   const { packages, sources } = await loadedBy(["--version"]);
   expect(packages).toEqual([]);
-  expect(sources).not.toContain("program.ts");
+  expect(sources).not.toContain("cli/program.ts");
 });
 
 test("the list sees what is loaded", async () => {

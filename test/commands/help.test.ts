@@ -10,7 +10,7 @@ import type { SettingDefinition } from "../../src/settings/definitions.ts";
 import { settingDefinitions } from "../../src/settings/definitions.ts";
 import { errorKinds } from "../../src/errors.ts";
 import { main } from "../../src/main.ts";
-import { buildProgram } from "../../src/program.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 import { fakeHost } from "../support/fake-host.ts";
 
 const program = buildProgram("0.0.0", () => async () => {}, {});

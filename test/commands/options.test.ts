@@ -1,67 +1,41 @@
 import { expect, test } from "vitest";
-import type { RawInput } from "../../src/cli/act.ts";
-import { readAction } from "../../src/cli/act.ts";
-import { parseAck } from "../../src/commands/ack/options.ts";
-import { parseCreate } from "../../src/commands/create/options.ts";
-import { parseDelete } from "../../src/commands/delete/run.ts";
+import type { Command, RawInput } from "../../src/cli/command.ts";
+import { parseOptions } from "../../src/cli/parse-options.ts";
+import { readAction } from "../../src/cli/program.ts";
+import type { AuditReplayFlags } from "../../src/commands/audit-replay/descriptor.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
-import { parseBackup } from "../../src/commands/backup/run.ts";
-import { parseDoctor } from "../../src/commands/doctor/run.ts";
-import { parseConfigGet, parseConfigList } from "../../src/commands/config/list.ts";
-import { parseRekey } from "../../src/commands/config/rekey.ts";
-import { parseConfigSet, parseConfigUnset, parseConfigUse } from "../../src/commands/config/run.ts";
-import { parseExport } from "../../src/commands/export/run.ts";
-import { parseForget } from "../../src/commands/forget/run.ts";
-import { parseGet } from "../../src/commands/get/run.ts";
-import { parseGuard } from "../../src/commands/guard/run.ts";
-import { parseInfo } from "../../src/commands/info/run.ts";
-import { parseImport } from "../../src/commands/import/run.ts";
-import { parseInit } from "../../src/commands/init/run.ts";
-import { parseSandboxStart } from "../../src/commands/sandbox/start.ts";
-import { parseUpdate } from "../../src/commands/update/run.ts";
-import { parseStatus } from "../../src/commands/status/run.ts";
+import type { BackupOptions } from "../../src/commands/backup/descriptor.ts";
+import { checkBackup } from "../../src/commands/backup/run.ts";
+import type { RekeyOptions } from "../../src/commands/config/descriptor.ts";
+import { checkRekey } from "../../src/commands/config/rekey.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { buildProgram } from "../../src/program.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 
-const parsers: Record<string, (input: RawInput) => unknown> = {
-  get: parseGet,
-  update: parseUpdate,
-  ack: parseAck,
-  status: parseStatus,
-  guard: parseGuard,
-  "audit-replay": parseAuditReplay,
-  import: parseImport,
-  export: parseExport,
-  forget: parseForget,
-  info: parseInfo,
-  create: parseCreate,
-  delete: parseDelete,
-  backup: parseBackup,
-  doctor: parseDoctor,
-  sandbox: parseSandboxStart,
-  init: parseInit,
-  "config list": parseConfigList,
-  "config get": parseConfigGet,
-  "config set": parseConfigSet,
-  "config unset": parseConfigUnset,
-  "config use": parseConfigUse,
-  "config rekey": parseRekey,
+/** What commands make of their options before they do anything. */
+const further: Record<string, (options: unknown) => unknown> = {
+  "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags),
+  backup: (options) => {
+    checkBackup(options as BackupOptions);
+    return options;
+  },
+  rekey: (options) => checkRekey(options as RekeyOptions),
 };
 
 /** A command line through the real command tree, up to the checked options: nothing is loaded or run. */
 async function read(line: readonly string[]): Promise<unknown> {
-  let input: RawInput | undefined;
+  let called: { command: Command; input: RawInput } | undefined;
   const act =
-    () =>
+    (command: Command) =>
     async (...parameters: unknown[]) => {
-      ({ input } = readAction(parameters));
+      called = { command, input: readAction(parameters).input };
       return Promise.resolve();
     };
   await buildProgram("0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
-  if (input === undefined) throw new Error("no command was called");
-  return (parsers[line.slice(0, 2).join(" ")] ?? parsers[line[0] ?? ""])?.(input);
+  if (called === undefined) throw new Error("no command was called");
+  const options = parseOptions(called.command, called.input);
+  return further[called.command.name]?.(options) ?? options;
 }
 
 test.each<[string, unknown]>([

@@ -8,8 +8,10 @@ import { describeCommand } from "../../src/completion/tree.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { whatIfForms } from "../../src/audit/fold/what-if.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
-import { parseStatus } from "../../src/commands/status/run.ts";
-import { buildProgram } from "../../src/program.ts";
+import { auditReplay } from "../../src/commands/audit-replay/descriptor.ts";
+import { status } from "../../src/commands/status/descriptor.ts";
+import { parseOptions } from "../../src/cli/parse-options.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { machineWithVaults, pair, vaults } from "./support.ts";
@@ -62,11 +64,13 @@ describe("whatever the tree holds is offered", () => {
     return source?.from === "list" ? source.values : [];
   };
 
+  const readAudit = (options: Record<string, unknown>) => parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }));
+
   test("what is offered for --fail-on is what it takes", () => {
     const offered = offeredFor("status", "--fail-on");
-    expect(parseStatus({ args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
+    expect(parseOptions(status, { args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
     const verdicts = offeredFor("audit-replay", "--fail-on");
-    expect(parseAuditReplay({ args: [], options: { failOn: verdicts.join(",") } })).toMatchObject({ failOn: verdicts });
+    expect(readAudit({ failOn: verdicts.join(",") })).toMatchObject({ failOn: verdicts });
   });
 
   test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
@@ -74,14 +78,9 @@ describe("whatever the tree holds is offered", () => {
     const changes = offeredFor("audit-replay", "--what-if");
     expect(changes).toEqual(whatIfForms.map((form) => form.replace(/[^@=]+$/, "")));
     for (const change of changes)
-      parseAuditReplay({
-        args: [],
-        options: { whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}` },
-      });
+      readAudit({ whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}` });
     const columns = offeredFor("audit-replay", "--map").map((column) => `${column}x`);
-    expect(parseAuditReplay({ args: [["a.csv"]], options: { map: columns.join(",") } }).map).toEqual(
-      Object.fromEntries(roles.map((role) => [role, "x"])),
-    );
+    expect(readAudit({ map: columns.join(",") }).map).toEqual(Object.fromEntries(roles.map((role) => [role, "x"])));
   });
 });
 

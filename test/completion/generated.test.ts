@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { programNames, script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/program.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 import { codeBlocks } from "../support/markdown.ts";
 import { marks, reference, withReference } from "../support/reference.ts";
 import { runVault } from "../support/run-vault.ts";

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/program.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 import { withReference } from "../support/reference.ts";
 
 const root = join(import.meta.dirname, "..", "..");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { CommandNode, OptionNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/program.ts";
+import { buildProgram } from "../../src/commands/program.ts";
 
 const tree = describeCommand(buildProgram("0", () => async () => undefined, {}));
 

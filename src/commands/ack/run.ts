@@ -4,12 +4,10 @@ import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/prepare.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { Acknowledged, AckOptions } from "./options.ts";
-import { parseAck } from "./options.ts";
+import type { Acknowledged } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField } from "../../cli/output.ts";
 import { saveRecovery } from "../exchange/handover.ts";
 
 interface Outcome {
@@ -18,10 +16,9 @@ interface Outcome {
 }
 
 /** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
-export async function runAck(app: App, input: RawInput): Promise<number> {
-  const options = await askWhich(app, parseAck(input));
+export async function runAck(app: App, given: AckOptions): Promise<number> {
+  const options = await askWhich(app, given);
   checkCombination(options);
-  checkField(app.output.field, ["acknowledged", "failed"]);
   await askSettings(app);
   await app.service();
   const outcome: Outcome = { acknowledged: [], failed: [] };

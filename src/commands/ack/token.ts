@@ -9,7 +9,20 @@ import { nextTry } from "../../exchange/next-try.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
-import type { Acknowledged, AckOptions } from "./options.ts";
+import type { AckOptions } from "./descriptor.ts";
+
+export interface Acknowledged {
+  uuid: string;
+  operation: string;
+  exchange: {
+    id?: string;
+    state: string;
+    externalRef?: string;
+    startedAt?: string;
+    acknowledgedAt: string | null;
+    generation?: number | null;
+  };
+}
 
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so

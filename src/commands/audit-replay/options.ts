@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { Role } from "../../audit/read/item.ts";
 import { parseMap } from "../../audit/read/columns/parse-map.ts";
 import type { WhatIf } from "../../audit/fold/what-if.ts";
@@ -7,42 +6,12 @@ import { parseDuration } from "../../settings/duration.ts";
 import { checkPattern } from "../../settings/pattern.ts";
 import { VaultError } from "../../errors.ts";
 import { instant } from "../../protocol/fields.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { auditFindings } from "../../cli/findings.ts";
-import { flag, parseInput, text, uuid } from "../../cli/options.ts";
-
-const findings = z.pipe(
-  z.string().check(
-    z.refine((value) => value.split(",").every((one) => (auditFindings as readonly string[]).includes(one.trim())), {
-      error: `must be of ${auditFindings.join(", ")}, separated by commas`,
-    }),
-  ),
-  z.transform((value) => value.split(",").map((one) => one.trim() as (typeof auditFindings)[number])),
-);
-
-const schema = z.object({
-  files: z._default(z.array(text), []),
-  vault: z.optional(uuid),
-  since: z.optional(text),
-  until: z.optional(text),
-  problems: flag,
-  timeline: flag,
-  map: z.optional(text),
-  html: z.optional(text),
-  failure: z.optional(text),
-  release: z.optional(z.string().check(z.refine(isRelease, { error: "must be a release, X.Y.Z, like 1.2.22" }))),
-  tokenLifetime: z.optional(text),
-  whatIf: z.optional(text),
-  reenact: flag,
-  failOn: z.optional(findings),
-});
+import type { AuditReplayFlags } from "./descriptor.ts";
 
 /** A moment, in milliseconds since the epoch, or so many milliseconds before now. */
 export type Moment = { at: number } | { ago: number };
 
-type Checked = z.infer<typeof schema>;
-
-export interface AuditReplayOptions extends Omit<Checked, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
+export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
   since?: Moment;
   until?: Moment;
   map?: Partial<Record<Role, string>>;
@@ -51,8 +20,12 @@ export interface AuditReplayOptions extends Omit<Checked, "since" | "until" | "m
 }
 
 /** Raises `invalid-input` for a value, and `usage` for flags that do not go together. */
-export function parseAuditReplay(input: RawInput): AuditReplayOptions {
-  const { since, until, map, tokenLifetime, whatIf, ...rest } = parseInput(schema, input, ["files"]);
+export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...rest }: AuditReplayFlags): AuditReplayOptions {
+  if (rest.release !== undefined && !isRelease(rest.release)) {
+    throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {
+      hint: "nothing was sent; see --help for examples",
+    });
+  }
   const options: AuditReplayOptions = {
     ...rest,
     ...(rest.vault === undefined ? {} : { vault: rest.vault.toLowerCase() }),

@@ -4,18 +4,17 @@ import { newestRelease } from "../../audit/fold/rules.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
-import type { RawInput } from "../../cli/act.ts";
 import { documentRoots } from "./document.ts";
 import { checkPage, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { checkField } from "../../cli/output.ts";
-import type { auditFindings } from "../../cli/findings.ts";
+import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 
 /** Replays audit items: calls no service, changes nothing. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runAuditReplay(app: App, input: RawInput): Promise<number> {
-  const options = parseAuditReplay(input);
+export async function runAuditReplay(app: App, flags: AuditReplayFlags): Promise<number> {
+  const options = parseAuditReplay(flags);
   checkField(app.output.field, documentRoots);
   if (options.html !== undefined) await checkPage(app, options.html, options.files);
   const between = spanOf(app, options);
@@ -102,7 +101,7 @@ async function openProgress({ host, flags }: App, { files }: AuditReplayOptions)
 const named = { vaults: 3, among: 1000 };
 
 /** What --fail-on was told to look for, if it is there. */
-function findingOf(replayed: Replay, failOn: readonly (typeof auditFindings)[number][]): VaultError | undefined {
+function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
   const found = [...new Set(failOn)].flatMap((verdict) => {
     const count = replayed.summary.verdicts[verdict];
     if (count === 0) return [];

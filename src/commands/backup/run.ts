@@ -1,22 +1,15 @@
-import * as z from "zod/mini";
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { BackupOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, text } from "../../cli/options.ts";
 
-const schema = z.object({ file: text, force: flag, restore: flag, serviceRestored: flag, yes: flag });
-export type BackupOptions = z.infer<typeof schema>;
-
-/** Raises `invalid-input` and, for flags that contradict each other, `usage`. */
-export function parseBackup(input: RawInput): BackupOptions {
-  const options = parseInput(schema, input, ["file"]);
+/** Throws `usage` for flags that contradict each other. */
+export function checkBackup(options: BackupOptions): void {
   const misplaced = options.restore === true ? ["force"] : ["serviceRestored", "yes"];
   const name = misplaced.find((each) => options[each as keyof BackupOptions] === true);
-  if (name === undefined) return options;
+  if (name === undefined) return;
   const shown = name === "serviceRestored" ? "--service-restored" : `--${name}`;
   throw new VaultError("usage", `${shown} has no meaning with${options.restore === true ? "" : "out"} --restore`, {
     hint: `leave ${shown} out; nothing was changed`,
@@ -24,14 +17,13 @@ export function parseBackup(input: RawInput): BackupOptions {
 }
 
 /** Makes a backup of the whole state, or puts one in its place. */
-export async function runBackup(app: App, input: RawInput): Promise<number> {
-  const options = parseBackup(input);
+export async function runBackup(app: App, options: BackupOptions): Promise<number> {
+  checkBackup(options);
   const file = resolve(app.host.cwd, options.file);
   return options.restore === true ? await restore(app, options, file) : await backup(app, options, file);
 }
 
 async function backup(app: App, options: BackupOptions, file: string): Promise<number> {
-  checkField(app.output.field, ["backup"]);
   if (options.force === true) checkNotOurs(app, "FILE", file);
   const state = await (await app.state()).whole();
   const facts = await state.backup(file, options.force === true);
@@ -42,7 +34,6 @@ async function backup(app: App, options: BackupOptions, file: string): Promise<n
 }
 
 async function restore(app: App, options: BackupOptions, file: string): Promise<number> {
-  checkField(app.output.field, ["restored"]);
   const state = await (await app.state()).whole();
   const { backup, replaces } = await state.examine(file);
   if (replaces) {

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { checkKey, configKeys, isSecretKey } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
@@ -12,15 +11,8 @@ import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, text } from "../../cli/options.ts";
-
-const listSchema = z.object({ origin: flag });
-const getSchema = z.object({ key: text });
-
-export const parseConfigList = (input: RawInput) => parseInput(listSchema, input);
-export const parseConfigGet = (input: RawInput) => parseInput(getSchema, input, ["key"]);
+import type { OptionsOf } from "../../cli/command.ts";
+import type { get, list } from "./descriptor.ts";
 
 interface ShownSetting {
   key: string;
@@ -31,9 +23,7 @@ interface ShownSetting {
 }
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
-export async function runConfigList(app: App, input: RawInput): Promise<number> {
-  const { origin } = parseConfigList(input);
-  checkField(app.output.field, ["profile", "profiles", "path", "settings"]);
+export async function runConfigList(app: App, { origin }: OptionsOf<typeof list>): Promise<number> {
   warnOfProblem(app);
   const configuration = await readConfiguration(app.configuration.directory);
   const settings = origin === true ? await everySetting(app) : ofProfile(app);
@@ -45,9 +35,7 @@ export async function runConfigList(app: App, input: RawInput): Promise<number> 
 }
 
 /** The effective value of one setting, raw; a secret only with --reveal. Raises `usage` where it is not set. */
-export async function runConfigGet(app: App, input: RawInput): Promise<number> {
-  const { key } = parseConfigGet(input);
-  checkField(app.output.field, ["key", "value", "origin"]);
+export async function runConfigGet(app: App, { key }: OptionsOf<typeof get>): Promise<number> {
   warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);
   const settings = await everySetting(app);
@@ -67,9 +55,7 @@ export async function runConfigGet(app: App, input: RawInput): Promise<number> {
 }
 
 /** Where the files are that these settings lead to. */
-export async function runConfigPath(app: App, input: RawInput): Promise<number> {
-  parseInput(z.object({}), input);
-  checkField(app.output.field, ["config", "keyFile", "state"]);
+export async function runConfigPath(app: App): Promise<number> {
   const document = {
     config: configPath(app.configuration.directory),
     keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,

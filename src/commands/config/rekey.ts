@@ -1,26 +1,13 @@
-import * as z from "zod/mini";
 import { readSecret } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { RawInput } from "../../cli/act.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, text } from "../../cli/options.ts";
+import type { RekeyOptions } from "./descriptor.ts";
 
-const sources = ["file", "passphrase", "keyring", "given"] as const;
-type Source = (typeof sources)[number];
+type Source = NonNullable<RekeyOptions["to"]>;
 
-const schema = z.object({
-  to: z.optional(z.enum(sources, { error: `must be one of ${sources.join(", ")}` })),
-  newPassphrase: z.optional(text),
-  newStateKey: z.optional(text),
-  skipMissing: flag,
-  yes: flag,
-});
-export type RekeyOptions = z.infer<typeof schema>;
-
-export function parseRekey(input: RawInput): RekeyOptions {
-  const options = parseInput(schema, input);
+/** Throws `usage` for flags that contradict each other. */
+export function checkRekey(options: RekeyOptions): RekeyOptions {
   const { to, newPassphrase, newStateKey } = options;
   const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
   if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
@@ -32,9 +19,8 @@ export function parseRekey(input: RawInput): RekeyOptions {
 }
 
 /** Changes the key of all sealed values, or where it comes from. */
-export async function runRekey(app: App, input: RawInput): Promise<number> {
-  const options = parseRekey(input);
-  checkField(app.output.field, ["rekeyed"]);
+export async function runRekey(app: App, given: RekeyOptions): Promise<number> {
+  const options = checkRekey(given);
   const local = await app.state(app.profile, true);
   const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
   // With several keys, an earlier run was cut off: the variable may hold the new passphrase.

@@ -1,5 +1,4 @@
 import { isAbsolute, resolve } from "node:path";
-import * as z from "zod/mini";
 import { checkIdentifier } from "../../settings/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import { checkKey, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
@@ -9,22 +8,11 @@ import { readSecret, readValue } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { checkField } from "../../cli/output.ts";
-import { parseInput, text } from "../../cli/options.ts";
-
-const setSchema = z.object({ key: text, value: z.string() });
-const unsetSchema = z.object({ key: text });
-const useSchema = z.object({ name: text });
-
-export const parseConfigSet = (input: RawInput) => parseInput(setSchema, input, ["key", "value"]);
-export const parseConfigUnset = (input: RawInput) => parseInput(unsetSchema, input, ["key"]);
-export const parseConfigUse = (input: RawInput) => parseInput(useSchema, input, ["name"]);
+import type { OptionsOf } from "../../cli/command.ts";
+import type { set, unset, use } from "./descriptor.ts";
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
-export async function runConfigSet(app: App, input: RawInput): Promise<number> {
-  const { key, value: given } = parseConfigSet(input);
-  checkField(app.output.field, ["profile", "key", "value"]);
+export async function runConfigSet(app: App, { key, value: given }: OptionsOf<typeof set>): Promise<number> {
   checkKey(key);
   const value = await valueOf(app, key, given);
   await checkSource(app, key, value);
@@ -45,9 +33,7 @@ export async function runConfigSet(app: App, input: RawInput): Promise<number> {
 }
 
 /** Takes a setting out of the profile; one that is not there is no error. */
-export async function runConfigUnset(app: App, input: RawInput): Promise<number> {
-  const { key } = parseConfigUnset(input);
-  checkField(app.output.field, ["profile", "key", "value"]);
+export async function runConfigUnset(app: App, { key }: OptionsOf<typeof unset>): Promise<number> {
   checkKey(key);
   const { name } = app.profile;
   await (
@@ -60,9 +46,7 @@ export async function runConfigUnset(app: App, input: RawInput): Promise<number>
 }
 
 /** Makes a profile the current one. Raises `usage` for one that is not there. */
-export async function runConfigUse(app: App, input: RawInput): Promise<number> {
-  const { name } = parseConfigUse(input);
-  checkField(app.output.field, ["profile"]);
+export async function runConfigUse(app: App, { name }: OptionsOf<typeof use>): Promise<number> {
   await (
     await app.state()
   ).configure(async (current) => {

@@ -1,30 +1,13 @@
-import * as z from "zod/mini";
 import { readSecret } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Metadata } from "../../protocol/fields.ts";
-import { dateTime, instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
+import { base64, instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { checkContentsOptions, contentsOptions } from "../exchange/card-options.ts";
-import { base64, externalRef, kind, parseInput, text, wholeNumber } from "../../cli/options.ts";
-
-const schema = z.object({
-  kind: z.optional(kind),
-  ...contentsOptions,
-  hashedPin: z.optional(text),
-  maxUsage: z.optional(wholeNumber),
-  expiryDate: z.optional(dateTime),
-  metadata: z.optional(z.array(z.string())),
-  externalRef: z.optional(externalRef),
-  label: z.optional(text),
-  credentialsOut: z.optional(text),
-});
-export type CreateOptions = z.infer<typeof schema>;
-
-export const parseCreate = (input: RawInput): CreateOptions => parseInput(schema, input);
+import { checkContentsOptions } from "../exchange/card-options.ts";
+import type { CreateOptions } from "./descriptor.ts";
 
 /** Refuses what does not belong to the kind. Raises `usage`, and `invalid-input` for an expiry date that has passed. */
 export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: number): void {

@@ -9,20 +9,16 @@ import { isCreditCard, isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { instant } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { CreateOptions } from "./descriptor.ts";
 import { askSettings } from "../exchange/ask.ts";
 import { completeContents, readContents } from "../exchange/card-options.ts";
-import type { CreateOptions } from "./options.ts";
-import { checkCreateOptions, parseCreate, readHashedPin, readMetadata } from "./options.ts";
+import { checkCreateOptions, readHashedPin, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
-import { checkField } from "../../cli/output.ts";
 import { singleContext } from "../exchange/single-context.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
-export async function runCreate(app: App, input: RawInput): Promise<number> {
-  const options = parseCreate(input);
-  checkField(app.output.field, ["vault", "kind", "created"]);
+export async function runCreate(app: App, options: CreateOptions): Promise<number> {
   const metadata = readMetadata(options.metadata);
   return await withCredentialsOut(app, options, async (out) => {
     out?.checkEmpty();

@@ -1,28 +1,12 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { checkDelete, deleteVault } from "../../exchange/delete.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { DeleteOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField } from "../../cli/output.ts";
 import { lookUp } from "../exchange/look-up.ts";
-import { externalRef, flag, parseInput, uuid } from "../../cli/options.ts";
-
-const schema = z.object({
-  uuid: z.optional(uuid),
-  externalRef: z.optional(externalRef),
-  discardPending: flag,
-  force: flag,
-  yes: flag,
-});
-export type DeleteOptions = z.infer<typeof schema>;
-
-export const parseDelete = (input: RawInput): DeleteOptions => parseInput(schema, input, ["uuid"]);
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-export async function runDelete(app: App, input: RawInput): Promise<number> {
-  const options = parseDelete(input);
-  checkField(app.output.field, ["deleted"]);
+export async function runDelete(app: App, options: DeleteOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "delete");
   await app.service();

@@ -1,30 +1,19 @@
-import * as z from "zod/mini";
 import { checkSigner } from "../../settings/jwt.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { checkField } from "../../cli/output.ts";
+import type { DoctorOptions } from "./descriptor.ts";
 import type { Finding } from "./finding.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
-import { flag, parseInput } from "../../cli/options.ts";
-
-const levels = ["warn", "error"] as const;
-const schema = z.object({ offline: flag, failOn: z.optional(z.enum(levels, { error: "must be warn or error" })) });
-export type DoctorOptions = z.infer<typeof schema>;
-
-export const parseDoctor = (input: RawInput): DoctorOptions => parseInput(schema, input);
 
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
-export async function runDoctor(app: App, input: RawInput): Promise<number> {
-  const options = parseDoctor(input);
-  checkField(app.output.field, ["checks"]);
+export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
   const { doctorTable, summary } = await import("./view.ts");
   await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));

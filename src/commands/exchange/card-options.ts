@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { isStdin, readSecret, readValue } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
@@ -8,17 +7,7 @@ import type { CreditCard } from "../../protocol/fields.ts";
 import { creditCard } from "../../protocol/fields.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
-import { text } from "../../cli/options.ts";
-
-/** The contents of a vault on the command line: `update` and `create` share them. */
-export const contentsOptions = {
-  card: z.optional(text),
-  cardNumber: z.optional(text),
-  cardName: z.optional(text),
-  expiry: z.optional(text),
-  content: z.optional(text),
-};
-type ContentsOptions = { [K in keyof typeof contentsOptions]?: string | undefined };
+import type { ContentsOptions } from "./flags.ts";
 
 /** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
 export type Contents = { creditCard: CreditCard } | { content: string };

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { PairChoice } from "../../exchange/choose-pair.ts";
@@ -7,29 +6,8 @@ import { pairsOf } from "../../exchange/recovery-of.ts";
 import { parseCredentials } from "../../exchange/recovery.ts";
 import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
-import { base64, externalRef, flag, kind, text, wholeNumber } from "../../cli/options.ts";
-
-/** Options that every exchange has. */
-export const exchangeOptions = {
-  kind: z.optional(kind),
-  credentials: z.optional(text),
-  encryptedData: z.optional(text),
-  payload: z.optional(text),
-  hashedPin: z.optional(text),
-  externalRef: z.optional(externalRef),
-  /** commander's form of --no-ack. */
-  ack: z._default(z.boolean(), true),
-  discardPending: flag,
-  credentialsOut: z.optional(text),
-  saveCmd: z.optional(text),
-  dryRun: flag,
-  force: flag,
-  yes: flag,
-  generation: z.optional(wholeNumber),
-};
-
-const schema = z.object(exchangeOptions);
-export type ExchangeOptions = z.infer<typeof schema>;
+import type { ExchangeOptions } from "./flags.ts";
+import { base64 } from "../../protocol/fields.ts";
 
 export interface GivenPair {
   choice: PairChoice;

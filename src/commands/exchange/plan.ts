@@ -13,7 +13,7 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
-import type { ExchangeOptions } from "./options.ts";
+import type { ExchangeOptions } from "./flags.ts";
 import { checkPairOptions, readPairChoice } from "./options.ts";
 import { createHandover } from "./handover.ts";
 import { lookUp } from "./look-up.ts";
@@ -70,7 +70,7 @@ async function planExchange(app: App, options: Options, operation: Operation, ou
     const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
     await confirmOrFail(app.ask, options.yes === true, question);
   }
-  const noAck = !options.ack;
+  const noAck = options.ack === false;
   const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
   if (handover.leaves && record === null && out?.isState !== true && options.dryRun !== true) {
     app.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
@@ -122,10 +122,6 @@ function guardedByFile(error: unknown, path: string): unknown {
     hint: `${path} has the counts: if the audit log shows no failed attempt, or an administrator has unlocked the vault, run it once with --force`,
   });
 }
-
-/** What `--field` may begin with: of the document, or of the one that --dry-run prints. */
-export const fieldRoots = (dryRun: boolean): string[] =>
-  dryRun ? ["dryRun", "uuid", "kind", "operation", "settlesFirst", "request", "counts", "guard"] : ["vault", "kind", "exchange", "settled"];
 
 /** The closing line of a success. */
 export function closeExchange(app: App, uuid: string, { exchange }: ExchangeResult): void {

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { choosePairs } from "../../exchange/choose-pair.ts";
@@ -8,19 +7,12 @@ import { noCredentials } from "../../exchange/prepare.ts";
 import { recoveryJson } from "../../exchange/recovery.ts";
 import { pairOnly, recoveryDocument } from "../../exchange/recovery-of.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
-import { flag, parseInput, uuid, wholeNumber } from "../../cli/options.ts";
-
-const schema = z.object({ uuid: z.optional(uuid), all: flag, generation: z.optional(wholeNumber) });
-export type ExportOptions = z.infer<typeof schema>;
-
-export const parseExport = (input: RawInput): ExportOptions => parseInput(schema, input, ["uuid"]);
 
 /** Prints credentials in clear: that is what it is for. Raises `no-credentials` for a vault that has none. */
-export async function runExport(app: App, input: RawInput): Promise<number> {
-  const options = parseExport(input);
+export async function runExport(app: App, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
   }

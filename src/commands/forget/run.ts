@@ -1,24 +1,14 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { summarise } from "../../exchange/context.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/prepare.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { ForgetOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, uuid } from "../../cli/options.ts";
-
-const schema = z.object({ uuid: z.optional(uuid), discardPending: flag, yes: flag });
-export type ForgetOptions = z.infer<typeof schema>;
-
-export const parseForget = (input: RawInput): ForgetOptions => parseInput(schema, input, ["uuid"]);
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
-export async function runForget(app: App, input: RawInput): Promise<number> {
-  const options = parseForget(input);
-  checkField(app.output.field, ["forgotten"]);
+export async function runForget(app: App, options: ForgetOptions): Promise<number> {
   const target = await askVault(app, options.uuid, "forget");
   const check = (record: VaultRecord | null | undefined): void => {
     if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(target);

@@ -1,24 +1,14 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { allows, judge } from "../../exchange/guard.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/prepare.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { GuardOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, uuid } from "../../cli/options.ts";
-
-const schema = z.object({ uuid: z.optional(uuid), reset: flag, unanswered: flag, yes: flag });
-export type GuardOptions = z.infer<typeof schema>;
-
-export const parseGuard = (input: RawInput): GuardOptions => parseInput(schema, input, ["uuid"]);
 
 /** Shows the counters; with --reset, zeroes those of one vault, or with --unanswered what is only possibly failed. */
-export async function runGuard(app: App, input: RawInput): Promise<number> {
-  const options = parseGuard(input);
-  checkField(app.output.field, ["vaults"]);
+export async function runGuard(app: App, options: GuardOptions): Promise<number> {
   if (options.unanswered === true && options.reset !== true) {
     throw new VaultError("usage", "--unanswered says what --reset clears: give both", { hint: "vault guard <uuid> --reset --unanswered" });
   }

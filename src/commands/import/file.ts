@@ -4,17 +4,17 @@ import { VaultError } from "../../errors.ts";
 import type { GivenCredentials } from "../../exchange/recovery.ts";
 import { parseCredentials } from "../../exchange/recovery.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { device, type Device } from "../../protocol/fields.ts";
+import { device, type Device, uuid } from "../../protocol/fields.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
-import { kind, text, uuid } from "../../cli/options.ts";
+import { optionTypes } from "../../cli/option-types.ts";
 
 const line = z.object({
   uuid,
-  kind: z.optional(kind),
+  kind: z.optional(optionTypes.kind),
   credentials: z.looseObject({}, { error: 'must be an object, like {"encryptedData":"…","payload":"…"}' }),
   device: z.optional(device),
-  label: z.optional(text),
+  label: z.optional(optionTypes.text),
 });
 
 /** One vault to import, checked as far as it can be without the state. */

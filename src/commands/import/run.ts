@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
@@ -13,26 +12,12 @@ import { pairOnly, vaultOf } from "../../exchange/recovery-of.ts";
 import { parseCredentials } from "../../exchange/recovery.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { ImportOptions } from "./descriptor.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
-import { checkField } from "../../cli/output.ts";
 import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
-import { flag, kind, parseInput, text, uuid } from "../../cli/options.ts";
 import { learnAll } from "../exchange/options.ts";
-
-const schema = z.object({
-  uuid: z.optional(uuid),
-  kind: z.optional(kind),
-  credentials: z.optional(text),
-  label: z.optional(text),
-  rebind: flag,
-  file: z.optional(text),
-});
-export type ImportOptions = z.infer<typeof schema>;
-
-export const parseImport = (input: RawInput): ImportOptions => parseInput(schema, input, ["uuid"]);
 
 interface Imported {
   uuid: string;
@@ -47,9 +32,7 @@ interface Outcome {
 }
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-export async function runImport(app: App, input: RawInput): Promise<number> {
-  const options = parseImport(input);
-  checkField(app.output.field, ["imported", "failed"]);
+export async function runImport(app: App, options: ImportOptions): Promise<number> {
   if (options.file !== undefined) return await importFile(app, options.file, options);
   const entry = await readOne(app, options);
   await checkEntry(app, entry);

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
@@ -8,22 +7,13 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOfAnother, readInfo } from "../../protocol/extended-answers.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { checkField } from "../../cli/output.ts";
 import { lookUp } from "../exchange/look-up.ts";
-import { kind, parseInput, uuid } from "../../cli/options.ts";
 import { singleContext } from "../exchange/single-context.ts";
 
-const schema = z.object({ uuid: z.optional(uuid), kind: z.optional(kind) });
-export type InfoOptions = z.infer<typeof schema>;
-
-export const parseInfo = (input: RawInput): InfoOptions => parseInput(schema, input, ["uuid"]);
-
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
-export async function runInfo(app: App, input: RawInput): Promise<number> {
-  const options = parseInfo(input);
-  checkField(app.output.field, ["info", "kind", "uuid"]);
+export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
   await app.service();

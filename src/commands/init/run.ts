@@ -1,5 +1,4 @@
 import { isAbsolute, resolve } from "node:path";
-import * as z from "zod/mini";
 import { checkIdentifier } from "../../settings/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
@@ -8,23 +7,12 @@ import { settingDefinitions } from "../../settings/definitions.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
-import { findSetting, keySourceNames, missingSetting, serviceName } from "../../settings/settings.ts";
+import { findSetting, missingSetting, serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { InitOptions } from "./descriptor.ts";
 import { isUuid } from "../exchange/ask.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput } from "../../cli/options.ts";
-
-const schema = z.object({
-  live: flag,
-  force: flag,
-  stateKeySource: z.optional(z.enum(keySourceNames, { error: `must be one of ${keySourceNames.join(", ")}` })),
-});
-export type InitOptions = z.infer<typeof schema>;
-
-export const parseInit = (input: RawInput): InitOptions => parseInput(schema, input);
 
 /** Flags that are kept in the profile where they are given. */
 const kept: readonly string[] = [
@@ -41,9 +29,7 @@ const kept: readonly string[] = [
 ];
 
 /** Makes a profile, or replaces one after a question; nothing is written before all answers are there. */
-export async function runInit(app: App, input: RawInput): Promise<number> {
-  const options = parseInit(input);
-  checkField(app.output.field, ["profile", "path", "current"]);
+export async function runInit(app: App, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   await mayReplace(app, name, options.force === true);
   let profile = await keptFlags(app);

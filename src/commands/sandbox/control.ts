@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
@@ -9,17 +8,10 @@ import { createPalette } from "../../terminal/palette.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { listTable } from "../../terminal/tables.ts";
-import type { RawInput } from "../../cli/act.ts";
 import { replaceFile } from "../../files/durable-file.ts";
-import { checkField } from "../../cli/output.ts";
-import { flag, parseInput, text, uuid } from "../../cli/options.ts";
+import type { OptionsOf } from "../../cli/command.ts";
+import type { audit, fault, lock, reset } from "./descriptor.ts";
 import { defaultReadyFile } from "./start.ts";
-
-const readyFile = z.optional(text);
-const plain = z.object({ readyFile });
-const vault = z.object({ readyFile, uuid });
-const audit = z.object({ readyFile, export: z.optional(text) });
-const fault = z.object({ readyFile, clear: flag, faults: z._default(z.array(text), []) });
 
 const connect = (app: App, options: { readyFile?: string | undefined }): ControlClient =>
   connectControl(options.readyFile ?? defaultReadyFile(app));
@@ -29,9 +21,8 @@ async function print(app: App, document: unknown, line: string): Promise<number>
   return 0;
 }
 
-export async function runReset(app: App, input: RawInput): Promise<number> {
-  checkField(app.output.field, ["vaults"]);
-  const vaults = await connect(app, parseInput(plain, input)).reset();
+export async function runReset(app: App, options: OptionsOf<typeof reset>): Promise<number> {
+  const vaults = await connect(app, options).reset();
   return await print(
     app,
     { vaults },
@@ -39,23 +30,17 @@ export async function runReset(app: App, input: RawInput): Promise<number> {
   );
 }
 
-export async function runLock(app: App, input: RawInput): Promise<number> {
-  checkField(app.output.field, ["vault"]);
-  const options = parseInput(vault, input, ["uuid"]);
+export async function runLock(app: App, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).lock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runUnlock(app: App, input: RawInput): Promise<number> {
-  checkField(app.output.field, ["vault"]);
-  const options = parseInput(vault, input, ["uuid"]);
+export async function runUnlock(app: App, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).unlock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runFault(app: App, input: RawInput): Promise<number> {
-  checkField(app.output.field, ["armed"]);
-  const options = parseInput(fault, input, ["faults"]);
+export async function runFault(app: App, options: OptionsOf<typeof fault>): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
     throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
   }
@@ -67,9 +52,7 @@ export async function runFault(app: App, input: RawInput): Promise<number> {
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
-export async function runAudit(app: App, input: RawInput): Promise<number> {
-  const options = parseInput(audit, input);
-  checkField(app.output.field, ["items", "file"]);
+export async function runAudit(app: App, options: OptionsOf<typeof audit>): Promise<number> {
   if (options.export !== undefined) return await exportAudit(app, options.export, () => connect(app, options).audit());
   const items = await connect(app, options).audit();
   if (app.output.format === "ndjson") {

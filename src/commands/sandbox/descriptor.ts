@@ -1,70 +1,94 @@
-import type { Command } from "commander";
-import type { Act } from "../../cli/act.ts";
-import { examples } from "../../cli/act.ts";
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
-export function defineSandbox(program: Command, act: Act): void {
-  const sandbox = program
-    .command("sandbox")
-    .summary("the service, emulated on this machine")
-    .helpCommand("help [command]", "show the help of a command")
-    .description("The service, emulated on this machine: to try things, and to run integration tests against.")
-    .addHelpText("after", examples("vault sandbox start --seed demo", "vault sandbox audit"));
-  defineStart(sandbox, act);
-  const control = (name: string, summary: string, ...lines: string[]): Command =>
-    sandbox
-      .command(name)
-      .summary(summary)
-      .description(summary[0]?.toUpperCase() + summary.slice(1) + ".")
-      .option("--ready-file <file>", "the file that the running sandbox wrote (the one of this user)")
-      .addHelpText("after", examples(...lines));
-  control(
-    "reset",
-    "back to the seed, with new credentials (in the ready file), without faults",
-    "vault sandbox reset",
-    "vault sandbox reset --ready-file ./sandbox.json",
-  ).action(act(async () => (await import("./control.ts")).runReset));
-  control(
-    "audit",
-    "print the audit items",
-    "vault sandbox audit",
-    "vault sandbox audit --export items.csv",
-    "vault sandbox audit --export items.ndjson.gz",
-  )
-    .option("--export <file>", "write them to a file instead, by its name: .ndjson, .jsonl, .json, .csv or .tsv, each also with .gz")
-    .action(act(async () => (await import("./control.ts")).runAudit));
-  control("lock", "lock a vault, as the console would", "vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json")
-    .argument("<uuid>", "the vault")
-    .action(act(async () => (await import("./control.ts")).runLock));
-  control("unlock", "unlock a vault, as an administrator would", "vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json")
-    .argument("<uuid>", "the vault")
-    .action(act(async () => (await import("./control.ts")).runUnlock));
-  control(
-    "fault",
-    "make it misbehave, by rule and by count",
+export const sandbox = {
+  name: "sandbox",
+  summary: "the service, emulated on this machine",
+  description: "The service, emulated on this machine: to try things, and to run integration tests against.",
+  examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
+} as const satisfies Descriptor;
+
+export const start = {
+  name: "start",
+  summary: "start it on loopback; it serves until interrupted",
+  description: "Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives.",
+  options: {
+    port: { flag: "--port <n>", help: "the port to listen on (any free one)", is: "port" },
+    data: { flag: "--data <directory>", help: "keep its vaults there, across restarts" },
+    seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (demo)" },
+    tokenTtl: { flag: "--token-ttl <duration>", help: "how long a transaction token lives (5m)" },
+    latency: { flag: "--latency <duration>", help: "to wait before each answer (none)" },
+    policy: {
+      flag: "--policy <file>",
+      help: "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
+    },
+    readyFile: { flag: "--ready-file <file>", help: "written once it listens, with the control token (one for this user)" },
+  },
+  examples: ["vault sandbox start --seed demo", "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json"],
+} as const satisfies Descriptor;
+
+export type StartOptions = OptionsOf<typeof start>;
+
+/** Of all commands that steer a running sandbox. */
+const control = {
+  readyFile: { flag: "--ready-file <file>", help: "the file that the running sandbox wrote (the one of this user)" },
+} as const;
+
+export const reset = {
+  name: "reset",
+  summary: "back to the seed, with new credentials (in the ready file), without faults",
+  options: control,
+  examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
+  fields: ["vaults"],
+} as const satisfies Descriptor;
+
+export const audit = {
+  name: "audit",
+  summary: "print the audit items",
+  options: {
+    ...control,
+    export: {
+      flag: "--export <file>",
+      help: "write them to a file instead, by its name: .ndjson, .jsonl, .json, .csv or .tsv, each also with .gz",
+    },
+  },
+  examples: ["vault sandbox audit", "vault sandbox audit --export items.csv", "vault sandbox audit --export items.ndjson.gz"],
+  fields: ["items", "file"],
+} as const satisfies Descriptor;
+
+export const lock = {
+  name: "lock",
+  summary: "lock a vault, as the console would",
+  arguments: { uuid: { term: "<uuid>", help: "the vault", is: "uuid" } },
+  options: control,
+  examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
+  fields: ["vault"],
+} as const satisfies Descriptor;
+
+export const unlock = {
+  name: "unlock",
+  summary: "unlock a vault, as an administrator would",
+  arguments: { uuid: { term: "<uuid>", help: "the vault", is: "uuid" } },
+  options: control,
+  examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
+  fields: ["vault"],
+} as const satisfies Descriptor;
+
+export const fault = {
+  name: "fault",
+  summary: "make it misbehave, by rule and by count",
+  arguments: {
+    faults: {
+      term: "[faults...]",
+      help: "TARGET:ACTION[@SKIP][*TIMES], like get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
+    },
+  },
+  options: { ...control, clear: { flag: "--clear", help: "no faults any more" } },
+  examples: [
     "vault sandbox fault get-end:drop-after",
     "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
     "vault sandbox fault --clear",
-  )
-    .argument("[faults...]", "TARGET:ACTION[@SKIP][*TIMES], like get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1")
-    .option("--clear", "no faults any more")
-    .action(act(async () => (await import("./control.ts")).runFault));
-}
+  ],
+  fields: ["armed"],
+} as const satisfies Descriptor;
 
-function defineStart(sandbox: Command, act: Act): void {
-  sandbox
-    .command("start")
-    .summary("start it on loopback; it serves until interrupted")
-    .description("Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives.")
-    .option("--port <n>", "the port to listen on (any free one)")
-    .option("--data <directory>", "keep its vaults there, across restarts")
-    .option("--seed <seed>", "demo, or a JSON file with a list of vaults (demo)")
-    .option("--token-ttl <duration>", "how long a transaction token lives (5m)")
-    .option("--latency <duration>", "to wait before each answer (none)")
-    .option("--policy <file>", "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd")
-    .option("--ready-file <file>", "written once it listens, with the control token (one for this user)")
-    .addHelpText(
-      "after",
-      examples("vault sandbox start --seed demo", "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json"),
-    )
-    .action(act(async () => (await import("./start.ts")).runStart));
-}
+export type FaultOptions = OptionsOf<typeof fault>;

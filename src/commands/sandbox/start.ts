@@ -1,6 +1,5 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import * as z from "zod/mini";
 import { parseDuration } from "../../settings/duration.ts";
 import type { App } from "../../app.ts";
 import type { Policy } from "../../sandbox/model/policy.ts";
@@ -8,23 +7,7 @@ import { readPolicy } from "../../sandbox/model/policy.ts";
 import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { parseInput, text } from "../../cli/options.ts";
-
-const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
-
-const schema = z.object({
-  port: z.optional(z.pipe(z.string().check(z.refine(isPort, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number))),
-  data: z.optional(text),
-  seed: z.optional(text),
-  tokenTtl: z.optional(text),
-  latency: z.optional(text),
-  policy: z.optional(text),
-  readyFile: z.optional(text),
-});
-export type SandboxStartOptions = z.infer<typeof schema>;
-
-export const parseSandboxStart = (input: RawInput): SandboxStartOptions => parseInput(schema, input);
+import type { StartOptions } from "./descriptor.ts";
 
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
 export const defaultReadyFile = (app: App): string => `${app.stateDirectory()}-sandbox.json`;
@@ -39,8 +22,7 @@ function makeFolderOf(file: string): void {
 }
 
 /** Serves until the first SIGINT or SIGTERM. */
-export async function runStart(app: App, input: RawInput): Promise<number> {
-  const options = parseSandboxStart(input);
+export async function runStart(app: App, options: StartOptions): Promise<number> {
   // From here on a signal stops the sandbox in order.
   const { interrupted } = app.host;
   const readyFile = options.readyFile ?? defaultReadyFile(app);
@@ -64,7 +46,7 @@ export async function runStart(app: App, input: RawInput): Promise<number> {
   }
 }
 
-function policyOf(app: App, options: SandboxStartOptions): Partial<Policy> {
+function policyOf(app: App, options: StartOptions): Partial<Policy> {
   const policy = options.policy === undefined ? {} : readPolicy(options.policy);
   return {
     ...policy,

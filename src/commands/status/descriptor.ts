@@ -1,33 +1,28 @@
-import type { Command } from "commander";
-import { Option } from "commander";
-import { withValues } from "../../completion/values.ts";
-import type { Act } from "../../cli/act.ts";
-import { examples } from "../../cli/act.ts";
-import { statusFindings } from "../../cli/findings.ts";
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
-export function defineStatus(program: Command, act: Act): void {
-  program
-    .command("status")
-    .argument("[uuid]", "the vault (all of them, a row each, without)")
-    .summary("what this machine knows, without calling the service")
-    .description("What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.")
-    .option("--pending", "only vaults that need an acknowledgement")
-    .option("--history", "also the generations and exchanges that are kept")
-    .addOption(
-      withValues(new Option("--fail-on <findings>", `exit 17 if one is found: ${statusFindings.join(", ")}, separated by commas`), {
-        from: "list",
-        values: statusFindings,
-        separated: true,
-      }),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "vault status",
-        "vault status $VAULT --history",
-        "vault status --pending --json",
-        "vault status --fail-on locked,pending,at-risk",
-      ),
-    )
-    .action(act(async () => (await import("./run.ts")).runStatus));
-}
+const findings = ["locked", "pending", "at-risk"] as const;
+
+export const status = {
+  name: "status",
+  summary: "what this machine knows, without calling the service",
+  description: "What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.",
+  arguments: { uuid: { term: "[uuid]", help: "the vault (all of them, a row each, without)", is: "uuid" } },
+  options: {
+    pending: { flag: "--pending", help: "only vaults that need an acknowledgement" },
+    history: { flag: "--history", help: "also the generations and exchanges that are kept" },
+    failOn: {
+      flag: "--fail-on <findings>",
+      help: `exit 17 if one is found: ${findings.join(", ")}, separated by commas`,
+      listOf: findings,
+    },
+  },
+  examples: [
+    "vault status",
+    "vault status $VAULT --history",
+    "vault status --pending --json",
+    "vault status --fail-on locked,pending,at-risk",
+  ],
+  fields: ["vaults"],
+} as const satisfies Descriptor;
+
+export type StatusOptions = OptionsOf<typeof status>;

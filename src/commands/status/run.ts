@@ -1,33 +1,14 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/prepare.ts";
-import type { RawInput } from "../../cli/act.ts";
-import { checkField } from "../../cli/output.ts";
-import { statusFindings as findings } from "../../cli/findings.ts";
-import { flag, parseInput, uuid } from "../../cli/options.ts";
+import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "./vault-status.ts";
 import { describeVault } from "./vault-status.ts";
 
-const failOn = z.pipe(
-  z.string().check(
-    z.refine((value) => value.split(",").every((one) => (findings as readonly string[]).includes(one.trim())), {
-      error: `must be of ${findings.join(", ")}, separated by commas`,
-    }),
-  ),
-  z.transform((value) => value.split(",").map((one) => one.trim() as (typeof findings)[number])),
-);
-const schema = z.object({ uuid: z.optional(uuid), pending: flag, history: flag, failOn: z.optional(failOn) });
-export type StatusOptions = z.infer<typeof schema>;
-
-export const parseStatus = (input: RawInput): StatusOptions => parseInput(schema, input, ["uuid"]);
-
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runStatus(app: App, input: RawInput): Promise<number> {
-  const options = parseStatus(input);
-  checkField(app.output.field, ["vaults"]);
+export async function runStatus(app: App, options: StatusOptions): Promise<number> {
   const store = await app.store();
   const records = await chosen(app, options);
   const vaults: VaultStatus[] = [];
@@ -72,7 +53,7 @@ async function chosen(app: App, options: StatusOptions): Promise<VaultRecord[]> 
   return found;
 }
 
-function has(vault: VaultStatus, finding: (typeof findings)[number]): boolean {
+function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
   if (finding === "locked") return vault.locked;
   if (finding === "pending") return vault.pending !== null;
   return vault.atRisk;

@@ -1,30 +1,19 @@
-import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { summarise } from "../../exchange/context.ts";
 import type { ExchangeResult } from "../../exchange/run.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard } from "../../protocol/endpoints.ts";
-import type { RawInput } from "../../cli/act.ts";
+import type { UpdateOptions } from "./descriptor.ts";
 import { askCard, askContent } from "../exchange/ask-card.ts";
 import type { Contents, GivenContents } from "../exchange/card-options.ts";
-import { checkContentsOptions, completeContents, contentsOptions, readContents } from "../exchange/card-options.ts";
-import { checkField } from "../../cli/output.ts";
-import { exchangeOptions } from "../exchange/options.ts";
-import { flag, parseInput, uuid } from "../../cli/options.ts";
+import { checkContentsOptions, completeContents, readContents } from "../exchange/card-options.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { PlannedExchange } from "../exchange/plan.ts";
-import { closeExchange, fieldRoots, runPlanned, withPlan } from "../exchange/plan.ts";
-
-const schema = z.object({ uuid: z.optional(uuid), ...exchangeOptions, ...contentsOptions, yes: flag });
-export type UpdateOptions = z.infer<typeof schema>;
-
-export const parseUpdate = (input: RawInput): UpdateOptions => parseInput(schema, input, ["uuid"]);
+import { closeExchange, runPlanned, withPlan } from "../exchange/plan.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
-export async function runUpdate(app: App, input: RawInput): Promise<number> {
-  const options = parseUpdate(input);
-  checkField(app.output.field, fieldRoots(options.dryRun === true));
+export async function runUpdate(app: App, options: UpdateOptions): Promise<number> {
   const given = await readContents(app, options);
   await withPlan(app, options, "update", async (planned) => {
     checkContentsOptions(options, planned.kind);

@@ -1,0 +1,87 @@
+import type { Command as CommanderCommand } from "commander";
+import type { App } from "../app.ts";
+import type { ValueSource } from "../completion/values.ts";
+import type { OptionTypes } from "./option-types.ts";
+
+/** What values are taken, and offered by completion. Without any of these: a text that is not empty. */
+interface ValueSpec {
+  is?: keyof OptionTypes;
+  oneOf?: readonly string[];
+  /** Separated by commas. */
+  listOf?: readonly string[];
+  /** What completion offers where names do not tell it. */
+  values?: ValueSource;
+}
+
+export interface OptionSpec extends ValueSpec {
+  /** As commander takes it: `--kind <kind>`. */
+  flag: string;
+  help: string;
+}
+
+export interface ArgumentSpec extends ValueSpec {
+  /** `<uuid>`, `[uuid]`, `[files...]`. */
+  term: string;
+  /** Words that commander checks, and shows in the help: for a command that does not check its options. */
+  choices?: readonly string[];
+  help: string;
+}
+
+/**
+ * A command as data, from which parser, help, completion, the reference and the type of its options come. It is loaded with the
+ * command tree: it imports next to nothing.
+ */
+export interface Descriptor {
+  name: string;
+  summary: string;
+  /** Default: the summary as a sentence. */
+  description?: string;
+  /** In their order; names are those of the checked options. */
+  arguments?: Readonly<Record<string, ArgumentSpec>>;
+  /** By the name that commander gives: externalRef for --external-ref, ack for --no-ack. */
+  options?: Readonly<Record<string, OptionSpec>>;
+  /** Each works when pasted against the sandbox. */
+  examples: readonly string[];
+  /** What --field may begin with; without it the command checks that itself. */
+  fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[]);
+  /** Run also where the configuration cannot be used: with the defaults, or to mend it. `App.configuration` has the problem. */
+  mode?: "lenient" | "mends-configuration";
+}
+
+/** A command line as commander read it: nothing is checked yet. */
+export interface RawInput {
+  args: readonly (string | readonly string[] | undefined)[];
+  options: Readonly<Record<string, unknown>>;
+}
+
+export interface Command extends Descriptor {
+  /** Checks the command line and runs it; resolves to the exit code. */
+  run?: (app: App, input: RawInput) => Promise<number>;
+  /** In place of `run`, for what needs neither settings nor state: the text for stdout. `program` makes the tree of all commands. */
+  print?: (input: RawInput, format: "table" | "json" | "ndjson", program: () => CommanderCommand) => Promise<string>;
+  commands?: readonly Command[];
+}
+
+/** What a command does, with the options as they were checked. Its module, with all that it needs, is loaded only when it is called. */
+export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;
+
+/** The options of a command line, checked: those that were not given are absent. */
+export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> & ArgumentValues<D["arguments"]>;
+
+export type OptionValues<S> = { [Name in keyof S]?: OptionValue<S[Name]> | undefined };
+
+type ArgumentValues<S> = { [Name in keyof S as IsRequired<S[Name]> extends true ? Name : never]: ArgumentValue<S[Name]> } & {
+  [Name in keyof S as IsRequired<S[Name]> extends true ? never : Name]?: ArgumentValue<S[Name]> | undefined;
+};
+
+type IsRequired<S> = S extends { term: `<${string}` | `${string}...${string}` } ? true : false;
+type ArgumentValue<S> = S extends { term: `${string}...${string}` } ? ValueOf<S>[] : ValueOf<S>;
+type OptionValue<S> = S extends { flag: `${string}...>` } ? ValueOf<S>[] : S extends { flag: `${string}<${string}` } ? ValueOf<S> : boolean;
+
+type ValueOf<S> = S extends { is: infer Name extends keyof OptionTypes }
+  ? OptionTypes[Name]
+  : S extends { oneOf: readonly (infer Word)[] }
+    ? Word
+    : S extends { listOf: readonly (infer Word)[] }
+      ? Word[]
+      : string;

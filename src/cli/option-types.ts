@@ -1,0 +1,41 @@
+import * as z from "zod/mini";
+import { kinds, operations } from "../protocol/endpoints.ts";
+import { dateTime, externalRef, uuid } from "../protocol/fields.ts";
+import { keySourceNames } from "../settings/definitions.ts";
+
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+
+/** One of several words, as the rule of an option. */
+export const oneOf = <const T extends readonly string[]>(words: T) =>
+  z.enum(words, { error: `must be ${words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`}` });
+
+/** Several of them, separated by commas. */
+export const listOf = (words: readonly string[]) =>
+  z.pipe(
+    z.string().check(
+      z.refine((value) => value.split(",").every((one) => words.includes(one.trim())), {
+        error: `must be of ${words.join(", ")}, separated by commas`,
+      }),
+    ),
+    z.transform((value) => value.split(",").map((one) => one.trim())),
+  );
+
+/** What the values of options and arguments may be, by the name that a descriptor gives. Messages follow the name of the flag. */
+export const optionTypes = {
+  text: z.string().check(z.minLength(1, { error: "must not be empty" })),
+  any: z.string(),
+  externalRef,
+  uuid,
+  dateTime,
+  kind: oneOf(kinds),
+  operation: oneOf(operations),
+  keySource: oneOf(keySourceNames),
+  anyKeySource: oneOf([...keySourceNames, "given"]),
+  wholeNumber: z.pipe(
+    z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, like 3" })),
+    z.transform(Number),
+  ),
+  port: z.pipe(z.string().check(z.refine(isPort, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number)),
+};
+
+export type OptionTypes = { [Name in keyof typeof optionTypes]: z.infer<(typeof optionTypes)[Name]> };

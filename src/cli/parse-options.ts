@@ -1,0 +1,49 @@
+import * as z from "zod/mini";
+import { VaultError } from "../errors.ts";
+import { validate } from "../protocol/validate.ts";
+import type { ArgumentSpec, Descriptor, OptionSpec, OptionsOf, RawInput } from "./command.ts";
+import { listOf, oneOf, optionTypes } from "./option-types.ts";
+import { checkField } from "./output.ts";
+
+/**
+ * Checks a command line against the descriptor of its command, and --field against what its document holds.
+ *
+ * @throws `invalid-input` with the flag, the rule and an example; `usage` for a field.
+ */
+export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInput, field?: string): OptionsOf<D> {
+  const { arguments: terms = {}, options = {}, fields } = descriptor;
+  const named = Object.fromEntries(Object.keys(terms).map((name, index) => [name, input.args[index]]));
+  const schema = z.object({ ...mapValues(terms, argumentSchema), ...mapValues(options, optionSchema) });
+  const checked = validate(schema, { ...input.options, ...named });
+  if (checked.ok) {
+    if (fields !== undefined) checkField(field, typeof fields === "function" ? fields(checked.value) : fields);
+    return checked.value as OptionsOf<D>;
+  }
+  const [first] = checked.violations;
+  const [name = "", ...rest] = (first?.path ?? "").split(".");
+  const shown = Object.hasOwn(terms, name) ? `<${name}>` : [flagName(name), ...rest].join(".");
+  throw new VaultError("invalid-input", `${shown}: ${first?.rule ?? "does not fit"}`, {
+    hint: "nothing was sent; see --help for examples",
+  });
+}
+
+/** How an option is written on the command line: externalRef → --external-ref. */
+const flagName = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+function argumentSchema(spec: ArgumentSpec) {
+  if (spec.term.includes("...")) return z.array(valueSchema(spec));
+  return spec.term.startsWith("<") ? valueSchema(spec) : z.optional(valueSchema(spec));
+}
+
+function optionSchema(spec: OptionSpec) {
+  if (!spec.flag.includes("<")) return z.optional(z.boolean());
+  return z.optional(spec.flag.includes("...") ? z.array(valueSchema(spec)) : valueSchema(spec));
+}
+
+function valueSchema({ is = "text", oneOf: words, listOf: several }: OptionSpec | ArgumentSpec): z.core.$ZodType {
+  if (words !== undefined) return oneOf(words);
+  return several === undefined ? optionTypes[is] : listOf(several);
+}
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));

@@ -1,0 +1,33 @@
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { kindList } from "../../protocol/endpoints.ts";
+import { contentsFlags, exchangeFlags, extended } from "../exchange/flags.ts";
+
+export const create = {
+  name: "create",
+  summary: "create a vault (extended)",
+  description: `Create a vault. Its credentials are stored durably before anything is printed. ${extended}`,
+  options: {
+    kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
+    ...contentsFlags,
+    hashedPin: { flag: "--hashed-pin <secret>", help: "of an online vault, base64; every read needs it then: @FILE, -, env:NAME" },
+    maxUsage: { flag: "--max-usage <n>", help: "of an offline vault: how often it can be read", is: "wholeNumber" },
+    expiryDate: { flag: "--expiry-date <date>", help: "of an offline vault, ISO 8601: when the service deletes it", is: "dateTime" },
+    metadata: {
+      flag: "--metadata <key=value...>",
+      help: "up to 50 pairs of letters, digits, dashes, underscores and spaces",
+      is: "any",
+    },
+    externalRef: exchangeFlags.externalRef,
+    label: { flag: "--label <text>", help: "a name for people, kept on this machine only" },
+    credentialsOut: { flag: "--credentials-out <file>", help: "write the credentials there as well, mode 0600" },
+  },
+  examples: [
+    "vault create --kind generic/offline --content @note.txt --label note",
+    "vault create --kind generic/offline --content @note.txt --max-usage 3",
+    "vault create --kind generic/offline --content @note.txt --metadata team=ops",
+    "vault create --kind credit-card/offline --card @card.json --json",
+  ],
+  fields: ["vault", "kind", "created"],
+} as const satisfies Descriptor;
+
+export type CreateOptions = OptionsOf<typeof create>;

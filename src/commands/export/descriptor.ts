@@ -1,0 +1,20 @@
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+
+export const exportVaults = {
+  name: "export",
+  summary: "print credentials as JSON, in clear",
+  description:
+    "Print the credentials that the next start would send first as JSON, in plain text; of an open exchange the recovery document.",
+  arguments: { uuid: { term: "[uuid]", help: "the vault (or --all)", is: "uuid" } },
+  options: {
+    all: { flag: "--all", help: "every vault, a line each, as vault import --file reads them" },
+    generation: {
+      flag: "--generation <n>",
+      help: "these stored credentials, also refused or superseded ones",
+      is: "wholeNumber",
+    },
+  },
+  examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
+} as const satisfies Descriptor;
+
+export type ExportOptions = OptionsOf<typeof exportVaults>;
