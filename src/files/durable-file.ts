@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
@@ -6,6 +5,9 @@ import { basename, dirname, join, resolve } from "node:path";
 type Fill<T> = (temporary: string, descriptor: number) => T;
 
 const ending = ".vault-new";
+
+/** Of the runtime's own crypto: importing the module would load it for completion, too. */
+const randomHex = (digits: number): string => crypto.randomUUID().replaceAll("-", "").slice(-digits);
 
 /**
  * Replaces a file as a whole, mode 0600, durable when it returns: written beside it, synced, renamed, the folder synced. At
@@ -24,12 +26,12 @@ export function replaceFile(path: string, contents: string | Uint8Array | Iterab
 
 /** As `replaceFile`, for what writes the file itself. A link of that name is replaced, not followed. */
 export function replaceWith<T>(path: string, fill: Fill<T>): T {
-  return putInPlace(path, join(dirname(resolve(path)), `.${basename(path)}.${randomBytes(8).toString("hex")}${ending}`), fill, renameSync);
+  return putInPlace(path, join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`), fill, renameSync);
 }
 
 /** Makes a file in the same way, where there is none. Of several processes that do this at once one wins, and all go on with its file. */
 export function createFile(path: string, fill: Fill<unknown>): void {
-  putInPlace(path, `${path}.new-${randomBytes(6).toString("hex")}`, fill, (temporary) => {
+  putInPlace(path, `${path}.new-${randomHex(12)}`, fill, (temporary) => {
     linkUnlessThere(temporary, path);
     rmSync(temporary);
   });

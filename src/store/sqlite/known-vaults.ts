@@ -4,8 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { all, one } from "./query.ts";
 import type { VaultRow } from "../steps/rows.ts";
-import { isListed } from "./read-vaults.ts";
-import { applicationId, migrations } from "./schema.ts";
+import { applicationId, isListed, migrations } from "./schema.ts";
 
 export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
 

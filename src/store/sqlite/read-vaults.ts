@@ -5,6 +5,7 @@ import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import { all, one } from "./query.ts";
+import { isListed } from "./schema.ts";
 
 /** A row with its number, which only the tables know. */
 type Numbered = VaultRow & { id: number };
@@ -14,9 +15,6 @@ export interface About {
   exchange?: string;
   pairs?: readonly Pair[];
 }
-
-/** The vaults that `Store.list` speaks of, as a condition on their rows. */
-export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
 
 export function listVaults(db: DatabaseSync): VaultRecord[] {
   const rows = all<Numbered>(db, `SELECT * FROM vaults WHERE ${isListed} ORDER BY service, uuid`);

@@ -128,3 +128,6 @@ export const migrations: readonly string[] = [
   CREATE TABLE outages (service TEXT PRIMARY KEY, since TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ];
+
+/** The vaults that `Store.list` speaks of, as a condition on their rows. */
+export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
