@@ -1,5 +1,4 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -10,7 +9,8 @@ import type { DiskFacts } from "../files/disk.ts";
 import { diskOf } from "../files/disk.ts";
 import type { KeyFacts } from "./keys/inspect-key.ts";
 import { keyFacts } from "./keys/inspect-key.ts";
-import { checkNotNewer, readOnlyUrl } from "./sqlite/open-database.ts";
+import { checkOurs } from "./sqlite/open-database.ts";
+import { openReadOnly } from "./sqlite/open-read-only.ts";
 import { statIfThere } from "../files/private-directory.ts";
 import { all, one } from "./sqlite/query.ts";
 import { listVaults } from "./sqlite/read-vaults.ts";
@@ -80,15 +80,10 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
 }
 
 function read(path: string, newest: number, options: WholeState["options"]): { contents: Contents; key: KeyFacts } {
-  const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true });
+  const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
-    if (one<{ n: number }>(db, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'vaults'")?.n !== 1) {
-      throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
-        hint: "bring a backup back, the present files are kept beside it: vault backup FILE --restore; or name another directory with --state",
-      });
-    }
-    checkNotNewer(db, path, newest);
+    checkOurs(db, path, newest);
     const damage = problemsOf(db);
     const { format } = holdingsOf(db);
     const vaults = listVaults(db);

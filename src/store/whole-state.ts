@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { VaultError } from "../errors.ts";
 import { asVaultError } from "../errors.ts";
 import type { Waiting } from "../exchange/ports.ts";
@@ -13,7 +12,7 @@ import { keyPlace } from "./keys/inspect-key.ts";
 import type { Examined, RestoreFacts } from "./backup/restore.ts";
 import { examineBackup, restoreState } from "./backup/restore.ts";
 import { Keyring, neededKeyId } from "./keys/keyring.ts";
-import { readOnlyUrl } from "./sqlite/open-database.ts";
+import { openReadOnly } from "./sqlite/open-read-only.ts";
 import { migrations } from "./sqlite/schema.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { StoreOptions } from "./local-store.ts";
@@ -76,7 +75,7 @@ async function keyringProblem(source: KeySource): Promise<VaultError | null> {
 /** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */
 function neededKeyOf(file: string): string | null {
   try {
-    const db = new DatabaseSync(readOnlyUrl(file), { readOnly: true });
+    const db = openReadOnly(file);
     try {
       return neededKeyId(db);
     } finally {

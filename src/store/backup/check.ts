@@ -5,7 +5,7 @@ import { openStates } from "../../exchange/states.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { all, one } from "../sqlite/query.ts";
+import { all, listed, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
@@ -24,11 +24,10 @@ export interface Holdings {
 
 /** What a state holds; to be called on one snapshot. */
 export function holdingsOf(db: DatabaseSync): Holdings {
-  const states = openStates.map((state) => `'${state}'`).join(", ");
   const [first] = sealedValues(db);
   return {
     vaults: one<{ n: number }>(db, "SELECT count(*) AS n FROM vaults WHERE forgotten = 0")?.n ?? 0,
-    pending: one<{ n: number }>(db, `SELECT count(*) AS n FROM exchanges WHERE state IN (${states})`)?.n ?? 0,
+    pending: one<{ n: number }>(db, `SELECT count(*) AS n FROM exchanges WHERE state IN (${listed(openStates)})`)?.n ?? 0,
     keyId: first === undefined ? null : keyIdOf(first.sealed),
     format: schemaVersion(db),
   };

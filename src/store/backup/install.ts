@@ -95,10 +95,12 @@ export function finish(directory: string): void {
   if (folder !== null) install(directory, folder);
 }
 
-function keptFolders(directory: string): string[] {
+/** The folders of what restores have replaced in a state, oldest first. */
+export function keptFolders(directory: string): string[] {
   if (!existsSync(directory)) return [];
-  const entries = readdirSync(directory, { withFileTypes: true }).filter(
-    (entry) => entry.isDirectory() && entry.name.startsWith("replaced-"),
-  );
-  return entries.map(({ name }) => join(directory, name)).sort();
+  const names = readdirSync(directory).filter((name) => name.startsWith("replaced-"));
+  return names
+    .sort()
+    .map((name) => join(directory, name))
+    .filter((path) => statIfThere(path)?.isDirectory() === true);
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Creation, ErrorNote, LeftCreation } from "../../exchange/records.ts";
 import { append } from "./journal.ts";
-import { all } from "../sqlite/query.ts";
+import { all, listed } from "../sqlite/query.ts";
 
 /**
  * Vaults that are being created have no uuid yet, and so neither a row nor a lock: they live in the journal, an entry
@@ -30,7 +30,7 @@ export function leftCreations(db: DatabaseSync, service: string): LeftCreation[]
   const rows = all<{ exchange: string; at: string; detail: string }>(
     db,
     "SELECT exchange, at, detail FROM journal AS first WHERE service = ? AND event = 'creating' AND NOT EXISTS (SELECT 1 FROM journal " +
-      `WHERE exchange = first.exchange AND seq > first.seq AND event IN (${outcomes.map((event) => `'${event}'`).join(", ")})) ORDER BY seq`,
+      `WHERE exchange = first.exchange AND seq > first.seq AND event IN (${listed(outcomes)})) ORDER BY seq`,
     service,
   );
   return rows.map(({ exchange, at, detail }) => {

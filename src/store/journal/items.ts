@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { listed } from "../sqlite/query.ts";
 import type { JournalEntry } from "./journal.ts";
 
 /** An entry of the journal, with what only later entries say of it. */
@@ -29,13 +30,13 @@ const events = [
   "counters-reset",
 ];
 
-const listed = events.map((event) => `'${event}'`).join(", ");
-
 /** The entries about calls, oldest first, read as they are asked for: a journal may be long. To be ended, or read to its end. */
 export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
   const fates = fatesIn(db);
   const rows = db
-    .prepare(`SELECT seq, at, service, uuid, exchange, event, detail FROM journal WHERE uuid <> '' AND event IN (${listed}) ORDER BY seq`)
+    .prepare(
+      `SELECT seq, at, service, uuid, exchange, event, detail FROM journal WHERE uuid <> '' AND event IN (${listed(events)}) ORDER BY seq`,
+    )
     .iterate() as Iterable<Omit<JournalLine, "detail" | "fate"> & { detail: string }>;
   for (const row of rows) {
     yield { ...row, detail: JSON.parse(row.detail) as Record<string, unknown>, fate: fates.get(row.seq) ?? null };
@@ -61,7 +62,7 @@ function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>
     .prepare(
       "SELECT seq, uuid, exchange, event, CASE WHEN event IN ('acknowledged', 'discarded') THEN detail ->> 'from' END AS \"from\", " +
         "CASE event WHEN 'discarded' THEN detail ->> 'takenBack' END AS takenBack " +
-        `FROM journal WHERE exchange IS NOT NULL AND uuid <> '' AND event IN (${listed}) ORDER BY seq`,
+        `FROM journal WHERE exchange IS NOT NULL AND uuid <> '' AND event IN (${listed(events)}) ORDER BY seq`,
     )
     .iterate() as Iterable<Step>;
   for (const { seq, uuid, exchange, event, from, takenBack } of rows) {

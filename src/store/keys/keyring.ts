@@ -1,12 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { createKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
-import { knownStates, realFolder, rememberState } from "./known-states.ts";
+import { isThere, knownStates, realFolder, rememberState } from "./known-states.ts";
 import { makeKey } from "./new-key.ts";
 import { stretch } from "../../secrets/passphrase.ts";
 import { one } from "../sqlite/query.ts";
@@ -112,7 +110,7 @@ export class Keyring {
     if (entries === null) {
       const sealed = (await access?.sealedInConfiguration()) ?? null;
       if (path === undefined || sealed !== null) throw this.#missing(sealed, "the configuration");
-      const others = knownStates(path).filter((state) => existsSync(join(state, "vault.db")) && state !== realFolder(this.#state));
+      const others = knownStates(path).filter((state) => isThere(state) && state !== realFolder(this.#state));
       if (others.length > 0) throw goneFor(path, others);
       const demand = this.#source.type === "file" ? (this.#source.demand ?? "file") : "file";
       const { key, entry } = await makeKey({ source: demand }, access);

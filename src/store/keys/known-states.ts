@@ -1,5 +1,5 @@
-import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
@@ -25,6 +25,9 @@ export function knownStates(keyFile: string): string[] {
     });
   }
 }
+
+/** Whether a directory holds a state. */
+export const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
 
 /** The same folder by whatever name it is reached. */
 export function realFolder(directory: string): string {

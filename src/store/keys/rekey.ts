@@ -1,16 +1,16 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
+import { keptFolders } from "../backup/install.ts";
 import { readKeyFile, replaceKeyFile } from "../../secrets/key-file.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
 import type { Keyring } from "./keyring.ts";
-import { keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
+import { isThere, keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
 import type { NewKey } from "./new-key.ts";
 import { makeKey } from "./new-key.ts";
 import { stretch } from "../../secrets/passphrase.ts";
-import { keyIdsIn, openAll, resealAll } from "./reseal.ts";
+import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
@@ -174,16 +174,8 @@ async function isForeign(plan: Plan, state: string): Promise<boolean> {
   return true;
 }
 
-const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
-
 /** Known states that are not there. */
 const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !isThere(state));
-
-/** A state, and those that restores have replaced in it: each is a state in itself. */
-function withReplaced(state: string): string[] {
-  const names = isThere(state) ? readdirSync(state).filter((name) => name.startsWith("replaced-")) : [];
-  return [state, ...names.map((name) => join(state, name)).filter(isThere)];
-}
 
 /**
  * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
@@ -201,7 +193,9 @@ function statesOf(plan: Plan): string[] {
   }
   for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
   const there = [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)];
-  return [...new Set(there.flatMap(withReplaced))].filter((state) => !plan.foreign.has(state)).sort();
+  return [...new Set(there.flatMap((state) => [state, ...keptFolders(state).filter(isThere)]))]
+    .filter((state) => !plan.foreign.has(state))
+    .sort();
 }
 
 /** Makes keys ready; a new passphrase may be the one of an earlier rekey that was killed. */

@@ -46,7 +46,7 @@ export function openDatabase({ path, platform, migrations }: Opening): DatabaseS
   const connection = new DatabaseSync(withMode(path, "rw"));
   try {
     configure(connection, platform);
-    verify(connection, path, migrations.length);
+    checkOurs(connection, path, migrations.length);
     return connection;
   } catch (error) {
     closeUnchanged(connection, path);
@@ -77,7 +77,8 @@ function configure(connection: DatabaseSync, platform: string): void {
   if (platform === "darwin") connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }
 
-function verify(connection: DatabaseSync, path: string, newest: number): void {
+/** Throws `state` for what is not a state of this program, and for one of a newer version. */
+export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
   const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
   if (found !== applicationId) {
     throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
@@ -109,14 +110,6 @@ function closeUnchanged(connection: DatabaseSync, path: string): void {
 export function withMode(path: string, mode: "rw" | "ro"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
-  return url;
-}
-
-/** For reading a database without changing anything beside it. */
-export function readOnlyUrl(path: string): URL {
-  const url = withMode(path, "ro");
-  // One at rest would be given an empty WAL.
-  if ((statIfThere(`${path}-wal`)?.size ?? 0) === 0) url.search += "&immutable=1";
   return url;
 }
 

@@ -12,6 +12,9 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
   return found;
 }
 
+/** Names as a list in a query. */
+export const listed = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(", ");
+
 /** The first row of a query, in the shape that the schema gives it. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export function one<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row | undefined {

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
-import { checkNotNewer, readOnlyUrl } from "./open-database.ts";
+import { checkOurs } from "./open-database.ts";
+import { openReadOnly } from "./open-read-only.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
-import { one } from "./query.ts";
 import { leftRestore } from "../backup/install.ts";
-import { applicationId, migrations } from "./schema.ts";
+import { migrations } from "./schema.ts";
 import { retryBusyDatabase } from "./state-database.ts";
 import { onState } from "../../files/state-error.ts";
 
@@ -27,15 +27,10 @@ export async function openForReading(directory: string, clock: Clock): Promise<D
 }
 
 function openSnapshot(path: string): DatabaseSync {
-  const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true });
+  const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
-    if (one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId) {
-      throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
-        hint: "bring a backup back: vault backup FILE --restore; or name another directory with --state",
-      });
-    }
-    checkNotNewer(db, path, migrations.length);
+    checkOurs(db, path, migrations.length);
     return db;
   } catch (error) {
     db.close();

@@ -1,6 +1,9 @@
 /** "vsst", in the header of the file: tells a state from any other SQLite database. */
 export const applicationId = 0x76737374;
 
+/** The vaults that `Store.list` speaks of, as a condition on their rows. */
+export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
+
 /**
  * Each script takes a state from the version before it to its own, its place in the list counted from 1. A published
  * one is never changed, only followed by another; all of them make a new state.
@@ -128,6 +131,3 @@ export const migrations: readonly string[] = [
   CREATE TABLE outages (service TEXT PRIMARY KEY, since TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ];
-
-/** The vaults that `Store.list` speaks of, as a condition on their rows. */
-export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
