@@ -76,6 +76,12 @@ export class Keyring {
     this.#newest = this.#given ?? (await this.#newestOfFile());
   }
 
+  /** As `prepare`, for a value of the database: a later rekey is to find the state. */
+  async prepareState(needed: string | null): Promise<void> {
+    if (needed === null) this.rememberState();
+    await this.prepare(needed);
+  }
+
   /** As `prepare`, for a value outside of the database; returns the key that is to seal it. */
   async forSecret(needed: string | null): Promise<SealingKey> {
     await this.prepare(needed);

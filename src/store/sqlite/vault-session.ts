@@ -151,9 +151,7 @@ export class SqliteVaultSession implements VaultSession {
   }
 
   async #prepareKey(): Promise<void> {
-    const needed = await this.#parts.database.read(neededKeyId);
-    if (needed === null) this.#parts.keyring.rememberState();
-    await this.#parts.keyring.prepare(needed);
+    await this.#parts.keyring.prepareState(await this.#parts.database.read(neededKeyId));
   }
 
   /** One transaction. Throws `state` if the lock was taken again since this session got it: it is not ours any more. */

@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { VaultError } from "../../errors.ts";
+import { refuseNetwork } from "../../files/disk.ts";
+import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
+import { onState } from "../../files/state-error.ts";
+import { openFinished } from "../backup/install.ts";
+import { prune } from "../journal/journal.ts";
+import type { StoreOptions } from "../local-store.ts";
+import type { Opening } from "./open-database.ts";
+import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
+import { one } from "./query.ts";
+import { StateDatabase } from "./state-database.ts";
+import { VaultLocks } from "./vault-lock.ts";
+
+/** The database of a state and its locks: one connection for all calls, as long as its file is the state. */
+export class StateConnection {
+  readonly locks: VaultLocks;
+  readonly #options: StoreOptions;
+  readonly #opening: Opening;
+  #database: Promise<StateDatabase | null> | null = null;
+  /** The file that the connection is to: a restore puts another one in its place. */
+  #file: number | null = null;
+
+  /** `scripts` make the tables. */
+  constructor(options: StoreOptions, scripts: readonly string[]) {
+    this.#options = options;
+    this.#opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
+    this.locks = new VaultLocks(join(options.directory, "locks"), options.clock, async (slot) => await this.#takeEpoch(slot));
+  }
+
+  get file(): number | null {
+    return this.#file;
+  }
+
+  /** The database, made if need be. */
+  async ensure(): Promise<StateDatabase> {
+    const database = await this.open();
+    if (database !== null) return database;
+    ensurePrivateDirectory(this.#options.directory);
+    createDatabase(this.#opening);
+    const made = await this.open();
+    if (made !== null) return made;
+    throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it leads nowhere, or was removed at once`, {
+      hint: "if it is a symbolic link, mend or remove it; then run it again",
+    });
+  }
+
+  /** The database, or null if there is none. What could not be opened is tried again by the next call. */
+  async open(): Promise<StateDatabase | null> {
+    if (this.#file !== null && this.#fileNow() !== this.#file) {
+      this.#database = null;
+      this.#file = null;
+    }
+    this.#database ??= this.#connect().then(
+      (database) => {
+        if (database === null) this.#database = null;
+        return database;
+      },
+      (error: unknown) => {
+        this.#database = null;
+        throw error;
+      },
+    );
+    return await this.#database;
+  }
+
+  async #connect(): Promise<StateDatabase | null> {
+    refuseNetwork(this.#options.directory);
+    if (!checkPrivateDirectory(this.#options.directory)) return null;
+    const opened = await openFinished(this.#opening, this.locks, this.#options.clock);
+    if (opened === null) return null;
+    this.#file = opened.file;
+    const database = new StateDatabase(opened.connection, this.#opening.path, this.#options.clock);
+    if (schemaVersion(opened.connection) < this.#opening.migrations.length) await this.#migrate(database);
+    return database;
+  }
+
+  #fileNow(): number | undefined {
+    return onState(this.#opening.path, () => statIfThere(this.#opening.path))?.ino;
+  }
+
+  /** With every vault held: no process may be between ① and ④ while the tables change. */
+  async #migrate(database: StateDatabase): Promise<void> {
+    const waiting = { deadline: this.#options.clock.elapsed() + 30_000, signal: new AbortController().signal };
+    await this.locks.withAll(waiting, async () => await database.write((db) => migrate(db, this.#opening.migrations)));
+  }
+
+  /** Counts that a slot was taken, which ends the right of every earlier holder to write. Not synced. */
+  async #takeEpoch(slot: number): Promise<number> {
+    const database = await this.ensure();
+    return await database.write((db) => {
+      checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+      prune(db, this.#options.clock.now());
+      const sql = "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
+      return one<{ epoch: number }>(db, sql, slot)?.epoch ?? 0;
+    }, "unsynced");
+  }
+}
