@@ -11,10 +11,8 @@ import type { Service, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
-import type { ProfilePlace } from "./secrets/sealing.ts";
 import type { ValueSources } from "./secrets/secret-value.ts";
 import type { Probe } from "./service/probe.ts";
-import type { Configuration } from "./settings/config-file.ts";
 import { once } from "./settings/once.ts";
 import { profileValue, type NamedProfile, type Profile } from "./settings/profile.ts";
 import { readSettings } from "./settings/read-settings.ts";
@@ -35,15 +33,17 @@ export interface App {
   /** The profile that the settings come from, and the flags: for commands that are about settings. */
   profile: NamedProfile;
   flags: GivenFlags;
-  /** Where the settings come from. `profile` is the one that was asked for, `problem` why they are the defaults. */
-  configuration: { directory: string; file: string; keyFile: string; profile: string | undefined; problem: VaultError | undefined };
+  /** Where settings come from. `profile` is the one that was asked for, `problem` why they are the defaults. */
+  configuration: { directory: string; keyFile: string; profile: string | undefined; problem: VaultError | undefined };
   output: Output;
   narrator: Narrator;
   redactor: Redactor;
   ask: Prompts;
   sources: ValueSources;
   /** A secret from where its setting has it, which the redactor knows from then on. */
-  readSecret: (spec: Sourced) => Promise<string>;
+  secretSetting: (setting: Sourced) => Promise<string>;
+  /** A secret from where an option has it, likewise. */
+  secretOption: (spec: string, flag: string) => Promise<string>;
   /** When all waiting and retrying of this command ends: counted from the first time that it is asked for. */
   waiting: Waiting;
   stateDirectory: () => string;
@@ -56,7 +56,6 @@ export interface App {
   service: () => Promise<Service>;
   /** Whether the service can be reached, without a word about a vault. Throws as `serviceName`. */
   probe: () => Promise<Probe>;
-  /** The configured device, if there is one. */
   device: () => Promise<Device | undefined>;
   /** See `holdVault`. */
   hold: (uuid: string, options?: HoldOptions) => Promise<ExchangeContext>;
@@ -102,19 +101,20 @@ export async function createApp(
     settings,
     profile,
     flags: given,
-    configuration: { directory, file: `${directory}/config.json`, keyFile: `${directory}/state.key`, profile: chosen, problem },
+    configuration: { directory, keyFile: `${directory}/state.key`, profile: chosen, problem },
     output: createOutput(host, outputChoice, narrator.warn),
     narrator,
     redactor,
     ask: createPrompts(host, () => mayAsk() && (host.env["CI"] ?? "") === ""),
     sources,
-    readSecret: async (spec) => {
-      if (spec.fromProfile !== true) return await world.readGiven(spec);
-      const at = { profile: profile.name, key: spec.source.replace("config key ", "") };
-      const value = await (await state()).openSecret(at, spec.text);
+    secretSetting: async (setting) => {
+      if (setting.fromProfile !== true) return await world.readGiven(setting);
+      const at = { profile: profile.name, key: setting.source.replace("config key ", "") };
+      const value = await (await state()).openSecret(at, setting.text);
       redactor.add(value);
       return value;
     },
+    secretOption: async (spec, flag) => await world.readGiven({ text: spec, source: flag, fromFlag: true }),
     waiting: {
       get deadline() {
         return deadline();
@@ -153,7 +153,7 @@ async function openClient(app: App, version: string): Promise<Service> {
     import("./settings/client-options.ts"),
     import("./service/open-service.ts"),
   ]);
-  const client = await readClientSettings(settings, settingWorld(app), app.readSecret);
+  const client = await readClientSettings(settings, settingWorld(app), app.secretSetting);
   const queue = `${name} ${client.application.uuid.toLowerCase()}`;
   return await openService({
     ...client,
@@ -196,7 +196,7 @@ async function hold(app: App, uuid: string, options?: HoldOptions): Promise<Exch
 
 /** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
 async function openState(app: App, settings: Settings, anySource = false) {
-  const { host, configuration, waiting, narrator, redactor, readSecret } = app;
+  const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
   const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }, { checkOwner }] =
     await Promise.all([
       import("./settings/profile-secrets.ts"),
@@ -219,11 +219,11 @@ async function openState(app: App, settings: Settings, anySource = false) {
   const { stateKeySpec, statePassphraseSpec } = settings;
   const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
   const access: KeyAccess = {
-    passphrase: async (id) => (statePassphraseSpec === undefined ? await askPassphrase(id) : await readSecret(statePassphraseSpec)),
+    passphrase: async (id) => (statePassphraseSpec === undefined ? await askPassphrase(id) : await secretSetting(statePassphraseSpec)),
     keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
   };
-  const key = stateKeySpec && (await readSecret(stateKeySpec));
+  const key = stateKeySpec && (await secretSetting(stateKeySpec));
   const demand = anySource ? undefined : settings.stateKeySource;
   const file: KeySource = { type: "file", path, access, ...(demand === undefined ? {} : { demand }) };
   const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
@@ -232,13 +232,14 @@ async function openState(app: App, settings: Settings, anySource = false) {
   return {
     store,
     /** See `openProfileSecret`. */
-    openSecret: async (at: ProfilePlace, secret: string) => await openProfileSecret(place, store.openSecret.bind(store), at, secret),
+    openSecret: async (...secret: Parameters<LocalStore["openSecret"]>) =>
+      await openProfileSecret(place, store.openSecret.bind(store), ...secret),
     /** Backup, restore and facts. */
     whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
     /** What the journal tells, read only; null where there is no state. Makes nothing, needs no key. Throws `state`. */
     history: async () => await (await import("./store/journal/history.ts")).openHistory(directory, host),
     /** See `changeConfiguration`. */
-    configure: async (change: (current: Configuration) => Promise<Configuration>) => await changeConfiguration(place, change),
+    configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
     rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
       await store.rekey({ ...plan, keyFile: path, configuration: sealed, waiting }),

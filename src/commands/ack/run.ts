@@ -10,13 +10,18 @@ import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { saveRecovery } from "../exchange/handover.ts";
 
+type Needs = Pick<
+  App,
+  "ask" | "hold" | "host" | "narrator" | "output" | "redactor" | "secretOption" | "service" | "serviceName" | "settings" | "store"
+>;
+
 interface Outcome {
   acknowledged: Acknowledged[];
   failed: { uuid: string; error: VaultError }[];
 }
 
 /** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
-export async function runAck(app: App, given: AckOptions): Promise<number> {
+export async function runAck(app: Needs, given: AckOptions): Promise<number> {
   const options = await askWhich(app, given);
   checkCombination(options);
   await askSettings(app);
@@ -47,7 +52,7 @@ function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
 }
 
 /** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
-async function askWhich(app: App, options: AckOptions): Promise<AckOptions> {
+async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "store">, options: AckOptions): Promise<AckOptions> {
   const { uuid, all, token, kind, operation } = options;
   if (uuid !== undefined || all === true || !app.ask.isPossible || [token, kind, operation].some((given) => given !== undefined))
     return options;
@@ -70,7 +75,7 @@ function checkCombination(options: AckOptions): void {
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults(app: App, outcome: Outcome): Promise<string[]> {
+async function pendingVaults(app: Pick<App, "serviceName" | "store">, outcome: Outcome): Promise<string[]> {
   const here = app.serviceName();
   const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
   for (const { uuid, service } of pending) {
@@ -79,7 +84,12 @@ async function pendingVaults(app: App, outcome: Outcome): Promise<string[]> {
   return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
-async function acknowledgeOne(app: App, target: string, options: AckOptions, outcome: Outcome): Promise<void> {
+async function acknowledgeOne(
+  app: Pick<App, "hold" | "host" | "redactor" | "settings">,
+  target: string,
+  options: AckOptions,
+  outcome: Outcome,
+): Promise<void> {
   try {
     const context = await app.hold(target);
     try {
@@ -116,7 +126,7 @@ const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged 
   },
 });
 
-async function print(app: App, outcome: Outcome): Promise<void> {
+async function print(app: Pick<App, "output" | "redactor">, outcome: Outcome): Promise<void> {
   const { acknowledged, failed } = outcome;
   const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: app.redactor.redactValue(error.toJSON()) })) };
   await app.output.printDone(document, () =>

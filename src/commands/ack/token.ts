@@ -1,5 +1,4 @@
 import type { App } from "../../app.ts";
-import { readSecret } from "../../secrets/secret-value.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarise } from "../../exchange/context.ts";
@@ -28,11 +27,10 @@ export interface Acknowledged {
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
  * nothing is recorded; a vault that this machine has an exchange with is held all the same.
  */
-export async function acknowledgeToken(app: App, options: AckOptions): Promise<Acknowledged> {
+export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretOption">, options: AckOptions): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
   if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
-  const token = await readSecret(options.token ?? "", "--token", app.sources);
-  app.redactor.add(token);
+  const token = await app.secretOption(options.token ?? "", "--token");
   const context = await app.hold(uuid);
   try {
     await refuseOwnToken(context, token);

@@ -9,6 +9,8 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { inTheWay } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 
+type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
+
 type History = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
 
 /** What is replayed, and what this machine knows of it. To be closed. */
@@ -20,7 +22,7 @@ export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own
  * The files as they are named, or without one this machine's journal. Raises `invalid-input` for a file that cannot be read. The
  * state is read only: where files are given and it cannot be read, that is a warning.
  */
-export async function openSources(app: App, files: readonly string[]): Promise<Sources> {
+export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
   const inputs = await Promise.all(files.map(async (file) => await inputOf(app, file)));
   const history = await openHistory(app, files);
   if (history === null && files.length === 0) app.narrator.note("this machine has no state yet, so no journal: name a file to replay");
@@ -32,7 +34,7 @@ export async function openSources(app: App, files: readonly string[]): Promise<S
   };
 }
 
-async function inputOf(app: App, name: string): Promise<ReplayOptions["inputs"][number]> {
+async function inputOf(app: Pick<App, "host">, name: string): Promise<ReplayOptions["inputs"][number]> {
   if (name === "-") return { name: "standard input", stream: app.host.stdin.chunks() };
   const path = resolve(app.host.cwd, name);
   const refuse = (why: string): VaultError =>
@@ -46,7 +48,7 @@ async function inputOf(app: App, name: string): Promise<ReplayOptions["inputs"][
   return { name, path };
 }
 
-async function openHistory(app: App, files: readonly string[]): Promise<History | null> {
+async function openHistory(app: Pick<App, "narrator" | "settings" | "state">, files: readonly string[]): Promise<History | null> {
   const { stateKeySpec } = app.settings;
   if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
     throw new VaultError("usage", "--state-key: standard input holds the audit items, and only one can have it", {
@@ -63,7 +65,7 @@ async function openHistory(app: App, files: readonly string[]): Promise<History 
 }
 
 /** A state that fails while it is read is told once, and nothing more is asked of it. */
-function ownOf(app: App, history: History): NonNullable<Sources["own"]> {
+function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Sources["own"]> {
   let failed = false;
   return (externalRef, near) => {
     if (failed) return undefined;
@@ -78,7 +80,7 @@ function ownOf(app: App, history: History): NonNullable<Sources["own"]> {
 }
 
 /** Checks, before anything is read, that --html may write there. Raises `invalid-input` and `usage`. */
-export async function checkPage(app: App, page: string, files: readonly string[]): Promise<void> {
+export async function checkPage(app: Needs, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;
     throw new VaultError("usage", "--html -: standard output holds the document, and only one of them can have it", {

@@ -13,7 +13,11 @@ import { replaceFile } from "../../files/durable-file.ts";
 const portion = 1024 * 1024;
 
 /** Prints a replay as the flags ask for it; the page first, so that it is there when the rest is printed. */
-export async function printReplay(app: App, options: AuditReplayOptions, replay: Replay): Promise<void> {
+export async function printReplay(
+  app: Pick<App, "host" | "narrator" | "output">,
+  options: AuditReplayOptions,
+  replay: Replay,
+): Promise<void> {
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: options.problems === true });
   if (options.html !== undefined) {
     await printPage(app, options.html, replay, vaults());
@@ -25,7 +29,12 @@ export async function printReplay(app: App, options: AuditReplayOptions, replay:
   await printViews(app, options, replay, vaults());
 }
 
-async function printViews(app: App, options: AuditReplayOptions, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+async function printViews(
+  app: Pick<App, "host" | "narrator">,
+  options: AuditReplayOptions,
+  replay: Replay,
+  vaults: Iterable<VaultReport>,
+): Promise<void> {
   const { summary, whatIf, reenactment } = replay;
   const { stdout, stderr } = app.host;
   const view = { facts: stdout, now: app.host.now() };
@@ -48,7 +57,7 @@ async function printViews(app: App, options: AuditReplayOptions, replay: Replay,
   await stdout.write(parts.join("\n"));
 }
 
-async function printPage(app: App, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+async function printPage(app: Pick<App, "host" | "narrator">, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
   const { summary, whatIf, reenactment } = replay;
   const beside = { ...(whatIf === undefined ? {} : { whatIf }), ...(reenactment === undefined ? {} : { reenactment }) };
@@ -69,7 +78,7 @@ async function printPage(app: App, file: string, replay: Replay, vaults: Iterabl
 }
 
 /** With the final newline that a terminal needs, and fit for one: a value is what somebody else has put into a log. */
-async function printField(app: App, pieces: Iterable<string>): Promise<void> {
+async function printField(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
   const { isTTY } = app.host.stdout;
   await print(app, isTTY ? forTerminal(pieces) : pieces);
 }
@@ -80,7 +89,7 @@ function* forTerminal(pieces: Iterable<string>): Generator<string> {
 }
 
 /** Piece by piece, as fast as they are taken; signals are noticed between them. */
-async function print(app: App, pieces: Iterable<string>): Promise<void> {
+async function print(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
   for (const text of portions(pieces)) {
     await app.host.stdout.write(text);
     await setImmediate();

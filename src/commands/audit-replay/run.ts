@@ -12,8 +12,10 @@ import { printReplay } from "./output.ts";
 import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 
+type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory">;
+
 /** Replays audit items: calls no service, changes nothing. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runAuditReplay(app: App, flags: AuditReplayFlags): Promise<number> {
+export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
   const options = parseAuditReplay(flags);
   checkField(app.output.field, documentRoots);
   if (options.html !== undefined) await checkPage(app, options.html, options.files);
@@ -61,7 +63,7 @@ export async function runAuditReplay(app: App, flags: AuditReplayFlags): Promise
 }
 
 /** Raises `usage` for a span of time that holds nothing. */
-function spanOf({ host }: App, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
+function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
   const from = since === undefined ? undefined : timeOf(since, now);
   const to = until === undefined ? undefined : timeOf(until, now);
@@ -71,7 +73,7 @@ function spanOf({ host }: App, { since, until }: AuditReplayOptions): Pick<Repla
   return { ...(from === undefined ? {} : { since: from }), ...(to === undefined ? {} : { until: to }) };
 }
 
-function rulesOf({ settings }: App, options: AuditReplayOptions): Rules {
+function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOptions): Rules {
   return {
     lockAfterFailed: settings.policy.failed,
     lockAfterUnacked: settings.policy.unacked,
@@ -88,7 +90,7 @@ function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOption
 }
 
 /** A bar on a terminal, while files are read. */
-async function openProgress({ host, flags }: App, { files }: AuditReplayOptions) {
+async function openProgress({ host, flags }: Pick<App, "flags" | "host">, { files }: AuditReplayOptions) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
   const { createProgressBar } = await import("../../terminal/progress.ts");

@@ -5,6 +5,8 @@ import type { BackupOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 
+type Needs = Pick<App, "ask" | "configuration" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory" | "waiting">;
+
 /** Throws `usage` for flags that contradict each other. */
 export function checkBackup(options: BackupOptions): void {
   const misplaced = options.restore === true ? ["force"] : ["serviceRestored", "yes"];
@@ -17,13 +19,13 @@ export function checkBackup(options: BackupOptions): void {
 }
 
 /** Makes a backup of the whole state, or puts one in its place. */
-export async function runBackup(app: App, options: BackupOptions): Promise<number> {
+export async function runBackup(app: Needs, options: BackupOptions): Promise<number> {
   checkBackup(options);
   const file = resolve(app.host.cwd, options.file);
   return options.restore === true ? await restore(app, options, file) : await backup(app, options, file);
 }
 
-async function backup(app: App, options: BackupOptions, file: string): Promise<number> {
+async function backup(app: Needs, options: BackupOptions, file: string): Promise<number> {
   if (options.force === true) checkNotOurs(app, "FILE", file);
   const state = await (await app.state()).whole();
   const facts = await state.backup(file, options.force === true);
@@ -33,7 +35,7 @@ async function backup(app: App, options: BackupOptions, file: string): Promise<n
   return 0;
 }
 
-async function restore(app: App, options: BackupOptions, file: string): Promise<number> {
+async function restore(app: Needs, options: BackupOptions, file: string): Promise<number> {
   const state = await (await app.state()).whole();
   const { backup, replaces } = await state.examine(file);
   if (replaces) {

@@ -14,6 +14,8 @@ import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { get, list } from "./descriptor.ts";
 
+type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "profile" | "settings" | "state" | "stateDirectory">;
+
 interface ShownSetting {
   key: string;
   /** Null where it is not set; a secret is masked. */
@@ -23,7 +25,7 @@ interface ShownSetting {
 }
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
-export async function runConfigList(app: App, { origin }: OptionsOf<typeof list>): Promise<number> {
+export async function runConfigList(app: Needs, { origin }: OptionsOf<typeof list>): Promise<number> {
   warnOfProblem(app);
   const configuration = await readConfiguration(app.configuration.directory);
   const settings = origin === true ? await everySetting(app) : ofProfile(app);
@@ -35,7 +37,7 @@ export async function runConfigList(app: App, { origin }: OptionsOf<typeof list>
 }
 
 /** The effective value of one setting, raw; a secret only with --reveal. Raises `usage` where it is not set. */
-export async function runConfigGet(app: App, { key }: OptionsOf<typeof get>): Promise<number> {
+export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): Promise<number> {
   warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);
   const settings = await everySetting(app);
@@ -55,7 +57,7 @@ export async function runConfigGet(app: App, { key }: OptionsOf<typeof get>): Pr
 }
 
 /** Where the files are that these settings lead to. */
-export async function runConfigPath(app: App): Promise<number> {
+export async function runConfigPath(app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">): Promise<number> {
   const document = {
     config: configPath(app.configuration.directory),
     keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
@@ -69,11 +71,15 @@ export async function runConfigPath(app: App): Promise<number> {
   return 0;
 }
 
-export function warnOfProblem({ configuration: { problem }, narrator, profile }: App): void {
+export function warnOfProblem({
+  configuration: { problem },
+  narrator,
+  profile,
+}: Pick<App, "configuration" | "narrator" | "profile">): void {
   if (problem !== undefined) narrator.warn(`profile ${profile.name} does not fit: ${problem.message}`);
 }
 
-function ofProfile({ profile }: App): ShownSetting[] {
+function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
   return [...configKeys().keys()].flatMap((key) => {
     const value = profileValue(profile.settings, key);
     return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${profile.name}` }];
@@ -81,7 +87,7 @@ function ofProfile({ profile }: App): ShownSetting[] {
 }
 
 /** Every setting by its first config key, or by its name where it has none. */
-async function everySetting(app: App): Promise<ShownSetting[]> {
+async function everySetting(app: Needs): Promise<ShownSetting[]> {
   const current = (await readConfiguration(app.configuration.directory))?.currentProfile;
   const keys = [...configKeys()];
   return Object.entries<SettingDefinition>(settingDefinitions).flatMap(([id, definition]) => {
@@ -96,7 +102,7 @@ async function everySetting(app: App): Promise<ShownSetting[]> {
   });
 }
 
-function effective(app: App, name: SettingName, definition: SettingDefinition, current: string | undefined): Omit<ShownSetting, "key"> {
+function effective(app: Needs, name: SettingName, definition: SettingDefinition, current: string | undefined): Omit<ShownSetting, "key"> {
   const { flags, host, profile } = app;
   const found = findSetting(name, flags, host.env, profile.settings);
   const secret = definition.flag?.includes("<secret>") === true || name === "statePassphrase";
@@ -109,7 +115,7 @@ function effective(app: App, name: SettingName, definition: SettingDefinition, c
   return { value, origin: value === null ? null : "default" };
 }
 
-function defaultOf(app: App, name: SettingName): string | null {
+function defaultOf(app: Pick<App, "configuration" | "settings" | "stateDirectory">, name: SettingName): string | null {
   const known: Partial<Record<SettingName, string>> = {
     profile: "default",
     insecureHttp: "false",

@@ -1,8 +1,9 @@
-import { readSecret } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyOptions } from "./descriptor.ts";
+
+type Needs = Pick<App, "ask" | "narrator" | "output" | "profile" | "redactor" | "secretOption" | "secretSetting" | "settings" | "state">;
 
 type Source = NonNullable<RekeyOptions["to"]>;
 
@@ -19,7 +20,7 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
 }
 
 /** Changes the key of all sealed values, or where it comes from. */
-export async function runRekey(app: App, given: RekeyOptions): Promise<number> {
+export async function runRekey(app: Needs, given: RekeyOptions): Promise<number> {
   const options = checkRekey(given);
   const local = await app.state(app.profile, true);
   const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
@@ -42,31 +43,25 @@ export async function runRekey(app: App, given: RekeyOptions): Promise<number> {
 
 type NewKey = { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase: string } | { source: "given"; key: string };
 
-async function newKey(app: App, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
+async function newKey(app: Needs, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
   const source = to ?? now;
   if (source === "file" || source === "keyring") return { source };
   if (source === "given") {
     if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
-    return { source, key: await secret(app, newStateKey, "--new-state-key") };
+    return { source, key: await app.secretOption(newStateKey, "--new-state-key") };
   }
   return { source, passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished) };
 }
 
 /** VAULTSVC_STATE_PASSPHRASE may be the new one only where there was none: else it is what opens the state. */
-async function newPhrase(app: App, given: string | undefined, byVariable: boolean): Promise<string> {
+async function newPhrase(app: Needs, given: string | undefined, byVariable: boolean): Promise<string> {
   const { statePassphraseSpec } = app.settings;
-  if (given !== undefined) return await secret(app, given, "--new-passphrase");
-  if (byVariable && statePassphraseSpec !== undefined) return await app.readSecret(statePassphraseSpec);
+  if (given !== undefined) return await app.secretOption(given, "--new-passphrase");
+  if (byVariable && statePassphraseSpec !== undefined) return await app.secretSetting(statePassphraseSpec);
   if (!app.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
   const passphrase = await askNewPassphrase(app.ask);
   app.redactor.add(passphrase);
   return passphrase;
-}
-
-async function secret(app: App, spec: string, source: string): Promise<string> {
-  const value = await readSecret(spec, source, app.sources);
-  app.redactor.add(value);
-  return value;
 }
 
 const missing = (what: string, flag: string): VaultError =>

@@ -4,15 +4,17 @@ import type { Configuration } from "../../settings/config-file.ts";
 import { checkKey, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
-import { readSecret, readValue } from "../../secrets/secret-value.ts";
+import { readValue } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { set, unset, use } from "./descriptor.ts";
 
+type Needs = Pick<App, "configuration" | "host" | "narrator" | "output" | "profile" | "secretOption" | "sources" | "state">;
+
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
-export async function runConfigSet(app: App, { key, value: given }: OptionsOf<typeof set>): Promise<number> {
+export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<typeof set>): Promise<number> {
   checkKey(key);
   const value = await valueOf(app, key, given);
   await checkSource(app, key, value);
@@ -33,7 +35,7 @@ export async function runConfigSet(app: App, { key, value: given }: OptionsOf<ty
 }
 
 /** Takes a setting out of the profile; one that is not there is no error. */
-export async function runConfigUnset(app: App, { key }: OptionsOf<typeof unset>): Promise<number> {
+export async function runConfigUnset(app: Pick<App, "output" | "profile" | "state">, { key }: OptionsOf<typeof unset>): Promise<number> {
   checkKey(key);
   const { name } = app.profile;
   await (
@@ -46,7 +48,7 @@ export async function runConfigUnset(app: App, { key }: OptionsOf<typeof unset>)
 }
 
 /** Makes a profile the current one. Raises `usage` for one that is not there. */
-export async function runConfigUse(app: App, { name }: OptionsOf<typeof use>): Promise<number> {
+export async function runConfigUse(app: Pick<App, "output" | "state">, { name }: OptionsOf<typeof use>): Promise<number> {
   await (
     await app.state()
   ).configure(async (current) => {
@@ -56,7 +58,7 @@ export async function runConfigUse(app: App, { name }: OptionsOf<typeof use>): P
   return await print(app, { profile: name }, `${name} is the current profile`);
 }
 
-async function valueOf(app: App, key: string, given: string): Promise<string> {
+async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" | "sources">, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
     return isAbsolute(given) ? given : resolve(app.host.cwd, given);
@@ -65,14 +67,13 @@ async function valueOf(app: App, key: string, given: string): Promise<string> {
   if (!isSecretKey(key)) return given;
   // What the profile says of its state and key decides what the secret is sealed with.
   if (app.configuration.problem !== undefined) throw app.configuration.problem;
-  const secret = await readSecret(given, source, app.sources);
-  app.redactor.add(secret);
+  const secret = await app.secretOption(given, source);
   if (key === "apiKey") checkIdentifier(secret, source, "nothing was changed");
   return secret;
 }
 
 /** A source that the key file contradicts would stop every command. */
-async function checkSource(app: App, key: string, value: string): Promise<void> {
+async function checkSource(app: Pick<App, "profile" | "state">, key: string, value: string): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});
   const keys = (await app.state(app.profile, true)).store.keys();
@@ -96,7 +97,7 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
   profiles: { ...current.profiles, [name]: profile },
 });
 
-async function print(app: App, document: Record<string, unknown>, line: string): Promise<number> {
+async function print(app: Pick<App, "output">, document: Record<string, unknown>, line: string): Promise<number> {
   await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }

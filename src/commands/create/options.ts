@@ -1,12 +1,10 @@
-import { readSecret } from "../../secrets/secret-value.ts";
-import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Metadata } from "../../protocol/fields.ts";
-import { base64, instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
+import { instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
-import { checkContentsOptions } from "../exchange/card-options.ts";
+import { checkContentsOptions } from "../exchange/contents.ts";
 import type { CreateOptions } from "./descriptor.ts";
 
 /** Refuses what does not belong to the kind. Raises `usage`, and `invalid-input` for an expiry date that has passed. */
@@ -56,14 +54,4 @@ export function readMetadata(given: readonly string[] | undefined): Metadata | u
   }
   const all = validate(metadataField, pairs);
   return all.ok ? all.value : fail(all.violations[0]?.rule ?? "does not fit");
-}
-
-/** Of an online vault. Raises `invalid-input`. */
-export async function readHashedPin(app: App, spec: string | undefined): Promise<string | undefined> {
-  if (spec === undefined) return undefined;
-  const value = await readSecret(spec, "--hashed-pin", app.sources);
-  app.redactor.add(value);
-  const checked = validate(base64, value);
-  if (checked.ok) return value;
-  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
 }

@@ -10,15 +10,36 @@ import type { Device } from "../../protocol/fields.ts";
 import { instant } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { CreateOptions } from "./descriptor.ts";
-import { askSettings } from "../exchange/ask.ts";
-import { completeContents, readContents } from "../exchange/card-options.ts";
-import { checkCreateOptions, readHashedPin, readMetadata } from "./options.ts";
+import { askKind, askSettings } from "../exchange/ask.ts";
+import { askCard, askContent, completeContents, readContents } from "../exchange/contents.ts";
+import { checkCreateOptions, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
+import { readHashedPin } from "../exchange/options.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
 import { singleContext } from "../exchange/single-context.ts";
 
+type Needs = Pick<
+  App,
+  | "ask"
+  | "configuration"
+  | "device"
+  | "host"
+  | "narrator"
+  | "output"
+  | "redactor"
+  | "secretOption"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "sources"
+  | "stateDirectory"
+  | "store"
+  | "waiting"
+  | "withLock"
+>;
+
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
-export async function runCreate(app: App, options: CreateOptions): Promise<number> {
+export async function runCreate(app: Needs, options: CreateOptions): Promise<number> {
   const metadata = readMetadata(options.metadata);
   return await withCredentialsOut(app, options, async (out) => {
     out?.checkEmpty();
@@ -34,17 +55,16 @@ export async function runCreate(app: App, options: CreateOptions): Promise<numbe
   });
 }
 
-async function chooseKind(app: App, options: CreateOptions): Promise<Kind> {
+async function chooseKind(app: Pick<App, "ask">, options: CreateOptions): Promise<Kind> {
   if (options.kind !== undefined) return options.kind;
-  if (app.ask.isPossible) return await (await import("../exchange/ask.ts")).askKind(app, "get");
+  if (app.ask.isPossible) return await askKind(app, "get");
   throw new VaultError("usage", "--kind is missing: nothing was sent", { hint: `--kind ${kindList}` });
 }
 
-async function readVault(app: App, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
+async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
   const given = await readContents(app, options);
-  const hashedPin = await readHashedPin(app, options.hashedPin);
+  const hashedPin = await readHashedPin(app, options);
   if (app.ask.isPossible) {
-    const { askCard, askContent } = await import("../exchange/ask-card.ts");
     if (isCreditCard(kind)) given.card = await askCard(app, given.card);
     else given.content ??= await askContent(app);
   }
@@ -58,7 +78,7 @@ async function readVault(app: App, options: CreateOptions, kind: Kind): Promise<
   };
 }
 
-async function neededDevice(app: App): Promise<Device> {
+async function neededDevice(app: Pick<App, "device">): Promise<Device> {
   const device = await app.device();
   if (device !== undefined) return device;
   throw new VaultError("usage", "an online vault is created with a device, which every later read must match: nothing was sent", {
@@ -67,7 +87,11 @@ async function neededDevice(app: App): Promise<Device> {
 }
 
 /** Whoever creates holds the creation's id like a vault, so that no key changes meanwhile, and others see that it is under way. */
-async function create(app: App, options: CreateOptions, request: Omit<CreateRequest, "creation"> & { kind: Kind }): Promise<CreateOutcome> {
+async function create(
+  app: Needs,
+  options: CreateOptions,
+  request: Omit<CreateRequest, "creation"> & { kind: Kind },
+): Promise<CreateOutcome> {
   const store = await app.store();
   const service = app.serviceName();
   const id = createIds(app.host).next();
@@ -88,7 +112,7 @@ async function create(app: App, options: CreateOptions, request: Omit<CreateRequ
 }
 
 /** Of creations whose process died: once, because there is nothing that this program could do about them. */
-async function tellOfLeft(app: App): Promise<void> {
+async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "store">): Promise<void> {
   const store = await app.store();
   for (const left of await store.leftCreations(app.serviceName())) {
     try {
@@ -105,7 +129,7 @@ async function tellOfLeft(app: App): Promise<void> {
 
 /** Hands the outcome over, and never lets go of credentials that are nowhere else. */
 async function hand(
-  app: App,
+  app: Pick<App, "host" | "narrator" | "output">,
   options: CreateOptions,
   kind: Kind,
   outcome: CreateOutcome,

@@ -5,8 +5,10 @@ import type { DeleteOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
 
+type Needs = Pick<App, "ask" | "device" | "hold" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store">;
+
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-export async function runDelete(app: App, options: DeleteOptions): Promise<number> {
+export async function runDelete(app: Needs, options: DeleteOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "delete");
   await app.service();
@@ -30,7 +32,7 @@ export async function runDelete(app: App, options: DeleteOptions): Promise<numbe
 }
 
 /** The last four characters are what a person looks at. Raises `usage` where nobody can be asked, `interrupted` on a no. */
-async function confirmByUuid(app: App, yes: boolean, target: string, label: string | null): Promise<void> {
+async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, for good?`;
   if (!app.ask.isPossible) {

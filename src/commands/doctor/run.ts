@@ -1,3 +1,4 @@
+import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
@@ -12,8 +13,13 @@ import type { StateFacts } from "./state.ts";
 import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 
+type Needs = Pick<
+  App,
+  "configuration" | "host" | "output" | "probe" | "redactor" | "service" | "serviceName" | "settings" | "sources" | "state"
+>;
+
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
-export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
+export async function runDoctor(app: Needs, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
   const { doctorTable, summary } = await import("./view.ts");
   await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
@@ -22,7 +28,7 @@ export async function runDoctor(app: App, options: DoctorOptions): Promise<numbe
   throw new VaultError("finding", summary(checks), { hint: "each finding says what to do: vault doctor" });
 }
 
-async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
+async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
   const { problem } = app.configuration;
   const findings = [nodeFinding(app)];
   // Which state and which service are meant is not known then.
@@ -41,9 +47,9 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   return findings;
 }
 
-const inspect = async (app: App): Promise<StateFacts> => await (await (await app.state()).whole()).inspect();
+const inspect = async (app: Pick<App, "state">): Promise<StateFacts> => await (await (await app.state()).whole()).inspect();
 
-function nodeFinding({ host }: App): Finding {
+function nodeFinding({ host }: Pick<App, "host">): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
   const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
   if (!fits)
@@ -58,7 +64,11 @@ function nodeFinding({ host }: App): Finding {
   return ok("node", `Node ${host.versions.node}`);
 }
 
-async function configurationFinding({ configuration: { file, profile }, host }: App): Promise<Finding> {
+async function configurationFinding({
+  configuration: { directory, profile },
+  host,
+}: Pick<App, "configuration" | "host">): Promise<Finding> {
+  const file = configPath(directory);
   const named = profile === undefined ? "" : `, profile ${profile}`;
   try {
     await host.readFile(file);
@@ -76,7 +86,7 @@ async function configurationFinding({ configuration: { file, profile }, host }: 
 }
 
 /** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
-async function applicationFinding(app: App, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
+async function applicationFinding(app: Needs, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
   try {
     const name = app.serviceName();
     await app.service();
@@ -100,7 +110,7 @@ function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
   return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
 }
 
-async function serviceFindings(app: App, tokenSeconds: number | null): Promise<Finding[]> {
+async function serviceFindings(app: Pick<App, "host" | "probe" | "serviceName">, tokenSeconds: number | null): Promise<Finding[]> {
   try {
     return probeFindings(app.serviceName(), await app.probe(), tokenSeconds, app.host.now());
   } catch (error) {

@@ -21,7 +21,7 @@ import { learn, readCredentials } from "./options.ts";
  */
 
 /** The base URL, which names the service of a vault; the answer holds for this command. */
-export async function askBaseUrl(app: App): Promise<void> {
+export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   const { settings } = app;
   if (settings.baseUrl !== undefined || !app.ask.isPossible) return;
   settings.baseUrl = await app.ask.text({
@@ -32,7 +32,7 @@ export async function askBaseUrl(app: App): Promise<void> {
 }
 
 /** All without which the service cannot be called. */
-export async function askSettings(app: App): Promise<void> {
+export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   await askBaseUrl(app);
   const { settings } = app;
   if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible) return;
@@ -45,7 +45,7 @@ export async function askSettings(app: App): Promise<void> {
 
 /** A vault: the given one, or one of those that are known here (`which` of them), or one whose uuid is typed. */
 export async function askVault(
-  app: App,
+  app: Pick<App, "ask" | "serviceName" | "settings" | "store">,
   given: string | undefined,
   command: string,
   which: (record: VaultRecord) => boolean = () => true,
@@ -67,7 +67,7 @@ export async function askVault(
 }
 
 /** The kind of a vault that is not known yet; only those that the operation exists for. */
-export async function askKind(app: App, operation: Operation): Promise<Kind> {
+export async function askKind(app: Pick<App, "ask">, operation: Operation): Promise<Kind> {
   const able = kinds.filter((kind) => findEndpoint(kind, operation, "start") !== undefined);
   return await app.ask.choose(
     "What kind of vault is it?",
@@ -76,7 +76,12 @@ export async function askKind(app: App, operation: Operation): Promise<Kind> {
 }
 
 /** Kind, pair and device, as far as the first start of a vault here needs them. */
-export async function askForStart(app: App, record: VaultRecord | null, operation: Operation, given: GivenPair): Promise<GivenPair> {
+export async function askForStart(
+  app: Pick<App, "ask" | "redactor" | "sources">,
+  record: VaultRecord | null,
+  operation: Operation,
+  given: GivenPair,
+): Promise<GivenPair> {
   if (!app.ask.isPossible || given.document?.type === "recovery") return given;
   const known = record !== null && record.generations.length > 0;
   const kind = given.choice.kind ?? (known ? record.kind : await askKind(app, operation));
@@ -88,7 +93,7 @@ export async function askForStart(app: App, record: VaultRecord | null, operatio
 }
 
 /** A pair, or a recovery document. */
-export async function askPair(app: App, choice: PairChoice, kind: Kind): Promise<GivenPair> {
+export async function askPair(app: Pick<App, "ask" | "redactor" | "sources">, choice: PairChoice, kind: Kind): Promise<GivenPair> {
   const message = "Credentials (the pair as JSON in one line, @FILE, or encryptedData alone)";
   const first = (await app.ask.secret({ message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
@@ -102,7 +107,7 @@ export async function askPair(app: App, choice: PairChoice, kind: Kind): Promise
   return { choice: { ...choice, given: await withPin(app, read.credentials, choice, kind) }, document: read };
 }
 
-async function withPin(app: App, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {
+async function withPin(app: Pick<App, "ask" | "redactor">, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {
   let hashedPin = choice.hashedPin ?? pair.hashedPin;
   if (isOnline(kind) && hashedPin === undefined) {
     const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
@@ -113,7 +118,7 @@ async function withPin(app: App, pair: NonNullable<PairChoice["given"]>, choice:
   return given;
 }
 
-async function askDevice(app: App) {
+async function askDevice(app: Pick<App, "ask" | "sources">) {
   const text = await app.ask.text({
     message: "Device of this online vault (@FILE, or JSON)",
     rule: (answer) => (answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer)),

@@ -6,7 +6,7 @@ import { VaultError } from "../../errors.ts";
 import { inTheWay } from "../../files/durable-file.ts";
 
 /** The program's own files must not be written over by what a flag names. Raises `invalid-input`. */
-export function checkNotOurs(app: App, flag: string, path: string): void {
+export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">, flag: string, path: string): void {
   const real = (file: string): string => {
     const folder = dirname(resolve(app.host.cwd, file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
@@ -22,7 +22,10 @@ export function checkNotOurs(app: App, flag: string, path: string): void {
 }
 
 /** Checks, before anything is sent, that --credentials-out can be written. Raises `invalid-input`. */
-export async function checkCredentialsFile(app: App, path: string): Promise<void> {
+export async function checkCredentialsFile(
+  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
+  path: string,
+): Promise<void> {
   checkNotOurs(app, "--credentials-out", path);
   const folder = dirname(resolve(app.host.cwd, path));
   const refuse = (why: string): VaultError =>

@@ -10,6 +10,8 @@ import { parseCredentials } from "../../exchange/recovery.ts";
 import { inTheWay, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 
+type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
+
 /** A document is a few thousand bytes. */
 const longest = 1024 * 1024;
 
@@ -127,7 +129,7 @@ export class CredentialsOut {
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
  */
 export async function withCredentialsOut<T>(
-  app: App,
+  app: Needs,
   { credentialsOut: path, dryRun }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
@@ -144,7 +146,7 @@ export async function withCredentialsOut<T>(
   });
 }
 
-async function locked<T>(app: App, path: string, file: string, work: () => Promise<T>): Promise<T> {
+async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = inTheWay(lock);
   if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);

@@ -12,6 +12,8 @@ import { ReplacedFile } from "./credentials-out.ts";
 import type { GivenPair } from "./options.ts";
 import { learnAll } from "./options.ts";
 
+type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
+
 export interface HandoverOptions {
   out: CredentialsOut | undefined;
   saveCmd: string | undefined;
@@ -24,7 +26,7 @@ export interface HandoverOptions {
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover(app: App, options: HandoverOptions): Handover {
+export function createHandover(app: Needs, options: HandoverOptions): Handover {
   const { out, saveCmd, uuid, kind, given } = options;
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
@@ -93,7 +95,11 @@ async function count(out: CredentialsOut, vault: string, document: unknown): Pro
  * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
  * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it raises.
  */
-async function deliverContents(app: App, delivery: Delivery, { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean }): Promise<boolean> {
+async function deliverContents(
+  app: Pick<App, "ask" | "host" | "output">,
+  delivery: Delivery,
+  { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean },
+): Promise<boolean> {
   let reveal = app.output.reveal;
   if (delivery.lastRead && !showsContents(app, reveal)) reveal = await askToReveal(app);
   const isWhole = !delivery.lastRead || showsContents(app, reveal);
@@ -110,18 +116,18 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   });
 
 /** Whether the chosen output holds the contents whole. */
-function showsContents(app: App, reveal: boolean): boolean {
+function showsContents(app: Pick<App, "output">, reveal: boolean): boolean {
   const { field, format } = app.output;
   if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
   return format !== "table" || reveal;
 }
 
-async function askToReveal(app: App): Promise<boolean> {
+async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
   if (!app.ask.isPossible || app.output.field !== undefined) return false;
   return await app.ask.confirm("This is the last read of this vault, and the contents would be masked. Show them?");
 }
 
-async function print(app: App, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
+async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
   const { vault, kind, exchange, settled } = delivery;
   try {
     await app.output.print({ vault, kind, exchange, settled }, async (view) => {
@@ -154,7 +160,12 @@ async function writeRecovery(out: CredentialsOut, document: unknown, uuid: strin
  * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
  * command prints becomes talk.
  */
-export async function saveRecovery(app: App, command: string, document: RecoveryDocument, given?: string): Promise<string> {
+export async function saveRecovery(
+  app: Pick<App, "host" | "redactor" | "settings">,
+  command: string,
+  document: RecoveryDocument,
+  given?: string,
+): Promise<string> {
   learnAll(app, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {

@@ -18,7 +18,10 @@ export interface GivenPair {
 }
 
 /** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
-export async function readPairChoice(app: App, options: ExchangeOptions): Promise<GivenPair> {
+export async function readPairChoice(
+  app: Pick<App, "device" | "redactor" | "secretOption" | "sources">,
+  options: ExchangeOptions,
+): Promise<GivenPair> {
   checkPairOptions(options);
   const { document, exact } = await readGiven(app, options);
   const credentials = document?.type === "pair" ? document.credentials : undefined;
@@ -55,13 +58,13 @@ export function checkPairOptions({ credentials, encryptedData, payload, generati
 }
 
 async function readGiven(
-  app: App,
+  app: Pick<App, "redactor" | "secretOption" | "sources">,
   { credentials, encryptedData, payload }: ExchangeOptions,
 ): Promise<Pick<GivenPair, "document" | "exact">> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
-      encryptedData: await secret(app, encryptedData, "--encrypted-data"),
-      payload: await secret(app, payload, "--payload"),
+      encryptedData: await app.secretOption(encryptedData, "--encrypted-data"),
+      payload: await app.secretOption(payload, "--payload"),
     };
     return { document: { type: "pair", credentials: pair } };
   }
@@ -71,34 +74,32 @@ async function readGiven(
   return { document: readCredentials(app, exact, "--credentials"), exact };
 }
 
-async function readHashedPin(app: App, options: ExchangeOptions): Promise<string | undefined> {
+/** Of an online vault. Throws `invalid-input`. */
+export async function readHashedPin(
+  app: Pick<App, "secretOption">,
+  options: Pick<ExchangeOptions, "hashedPin">,
+): Promise<string | undefined> {
   if (options.hashedPin === undefined) return undefined;
-  const value = await secret(app, options.hashedPin, "--hashed-pin");
+  const value = await app.secretOption(options.hashedPin, "--hashed-pin");
   const checked = validate(base64, value);
   if (checked.ok) return value;
   throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
 }
 
-async function secret(app: App, spec: string, flagName: string): Promise<string> {
-  const value = await readSecret(spec, flagName, app.sources);
-  app.redactor.add(value);
-  return value;
-}
-
 /** As `parseCredentials`, and the redaction is told of all that is secret in them. */
-export function readCredentials(app: App, text: string, flag: string): GivenCredentials {
+export function readCredentials(app: Pick<App, "redactor">, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
   learnAll(app, parsed);
   return parsed;
 }
 
 /** Tells the redaction about all secrets of a document. */
-export function learnAll(app: App, given: GivenCredentials): void {
+export function learnAll(app: Pick<App, "redactor">, given: GivenCredentials): void {
   for (const pair of pairsOf(given)) learn(app, pair);
   if (given.type === "recovery") app.redactor.add(given.document.token);
 }
 
 /** Tells the redaction about a pair. */
-export function learn(app: App, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
+export function learn(app: Pick<App, "redactor">, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
   for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) app.redactor.add(value);
 }

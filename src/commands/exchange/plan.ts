@@ -18,6 +18,27 @@ import { checkPairOptions, readPairChoice } from "./options.ts";
 import { createHandover } from "./handover.ts";
 import { lookUp } from "./look-up.ts";
 
+/** What planning an exchange and running it works with. */
+export type ExchangeNeeds = Pick<
+  App,
+  | "ask"
+  | "configuration"
+  | "device"
+  | "hold"
+  | "host"
+  | "narrator"
+  | "output"
+  | "redactor"
+  | "secretOption"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "sources"
+  | "stateDirectory"
+  | "store"
+  | "withLock"
+>;
+
 /** An exchange as the command line, and the answers of a person, have it: all that can be checked before it is held is. */
 export interface PlannedExchange {
   uuid: string;
@@ -39,7 +60,7 @@ type Options = ExchangeOptions & { uuid?: string | undefined };
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question.
  */
 export async function withPlan<T>(
-  app: App,
+  app: ExchangeNeeds,
   options: Options,
   operation: Operation,
   work: (planned: PlannedExchange) => Promise<T>,
@@ -50,7 +71,12 @@ export async function withPlan<T>(
   return await withCredentialsOut(app, options, async (out) => await work(await planExchange(app, options, operation, out)));
 }
 
-async function planExchange(app: App, options: Options, operation: Operation, out: CredentialsOut | undefined): Promise<PlannedExchange> {
+async function planExchange(
+  app: ExchangeNeeds,
+  options: Options,
+  operation: Operation,
+  out: CredentialsOut | undefined,
+): Promise<PlannedExchange> {
   await askSettings(app);
   const uuid = await askVault(app, options.uuid, operation);
   const given = await readPairChoice(app, options);
@@ -88,7 +114,7 @@ async function planExchange(app: App, options: Options, operation: Operation, ou
   return { uuid, kind, record, request, out, pairs: pairsOf(document) };
 }
 
-function checkLeft(app: App, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+function checkLeft(app: Pick<App, "settings">, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
   const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
   if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
@@ -96,7 +122,7 @@ function checkLeft(app: App, record: VaultRecord, options: ExchangeOptions, oper
 
 /** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Raises what `runExchange` raises. */
 export async function runPlanned(
-  app: App,
+  app: Pick<App, "hold" | "output" | "settings">,
   { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
@@ -124,7 +150,7 @@ function guardedByFile(error: unknown, path: string): unknown {
 }
 
 /** The closing line of a success. */
-export function closeExchange(app: App, uuid: string, { exchange }: ExchangeResult): void {
+export function closeExchange(app: Pick<App, "narrator">, uuid: string, { exchange }: ExchangeResult): void {
   const generation = exchange.newGeneration ?? 0;
   app.narrator.close(
     exchange.state === "held"

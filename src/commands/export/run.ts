@@ -11,8 +11,10 @@ import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
 
+type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
+
 /** Prints credentials in clear: that is what it is for. Raises `no-credentials` for a vault that has none. */
-export async function runExport(app: App, options: ExportOptions): Promise<number> {
+export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
   }
@@ -30,7 +32,11 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
   return 0;
 }
 
-async function exportPair(app: App, uuid: string, generation: number | undefined): Promise<string> {
+async function exportPair(
+  app: Pick<App, "hold" | "host" | "narrator" | "output">,
+  uuid: string,
+  generation: number | undefined,
+): Promise<string> {
   const { credentials } = await exportOne(app, uuid, generation);
   const { field, format } = app.output;
   const asJson = { field, format: format === "table" ? "json" : format } as const;
@@ -38,7 +44,7 @@ async function exportPair(app: App, uuid: string, generation: number | undefined
 }
 
 /** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
-async function exportAll(app: App): Promise<string> {
+async function exportAll(app: Needs): Promise<string> {
   const records = (await (await app.store()).list()).filter((record) => record.generations.length > 0);
   const services = [...new Set(records.map((record) => record.service))];
   const here = app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
@@ -53,7 +59,7 @@ async function exportAll(app: App): Promise<string> {
 
 type Exported = Awaited<ReturnType<typeof exportOne>>;
 
-async function exportOne(app: App, target: string, generation?: number) {
+async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, generation?: number) {
   const context = await app.hold(target, { local: true });
   try {
     const record = await context.session.read();
@@ -72,7 +78,7 @@ async function exportOne(app: App, target: string, generation?: number) {
 }
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
-async function credentialsOf(app: App, context: ExchangeContext, record: VaultRecord, generation?: number) {
+async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContext, record: VaultRecord, generation?: number) {
   const { session } = context;
   const { open, uuid } = record;
   // --generation reaches every kept pair, and so what was refused or superseded.

@@ -7,8 +7,10 @@ import type { ForgetOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 
+type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
+
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
-export async function runForget(app: App, options: ForgetOptions): Promise<number> {
+export async function runForget(app: Needs, options: ForgetOptions): Promise<number> {
   const target = await askVault(app, options.uuid, "forget");
   const check = (record: VaultRecord | null | undefined): void => {
     if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(target);

@@ -7,8 +7,10 @@ import type { GuardOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 
+type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
+
 /** Shows the counters; with --reset, zeroes those of one vault, or with --unanswered what is only possibly failed. */
-export async function runGuard(app: App, options: GuardOptions): Promise<number> {
+export async function runGuard(app: Needs, options: GuardOptions): Promise<number> {
   if (options.unanswered === true && options.reset !== true) {
     throw new VaultError("usage", "--unanswered says what --reset clears: give both", { hint: "vault guard <uuid> --reset --unanswered" });
   }
@@ -22,7 +24,7 @@ export async function runGuard(app: App, options: GuardOptions): Promise<number>
   return 0;
 }
 
-function describe(record: VaultRecord, app: App) {
+function describe(record: VaultRecord, app: Pick<App, "settings">) {
   const { policy } = app.settings;
   const verdict = judge(record, policy);
   return {
@@ -41,7 +43,7 @@ function describe(record: VaultRecord, app: App) {
   };
 }
 
-async function reset(app: App, options: GuardOptions): Promise<void> {
+async function reset(app: Needs, options: GuardOptions): Promise<void> {
   const uuid = await askVault(app, options.uuid, "guard --reset");
   // The vault is not held while a person thinks.
   const isKnown = (await (await app.store()).list()).some((record) => record.uuid.toLowerCase() === uuid.toLowerCase());

@@ -36,7 +36,7 @@ export const placeName = (place: Place): string => ("line" in place ? `line ${pl
  * All that a file for `vault import --file` holds: NDJSON, or a JSON array. Throws `invalid-input` with the place of the first
  * entry that is not valid.
  */
-export async function readImportFile(app: App, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
+export async function readImportFile(app: Pick<App, "sources">, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
   const content = path === "-" ? await app.sources.readStdin("--file") : await readNamed(app, path);
   if (content.trimStart().startsWith("[")) {
     const list = readJson(content, "--file") as unknown[];
@@ -52,7 +52,7 @@ export async function readImportFile(app: App, path: string, rebind: boolean): P
   });
 }
 
-async function readNamed(app: App, path: string): Promise<string> {
+async function readNamed(app: Pick<App, "sources">, path: string): Promise<string> {
   try {
     return await app.sources.readFile(path);
   } catch (cause) {

@@ -19,6 +19,11 @@ import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { learnAll } from "../exchange/options.ts";
 
+type Needs = Pick<
+  App,
+  "ask" | "device" | "hold" | "narrator" | "output" | "redactor" | "service" | "serviceName" | "settings" | "sources" | "store"
+>;
+
 interface Imported {
   uuid: string;
   kind: Kind;
@@ -32,7 +37,7 @@ interface Outcome {
 }
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-export async function runImport(app: App, options: ImportOptions): Promise<number> {
+export async function runImport(app: Needs, options: ImportOptions): Promise<number> {
   if (options.file !== undefined) return await importFile(app, options.file, options);
   const entry = await readOne(app, options);
   await checkEntry(app, entry);
@@ -41,7 +46,7 @@ export async function runImport(app: App, options: ImportOptions): Promise<numbe
 }
 
 /** Every entry is checked before the first is recorded. */
-async function importFile(app: App, file: string, options: ImportOptions): Promise<number> {
+async function importFile(app: Needs, file: string, options: ImportOptions): Promise<number> {
   const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
   if (extra !== undefined)
     throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
@@ -86,7 +91,7 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
 const placed = (place: Place, error: VaultError): VaultError =>
   new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
 
-async function print(app: App, { imported, failed }: Outcome): Promise<void> {
+async function print(app: Pick<App, "output" | "redactor">, { imported, failed }: Outcome): Promise<void> {
   const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: app.redactor.redactValue(error.toJSON()) }));
   const lines = [
     ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
@@ -95,19 +100,19 @@ async function print(app: App, { imported, failed }: Outcome): Promise<void> {
   await app.output.printDone({ imported, failed: errors }, () => lines.map((text) => `${printableLine(text)}\n`).join(""));
 }
 
-async function readOne(app: App, options: ImportOptions): Promise<Entry> {
+async function readOne(app: Needs, options: ImportOptions): Promise<Entry> {
   await askBaseUrl(app);
   const uuid = await askVault(app, options.uuid, "import");
   const { kind, given } = options.credentials === undefined ? await askGiven(app, uuid, options) : await readGiven(app, options);
   return { uuid, kind, given, device: await app.device(), label: options.label, rebind: options.rebind === true };
 }
 
-async function readGiven(app: App, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+async function readGiven(app: Pick<App, "sources">, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
   const given = parseCredentials(await readSecret(credentials, "--credentials", app.sources), "--credentials");
   return { kind: kind ?? kindOf(given), given };
 }
 
-async function askGiven(app: App, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+async function askGiven(app: Needs, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
   if (rebind === true) return { kind, given: undefined };
   if (!app.ask.isPossible) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
   const known = (await lookUp(app, uuid))?.kind;
@@ -118,7 +123,7 @@ async function askGiven(app: App, uuid: string, { kind, rebind }: ImportOptions)
 }
 
 /** What is missing or does not fit, before anything is written. */
-async function checkEntry(app: App, entry: Entry): Promise<void> {
+async function checkEntry(app: Pick<App, "serviceName" | "store">, entry: Entry): Promise<void> {
   const known = await lookUp(app, entry.uuid, entry.rebind);
   if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   const named = vaultOf(entry.given);
@@ -126,7 +131,7 @@ async function checkEntry(app: App, entry: Entry): Promise<void> {
 }
 
 /** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
-async function checkPlaced(app: App, place: Place, entry: Entry): Promise<void> {
+async function checkPlaced(app: Pick<App, "serviceName" | "store">, place: Place, entry: Entry): Promise<void> {
   try {
     await checkEntry(app, entry);
   } catch (error) {
@@ -135,7 +140,7 @@ async function checkPlaced(app: App, place: Place, entry: Entry): Promise<void> 
   }
 }
 
-async function importOne(app: App, entry: Entry): Promise<Imported> {
+async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "service">, entry: Entry): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
   if (entry.given?.type === "recovery") learnAll(app, entry.given);
   const context = await app.hold(entry.uuid, { rebind: entry.rebind });

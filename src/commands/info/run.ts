@@ -12,8 +12,10 @@ import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { singleContext } from "../exchange/single-context.ts";
 
+type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store" | "waiting">;
+
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
-export async function runInfo(app: App, options: InfoOptions): Promise<number> {
+export async function runInfo(app: Needs, options: InfoOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
   await app.service();
@@ -40,7 +42,7 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `--kind ${kindList}` });
 }
 
-async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
+async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiting">, target: string, asked: Kind): Promise<InfoSuccess> {
   const context = await singleContext(app);
   const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
   if (reply.type === "no-answer") {
@@ -65,7 +67,7 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
 }
 
 /** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
-async function noteDates(app: App, target: string, dates: InfoSuccess): Promise<void> {
+async function noteDates(app: Pick<App, "host" | "narrator" | "serviceName" | "store">, target: string, dates: InfoSuccess): Promise<void> {
   const store = await app.store();
   try {
     const session = await store.lock(app.serviceName(), target, { deadline: 0, signal: app.host.interrupted });

@@ -14,6 +14,11 @@ import type { InitOptions } from "./descriptor.ts";
 import { isUuid } from "../exchange/ask.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
 
+type Needs = Pick<
+  App,
+  "ask" | "configuration" | "flags" | "host" | "output" | "profile" | "redactor" | "secretSetting" | "settings" | "sources" | "state"
+>;
+
 /** Flags that are kept in the profile where they are given. */
 const kept: readonly string[] = [
   "apiPrefix",
@@ -29,7 +34,7 @@ const kept: readonly string[] = [
 ];
 
 /** Makes a profile, or replaces one after a question; nothing is written before all answers are there. */
-export async function runInit(app: App, options: InitOptions): Promise<number> {
+export async function runInit(app: Needs, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   await mayReplace(app, name, options.force === true);
   let profile = await keptFlags(app);
@@ -54,7 +59,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   return 0;
 }
 
-async function nameOf(app: App): Promise<string> {
+async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Promise<string> {
   const rule = (name: string): string | null =>
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? null : "must be letters, digits, dots, dashes and underscores, like staging";
   const given = findSetting("profile", app.flags, app.host.env, {})?.text;
@@ -65,7 +70,7 @@ async function nameOf(app: App): Promise<string> {
   return name;
 }
 
-async function mayReplace(app: App, name: string, force: boolean): Promise<void> {
+async function mayReplace(app: Pick<App, "ask" | "configuration">, name: string, force: boolean): Promise<void> {
   const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
   if (force || !Object.hasOwn(profiles, name)) return;
   if (!app.ask.isPossible) {
@@ -77,7 +82,7 @@ async function mayReplace(app: App, name: string, force: boolean): Promise<void>
   throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
 }
 
-async function keptFlags(app: App): Promise<Profile> {
+async function keptFlags(app: Pick<App, "flags" | "host" | "sources">): Promise<Profile> {
   let profile: Profile = {};
   for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
     const given = app.flags[name as SettingName];
@@ -90,9 +95,10 @@ async function keptFlags(app: App): Promise<Profile> {
 }
 
 /** What a flag or a variable gives; the profile that may be replaced gives only what is offered at the question. */
-const given = (app: App, name: SettingName): string | undefined => findSetting(name, app.flags, app.host.env, {})?.text;
+const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | undefined =>
+  findSetting(name, app.flags, app.host.env, {})?.text;
 
-async function baseUrlOf(app: App, name: string): Promise<string> {
+async function baseUrlOf(app: Needs, name: string): Promise<string> {
   const check = (baseUrl: string): string => serviceName({ ...app.settings, baseUrl });
   let baseUrl = given(app, "baseUrl");
   if (baseUrl === undefined) {
@@ -108,7 +114,7 @@ async function baseUrlOf(app: App, name: string): Promise<string> {
   return baseUrl;
 }
 
-async function appUuidOf(app: App): Promise<string> {
+async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<string> {
   const uuid = given(app, "appUuid");
   if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application's uuid");
   const answer = uuid ?? (await app.ask.text({ message: "Uuid of the application", rule: isUuid }));
@@ -117,13 +123,13 @@ async function appUuidOf(app: App): Promise<string> {
   return answer;
 }
 
-async function apiKeyOf(app: App): Promise<string> {
+async function apiKeyOf(app: Needs): Promise<string> {
   const found = findSetting("apiKey", app.flags, app.host.env, {});
   if (found === undefined && !app.ask.isPossible) throw missingSetting("apiKey", "the application's key");
   const read = async (): Promise<string> =>
     found === undefined
       ? await app.ask.secret({ message: "Key of the application (sealed at rest)", rule: isUuid })
-      : await app.readSecret(found);
+      : await app.secretSetting(found);
   const key = await read();
   app.redactor.add(key);
   checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
@@ -131,7 +137,7 @@ async function apiKeyOf(app: App): Promise<string> {
 }
 
 /** Asked for where anything is: a person who gave all by flags has decided. */
-async function isLive(app: App, options: InitOptions): Promise<boolean> {
+async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean> {
   const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(app, name) !== undefined);
   if (options.live === true || complete || !app.ask.isPossible) return options.live === true;
   return await app.ask.confirm("Is it live? A live profile shows itself, and asks before an update");

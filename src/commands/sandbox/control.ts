@@ -13,15 +13,15 @@ import type { OptionsOf } from "../../cli/command.ts";
 import type { audit, fault, lock, reset } from "./descriptor.ts";
 import { defaultReadyFile } from "./start.ts";
 
-const connect = (app: App, options: { readyFile?: string | undefined }): ControlClient =>
+const connect = (app: Pick<App, "stateDirectory">, options: { readyFile?: string | undefined }): ControlClient =>
   connectControl(options.readyFile ?? defaultReadyFile(app));
 
-async function print(app: App, document: unknown, line: string): Promise<number> {
+async function print(app: Pick<App, "output">, document: unknown, line: string): Promise<number> {
   await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }
 
-export async function runReset(app: App, options: OptionsOf<typeof reset>): Promise<number> {
+export async function runReset(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof reset>): Promise<number> {
   const vaults = await connect(app, options).reset();
   return await print(
     app,
@@ -30,17 +30,17 @@ export async function runReset(app: App, options: OptionsOf<typeof reset>): Prom
   );
 }
 
-export async function runLock(app: App, options: OptionsOf<typeof lock>): Promise<number> {
+export async function runLock(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).lock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runUnlock(app: App, options: OptionsOf<typeof lock>): Promise<number> {
+export async function runUnlock(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).unlock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runFault(app: App, options: OptionsOf<typeof fault>): Promise<number> {
+export async function runFault(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof fault>): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
     throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
   }
@@ -52,7 +52,7 @@ export async function runFault(app: App, options: OptionsOf<typeof fault>): Prom
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
-export async function runAudit(app: App, options: OptionsOf<typeof audit>): Promise<number> {
+export async function runAudit(app: Pick<App, "host" | "output" | "stateDirectory">, options: OptionsOf<typeof audit>): Promise<number> {
   if (options.export !== undefined) return await exportAudit(app, options.export, () => connect(app, options).audit());
   const items = await connect(app, options).audit();
   if (app.output.format === "ndjson") {
@@ -63,7 +63,7 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
   return 0;
 }
 
-async function exportAudit(app: App, path: string, audit: ControlClient["audit"]): Promise<number> {
+async function exportAudit(app: Pick<App, "output">, path: string, audit: ControlClient["audit"]): Promise<number> {
   const toForm = formOf(path);
   const items = await audit();
   await writeExport(path, toForm(items));

@@ -9,8 +9,10 @@ import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import type { StartOptions } from "./descriptor.ts";
 
+type Needs = Pick<App, "flags" | "host" | "output" | "settings" | "stateDirectory">;
+
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
-export const defaultReadyFile = (app: App): string => `${app.stateDirectory()}-sandbox.json`;
+export const defaultReadyFile = (app: Pick<App, "stateDirectory">): string => `${app.stateDirectory()}-sandbox.json`;
 
 /** On a new machine there is none yet. What goes wrong with it is told where the file is written. */
 function makeFolderOf(file: string): void {
@@ -22,7 +24,7 @@ function makeFolderOf(file: string): void {
 }
 
 /** Serves until the first SIGINT or SIGTERM. */
-export async function runStart(app: App, options: StartOptions): Promise<number> {
+export async function runStart(app: Needs, options: StartOptions): Promise<number> {
   // From here on a signal stops the sandbox in order.
   const { interrupted } = app.host;
   const readyFile = options.readyFile ?? defaultReadyFile(app);
@@ -46,7 +48,7 @@ export async function runStart(app: App, options: StartOptions): Promise<number>
   }
 }
 
-function policyOf(app: App, options: StartOptions): Partial<Policy> {
+function policyOf(app: Pick<App, "flags" | "settings">, options: StartOptions): Partial<Policy> {
   const policy = options.policy === undefined ? {} : readPolicy(options.policy);
   return {
     ...policy,

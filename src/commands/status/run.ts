@@ -7,8 +7,10 @@ import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "./vault-status.ts";
 import { describeVault } from "./vault-status.ts";
 
+type Needs = Pick<App, "host" | "narrator" | "output" | "settings" | "store">;
+
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runStatus(app: App, options: StatusOptions): Promise<number> {
+export async function runStatus(app: Needs, options: StatusOptions): Promise<number> {
   const store = await app.store();
   const records = await chosen(app, options);
   const vaults: VaultStatus[] = [];
@@ -32,7 +34,7 @@ export async function runStatus(app: App, options: StatusOptions): Promise<numbe
 const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
-function sayNext({ narrator }: App, vaults: readonly VaultStatus[]): void {
+function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStatus[]): void {
   const steps = vaults.flatMap(({ uuid, pending, locked }) => (pending === null || locked ? [] : [{ uuid, next: pending.next }]));
   const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
   const more = others.length - namedAtMost;
@@ -44,7 +46,7 @@ function sayNext({ narrator }: App, vaults: readonly VaultStatus[]): void {
   ways.forEach((way, index) => narrator.close(`${index === 0 ? "next: " : "      "}${way}`));
 }
 
-async function chosen(app: App, options: StatusOptions): Promise<VaultRecord[]> {
+async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<VaultRecord[]> {
   const records = await (await app.store()).list();
   if (options.uuid === undefined) return records;
   const wanted = options.uuid.toLowerCase();
@@ -59,7 +61,7 @@ function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[n
   return vault.atRisk;
 }
 
-async function print(app: App, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+async function print(app: Pick<App, "output">, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
   await app.output.print({ vaults }, async (view) => await table(vaults, options, view));
 }
 

@@ -5,15 +5,16 @@ import type { ExchangeResult } from "../../exchange/run.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard } from "../../protocol/endpoints.ts";
 import type { UpdateOptions } from "./descriptor.ts";
-import { askCard, askContent } from "../exchange/ask-card.ts";
-import type { Contents, GivenContents } from "../exchange/card-options.ts";
-import { checkContentsOptions, completeContents, readContents } from "../exchange/card-options.ts";
+import type { Contents, GivenContents } from "../exchange/contents.ts";
+import { askCard, askContent, checkContentsOptions, completeContents, readContents } from "../exchange/contents.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import type { PlannedExchange } from "../exchange/plan.ts";
+import type { ExchangeNeeds, PlannedExchange } from "../exchange/plan.ts";
 import { closeExchange, runPlanned, withPlan } from "../exchange/plan.ts";
 
+type Needs = ExchangeNeeds & Pick<App, "profile">;
+
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
-export async function runUpdate(app: App, options: UpdateOptions): Promise<number> {
+export async function runUpdate(app: Needs, options: UpdateOptions): Promise<number> {
   const given = await readContents(app, options);
   await withPlan(app, options, "update", async (planned) => {
     checkContentsOptions(options, planned.kind);
@@ -28,13 +29,17 @@ export async function runUpdate(app: App, options: UpdateOptions): Promise<numbe
   return 0;
 }
 
-async function allContents(app: App, kind: Kind, given: GivenContents): Promise<Contents> {
+async function allContents(app: Pick<App, "ask" | "redactor">, kind: Kind, given: GivenContents): Promise<Contents> {
   if (!app.ask.isPossible) return completeContents(kind, given);
   if (isCreditCard(kind)) return { creditCard: await askCard(app, given.card) };
   return { content: given.content ?? (await askContent(app)) };
 }
 
-async function confirmUpdate(app: App, { uuid, record }: PlannedExchange, contents: Contents): Promise<void> {
+async function confirmUpdate(
+  app: Pick<App, "ask" | "host" | "profile" | "settings">,
+  { uuid, record }: PlannedExchange,
+  contents: Contents,
+): Promise<void> {
   const label = record?.label ?? null;
   const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
   const { settings, profile } = app;
@@ -47,7 +52,12 @@ async function confirmUpdate(app: App, { uuid, record }: PlannedExchange, conten
   throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
 }
 
-async function printReceipt(app: App, uuid: string, { delivery, exchange }: ExchangeResult, contents: Contents): Promise<void> {
+async function printReceipt(
+  app: Pick<App, "output">,
+  uuid: string,
+  { delivery, exchange }: ExchangeResult,
+  contents: Contents,
+): Promise<void> {
   const { vault, kind, settled } = delivery;
   const { state, acknowledgedAt } = exchange;
   const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };

@@ -7,6 +7,8 @@ import type { CreditCard } from "../../protocol/fields.ts";
 import { creditCard } from "../../protocol/fields.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
+import { notEmpty, ruleFrom } from "../../cli/prompts.ts";
+import { shownCardNumber } from "../../terminal/secrets.ts";
 import type { ContentsOptions } from "./flags.ts";
 
 /** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
@@ -35,7 +37,10 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
 }
 
 /** Reads and validates what is given, and tells the redaction about it. Raises `usage` and `invalid-input`, never showing a value. */
-export async function readContents(app: App, options: ContentsOptions): Promise<GivenContents> {
+export async function readContents(
+  app: Pick<App, "host" | "redactor" | "secretOption" | "sources">,
+  options: ContentsOptions,
+): Promise<GivenContents> {
   checkContentsOptions(options);
   const card =
     options.card === undefined ? await readParts(app, options) : parseCard(await readSecret(options.card, "--card", app.sources));
@@ -69,18 +74,17 @@ export function completeContents(kind: Kind, { card, content }: GivenContents): 
 
 const flagOf = { cardNumber: "--card-number", cardName: "--card-name", expiry: "--expiry" } as const;
 
-async function readParts(app: App, options: ContentsOptions): Promise<Partial<CreditCard>> {
+async function readParts(app: Pick<App, "secretOption" | "sources">, options: ContentsOptions): Promise<Partial<CreditCard>> {
   const { cardNumber, cardName, expiry } = options;
   const name = cardName === undefined ? {} : checkPart("name", await readValue(cardName, "--card-name", app.sources), "--card-name");
   const date = expiry === undefined ? {} : parseExpiry(expiry);
   if (cardNumber === undefined) return { ...name, ...date };
-  const number = await readSecret(cardNumber, "--card-number", app.sources);
-  app.redactor.add(number);
+  const number = await app.secretOption(cardNumber, "--card-number");
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
 /** Raises `invalid-input`. */
-export function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
   const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
   if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, like 04/2029");
   return {
@@ -107,14 +111,14 @@ function readJson(json: string): unknown {
 const fine: CreditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
 
 /** One part of a card, by the rule of section 2.7. Raises `invalid-input` naming the flag and the rule. */
-export function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
+function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
   const checked = validate(creditCard, { ...fine, [part]: value });
   if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
   return { [part]: value } as Pick<CreditCard, K>;
 }
 
 /** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
-async function readExactly(app: App, spec: string): Promise<string> {
+async function readExactly(app: Pick<App, "host" | "sources">, spec: string): Promise<string> {
   if (isStdin(spec)) return await app.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", app.sources);
   const bytes = await app.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
@@ -128,7 +132,7 @@ async function readExactly(app: App, spec: string): Promise<string> {
 }
 
 /** A number as it stands on the card. */
-export const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
+const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
 function invalid(where: string, rule: string): VaultError {
   const ways =
@@ -136,4 +140,36 @@ function invalid(where: string, rule: string): VaultError {
       ? "--content @FILE, - or env:NAME"
       : `a right card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
   return new VaultError("invalid-input", `${where}: ${rule}`, { hint: `nothing was sent; ${ways}` });
+}
+
+/** The parts of a card that are not given yet, each asked for until it is valid (specification, section 2.7). */
+export async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<CreditCard>): Promise<CreditCard> {
+  const { redactor } = app;
+  const number =
+    given.number ??
+    digitsOf(
+      await app.ask.text({
+        message: "Card number",
+        rule: ruleFrom((typed) => checkPart("number", digitsOf(typed), "the number")),
+        // In groups, as it stands on the card; what has been taken does not stay on the screen.
+        shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
+      }),
+    );
+  redactor.add(number);
+  const nameRule = ruleFrom((typed) => checkPart("name", typed, "the name"));
+  const name = given.name ?? (await app.ask.text({ message: "Name on the card", rule: nameRule }));
+  if (given.expiryMonth !== undefined && given.expiryYear !== undefined) {
+    return { number, name, expiryMonth: given.expiryMonth, expiryYear: given.expiryYear };
+  }
+  return { number, name, ...parseExpiry(await app.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) })) };
+}
+
+/** The text of a generic vault, one line of it; not shown. */
+export async function askContent(app: Pick<App, "ask" | "redactor">): Promise<string> {
+  const content = await app.ask.secret({
+    message: "New contents (one line; for more, give --content @FILE)",
+    rule: notEmpty,
+  });
+  app.redactor.add(content);
+  return content;
 }
