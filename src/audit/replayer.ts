@@ -20,7 +20,7 @@ export interface Reenacted {
   finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
 }
 
-export interface ReplayerOptions {
+interface ReplayerOptions {
   rules: Rules;
   vault?: string;
   since?: number;
@@ -138,7 +138,7 @@ export class Replayer {
       const pending = fold.records.getSmall(vault, small.pending);
       const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
       if (kind === undefined || conditionOf(fold.records, vault) !== "active") continue;
-      if (whatIf.at >= fold.records.get(vault, field.pendingSince) + fold.rules.tokenLifetimeMs) {
+      if (whatIf.at >= fold.records.get(vault, field.lastStart) + fold.rules.tokenLifetimeMs) {
         this.tooLate += 1;
         continue;
       }

@@ -74,8 +74,7 @@ export class Fold {
   #begin(vault: number, time: number): void {
     const records = this.records;
     for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
-    for (const at of [field.lastStart, field.pendingSince, field.pendingPlace, field.invalidSince, field.causePlace])
-      records.set(vault, at, Number.NaN);
+    for (const at of [field.lastStart, field.pendingPlace, field.invalidSince, field.causePlace]) records.set(vault, at, Number.NaN);
   }
 
   /** False for a duplicate of an item of the same time. */

@@ -107,7 +107,6 @@ export class Transitions {
     this.#chains.countStart(due);
     records.setSmall(vault, small.pending, operation);
     records.set(vault, field.lastStart, due.time);
-    records.set(vault, field.pendingSince, due.time);
     this.#noteKind(vault, due);
     if (records.getSmall(vault, small.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
   }
@@ -130,7 +129,7 @@ export class Transitions {
       // The first item of a vault whose start the log does not reach back to is nothing odd.
       if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
-    else if (due.time - records.get(vault, field.pendingSince) > this.rules.tokenLifetimeMs) {
+    else if (due.time - records.get(vault, field.lastStart) > this.rules.tokenLifetimeMs) {
       this.#note(due, "acknowledgement-after-expiry");
     }
     records.raise(vault, flag.known);

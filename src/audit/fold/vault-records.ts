@@ -14,10 +14,10 @@ export const field = {
   causePlace: 3,
   causeLine: 4,
   lastTime: 5,
+  /** Of the exchange that is open, too. */
   lastStart: 6,
-  pendingSince: 7,
-  pendingPlace: 8,
-  pendingLine: 9,
+  pendingPlace: 7,
+  pendingLine: 8,
 } as const;
 
 /** Whole numbers of a vault, by their place behind those. */
@@ -60,8 +60,8 @@ export const flag = {
   meaningful: 1024,
 } as const;
 
-const smallAt = 10;
-const chainAt = 15;
+const smallAt = 9;
+const chainAt = 14;
 
 /**
  * What is remembered of each vault, in one block of memory: the fold touches one place for an item, and millions of vaults cost

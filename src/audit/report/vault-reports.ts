@@ -125,7 +125,7 @@ function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement):
 
 function pendingOf(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["pending"]> {
   const { records, rules } = fold;
-  const expiresAt = records.get(vault, field.pendingSince) + rules.tokenLifetimeMs;
+  const expiresAt = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
   return {
     operation: records.getSmall(vault, small.pending) === 2 ? "update" : "read",
     item: references.to({ place: records.get(vault, field.pendingPlace), line: records.get(vault, field.pendingLine) }),
