@@ -62,7 +62,7 @@ function item(at: string, event: EventKind, more: Partial<ItemReference> = {}): 
 }
 
 /** What an event leaves behind: `unacked/failed state`, with `*` where it is part of the cause and `!` where it locks. */
-function step(after: string, reference: ItemReference, note?: string): TimelineEvent {
+function step(after: string, reference: ItemReference): TimelineEvent {
   const [, unacked, failed, state, mark] = /^(\d)\/(\d) ([a-z-]+)([*!]?)$/.exec(after) ?? [];
   return {
     item: reference,
@@ -71,7 +71,6 @@ function step(after: string, reference: ItemReference, note?: string): TimelineE
     state: state as VaultState,
     isCause: mark !== "",
     locks: mark === "!",
-    ...(note === undefined ? {} : { note }),
   };
 }
 
@@ -150,7 +149,7 @@ export function lockedByFailures(): VaultReport {
       step("0/0 active", item("20T13:58:04", "ack-read", worker)),
       step("0/1 active*", item("20T14:01:02", "failed-read", { ...worker, description: "bad credentials" })),
       step("0/2 active*", item("20T14:01:40", "failed-read", { ...worker, description: "bad credentials" })),
-      step("0/3 locked!", item("20T14:02:11", "failed-read", mine), "the 3rd failed access in a row"),
+      step("0/3 locked!", item("20T14:02:11", "failed-read", mine)),
       step("0/3 locked", item("20T14:05:00", "refused-locked", worker)),
       step("0/3 locked", item("20T15:02:11", "refused-locked", worker)),
     ],
@@ -177,7 +176,7 @@ export function lockedByStarts(): VaultReport {
     timeline: [
       step("0/0 active", item("18T08:00:00", "create", phone)),
       ...[1, 2, 3, 4].map((n) => step(`${n}/0 exchange-open*`, item(`19T08:${20 + n * 4}:0${n}`, "read", phone))),
-      step("5/0 locked!", item("19T08:40:06", "read", phone), "the 5th start without an acknowledgement"),
+      step("5/0 locked!", item("19T08:40:06", "read", phone)),
     ],
     advice: {
       support: "An administrator unlocks the vault. It will lock again until the client acknowledges its reads.",
@@ -398,11 +397,11 @@ export function hostile(): VaultReport {
   return report({
     n: 66,
     uuid: `${script}${escapes}${bidi}`,
-    locked: { rule: "failed-accesses", certainty: "likely", reason: `${image}${escapes}`, text: `${close}${bidi}${marks}` },
+    locked: { rule: "failed-accesses", certainty: "likely", reason: `${image}${style}${escapes}`, text: `${close}${bidi}${marks}` },
     timeline: [
-      step("0/1 active*", item("20T12:00:00", "failed-read", evil), `${style}${escapes}`),
-      step("0/2 active*", odd, long),
-      step("0/3 locked!", item("20T12:00:02", "failed-read", evil), bidi),
+      step("0/1 active*", item("20T12:00:00", "failed-read", evil)),
+      step("0/2 active*", odd),
+      step("0/3 locked!", item("20T12:00:02", "failed-read", evil)),
     ],
     contradictions: [{ at: odd.at, kind: "activity-while-locked", text: `${comment}${escapes}`, item: odd }],
     advice: { support: `${script}${escapes}`, developer: `${link}${bidi}${long}` },

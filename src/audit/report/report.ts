@@ -6,6 +6,9 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "deleted", "ok"] 
 
 export type Verdict = (typeof verdicts)[number];
 
+/** What somebody must do something about. */
+export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
+
 /** How sure a claim is. The reason stands beside it. */
 export type Certainty = "certain" | "likely" | "unknown";
 
@@ -93,7 +96,6 @@ export interface TimelineEvent {
   isCause: boolean;
   /** This one locked the vault. */
   locks: boolean;
-  note?: string;
 }
 
 export type VaultState = "active" | "exchange-open" | "locked" | "deleted";

@@ -47,11 +47,11 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
   </details>`;
 }
 
-function notes({ item, note }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
+function notes({ item }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
   const odd = contradictions.filter((each) => each.item.line === item.line && each.item.input === item.input);
   const description = item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
   const action = item.event === "other" || item.event === "application" ? html`<p>${value(item.action, 80)}</p>` : "";
-  return html`${action}${description}${note === undefined ? "" : html`<p>${sentence(note)}</p>`}${odd.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
+  return html`${action}${description}${odd.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
 }
 
 function who(item: ItemReference): Markup {

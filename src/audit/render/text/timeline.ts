@@ -118,16 +118,14 @@ function whoWords({ address, externalRef, application, event, action }: ItemRefe
 }
 
 /** What is known besides. */
-function details({ item, note, locks }: TimelineEvent, who: string, view: AuditView, palette: Palette): Piece[] {
+function details({ item, locks }: TimelineEvent, who: string, view: AuditView, palette: Palette): Piece[] {
   const { description } = item;
   const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
-  const known = note === undefined ? "" : shownSentence(note, view);
-  const last = locks ? `this locked the vault${known === "" ? "" : `: ${known}`}` : known;
   return [
     ...(who === "" ? [] : [{ text: who, paint: palette.dim }]),
     ...(own === undefined ? [] : [{ text: shownSentence(own, view), paint: palette.code }]),
     ...(description === undefined ? [] : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
-    ...(last === "" ? [] : [{ text: last, paint: locks ? palette.bad : palette.warn }]),
+    ...(locks ? [{ text: "this locked the vault", paint: palette.bad }] : []),
   ];
 }
 
