@@ -9,6 +9,7 @@ import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Replayer } from "./replayer.ts";
 import type { Reenacted } from "./replayer.ts";
+import { isProblem } from "./report/report.ts";
 import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
 import { Skips } from "./read/skips.ts";
@@ -164,8 +165,6 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
     ...(reenactment === undefined ? {} : { reenactment }),
   };
 }
-
-const isProblem = (verdict: Verdict): boolean => verdict !== "ok" && verdict !== "deleted";
 
 const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
 

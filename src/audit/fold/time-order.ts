@@ -13,7 +13,7 @@ export interface Due {
 }
 
 /** So many items are held back: one that stands no further from its place than that is put right. */
-export const windowSize = 4096;
+const windowSize = 4096;
 
 /**
  * Puts items in order of time, those of one time in the order in which they came. What comes later than the window allows is

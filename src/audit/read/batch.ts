@@ -4,7 +4,7 @@ import type { Item } from "./item.ts";
 export const batchSize = 8192;
 
 /** Columns of a batch, each as long as its capacity. */
-export type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "place" | "line" | "idHash">;
+type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "place" | "line" | "idHash">;
 
 /** Items in short, column by column, so that millions of them cost no objects. */
 export class Batch {

@@ -2,7 +2,7 @@ import { Batch } from "./batch.ts";
 import type { Source } from "./source.ts";
 
 /** Told of the items of a batch from one index up to another, in the order in which the inputs, merged by time, have them. */
-export type TakeItems = (batch: Batch, from: number, to: number) => void;
+type TakeItems = (batch: Batch, from: number, to: number) => void;
 
 interface Head {
   source: Source;

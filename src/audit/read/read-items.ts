@@ -23,7 +23,7 @@ export interface Reading {
   items: AsyncIterable<Item[]>;
 }
 
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Of the input among all, counted from 0. */
   index: number;
   map?: ColumnMap;

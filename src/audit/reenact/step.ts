@@ -11,7 +11,7 @@ export interface Stage {
 }
 
 /** Nothing in it: log and service agree. */
-export interface Performed {
+interface Performed {
   /** In words, how log and service disagree. */
   difference?: string;
   /** Why it cannot be performed at all. */

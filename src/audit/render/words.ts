@@ -9,7 +9,7 @@ import type {
   VaultState,
   Verdict,
 } from "../report/report.ts";
-import { verdicts } from "../report/report.ts";
+import { isProblem, verdicts } from "../report/report.ts";
 import type { Rules } from "../fold/rules.ts";
 
 /** How reports are put in words, on the terminal and on the page alike. */
@@ -151,8 +151,12 @@ export function countsOf({ verdicts: counts }: Pick<ReplaySummary, "verdicts">):
   return verdicts.map((verdict) => ({ verdict, count: counts[verdict] }));
 }
 
-/** What somebody must do something about. */
-export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
+/** How many vaults need somebody, and how many do not. */
+export function needsOf(summary: Pick<ReplaySummary, "verdicts">): { problems: number; others: number } {
+  const sum = (problem: boolean): number =>
+    countsOf(summary).reduce((all, { verdict, count }) => (isProblem(verdict) === problem ? all + count : all), 0);
+  return { problems: sum(true), others: sum(false) };
+}
 
 /** Items that did not become part of a vault's story, a few words each; empty where there are none. */
 export function leftOut(summary: ReplaySummary): string[] {

@@ -20,7 +20,7 @@ const carriageReturn = 0x0d;
 const backslash = 0x5c;
 
 /** What its items are told by, and whom it tells of lines that are none. */
-export interface PlainOptions extends Pick<SourceOptions, "index" | "vaults" | "classifier"> {
+interface PlainOptions extends Pick<SourceOptions, "index" | "vaults" | "classifier"> {
   skip: (skip: Skip) => void;
 }
 

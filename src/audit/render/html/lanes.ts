@@ -5,7 +5,7 @@ import { html, inline } from "./text.ts";
 /** The four lanes of a timeline, from top to bottom. */
 export const lanes = ["starts", "acknowledgements", "failures", "other"] as const;
 
-export type Lane = (typeof lanes)[number];
+type Lane = (typeof lanes)[number];
 
 export const laneWords: Record<Lane, string> = {
   starts: "Starts",
@@ -55,7 +55,7 @@ const paths = {
   dot: "M-3.5 0A3.5 3.5 0 1 0 3.5 0A3.5 3.5 0 1 0-3.5 0Z",
 } as const;
 
-export type Shape = keyof typeof paths;
+type Shape = keyof typeof paths;
 
 export const shape = (name: Shape): Markup => inline`<path fill-rule="evenodd" d="${paths[name]}"/>`;
 

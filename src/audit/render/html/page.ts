@@ -10,7 +10,8 @@ import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
 import { vaultSection } from "./vault.ts";
 import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "../../report/report.ts";
-import { counted, countsOf, grouped, isProblem } from "../words.ts";
+import { isProblem } from "../../report/report.ts";
+import { counted, grouped, needsOf } from "../words.ts";
 
 /** So many vaults have a section of their own with a timeline; so many rows the table has. */
 export const mostSections = 300;
@@ -96,8 +97,7 @@ const sectionsHead = (): Markup =>
 
 /** What the table lists, what it does not, and the filter. */
 function tableHead(summary: ReplaySummary, rows: number, told: number, problems: number, verdicts: readonly Verdict[]): Markup {
-  const all = countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) ? sum + count : sum), 0);
-  const left = all - problems;
+  const left = needsOf(summary).problems - problems;
   const notes = [
     ...(left > 0 ? [`${counted(left, "more vault needs", "more vaults need")} somebody: vault audit-replay --json lists all.`] : []),
     ...(rows > told ? [`The first ${grouped(told)}, worst first, are told in full below; the others only have their row here.`] : []),

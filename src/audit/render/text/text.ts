@@ -13,7 +13,7 @@ export interface AuditView {
   timeZone?: string;
 }
 
-export type Paint = (text: string) => string;
+type Paint = (text: string) => string;
 
 /** A text that is wrapped, and then painted line by line. */
 export type Piece = string | { text: string; paint: Paint };

@@ -1,3 +1,4 @@
+import { isProblem } from "../../report/report.ts";
 import type { ReplaySummary, VaultReport } from "../../report/report.ts";
 import {
   columnWords,
@@ -6,8 +7,8 @@ import {
   countsOf,
   formatOf,
   grouped,
-  isProblem,
   leftOut,
+  needsOf,
   ruleLines,
   ruleWords,
   verdictWords,
@@ -22,7 +23,7 @@ import { factsTable, listTable } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
 
 /** How much of many vaults is shown. */
-export interface SummaryLimits {
+interface SummaryLimits {
   /** Rows of vaults that need somebody, and rows of the others: these only where all of the former have theirs. */
   problems: number;
   others: number;
@@ -46,7 +47,7 @@ export async function auditSummary(
   const palette = await createPalette(view.facts.color);
   const limit = { ...limits, ...most };
   const { problems, others } = take(vaults, limit);
-  const total = countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) ? sum + count : sum), 0);
+  const total = needsOf(summary).problems;
   const parts = [
     await header(summary, total > 0, view, palette),
     lines([countsLine(summary, palette)]),
@@ -126,12 +127,11 @@ async function vaultTable(summary: ReplaySummary, vaults: readonly VaultReport[]
       ...(wide ? [vault.cause === undefined ? "" : ruleWords[vault.cause.rule], vault.certainty] : []),
     ];
   });
-  const listed = (problem: boolean): number => vaults.filter(({ verdict }) => isProblem(verdict) === problem).length;
-  const all = (problem: boolean): number =>
-    countsOf(summary).reduce((sum, { verdict, count }) => (isProblem(verdict) === problem ? sum + count : sum), 0);
+  const listed = vaults.filter(({ verdict }) => isProblem(verdict)).length;
+  const all = needsOf(summary);
   const more = [
-    ...moreLine(all(true) - listed(true), "that need somebody"),
-    ...moreLine(all(false) - listed(false), listed(true) + all(true) > 0 ? "that need nobody" : ""),
+    ...moreLine(all.problems - listed, "that need somebody"),
+    ...moreLine(all.others - (vaults.length - listed), all.problems > 0 ? "that need nobody" : ""),
     ...(columns >= 88 ? [] : ["Counts: starts without acknowledgement, failed accesses in a row"]),
   ];
   return (await listTable(heading, rows, { palette, columns })) + lines(more.map((line) => `  ${palette.dim(line)}`));
