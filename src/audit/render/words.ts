@@ -171,7 +171,3 @@ export function leftOut(summary: ReplaySummary): string[] {
   ];
   return all.filter(([count]) => count > 0).map(([, words]) => words);
 }
-
-/** Whether so long a silence is to be seen as one: a day, or hours where events otherwise follow each other quickly. */
-export const isGap = (milliseconds: number, typical: number): boolean =>
-  milliseconds >= 86_400_000 || (milliseconds >= 3_600_000 && milliseconds >= 10 * typical);

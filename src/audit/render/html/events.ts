@@ -4,6 +4,7 @@ import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { own, place, sentence, table } from "./parts.ts";
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
+import { distancesOf, isSame } from "../model.ts";
 import { contradictionWords, counted, eventWords, span, stateWords } from "../words.ts";
 
 /** Rows of one vault. */
@@ -24,10 +25,11 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
   const all = vault.timeline ?? [];
   const events = all.slice(-mostRows);
   const omitted = all.length - events.length + (vault.timelineOmitted ?? 0);
+  const distances = distancesOf(events.map(({ item }) => Date.parse(item.at)));
   const rows = events.map((event, index) => {
     const { item, isCause, locks, state } = event;
-    const before = events[index - 1];
-    const distance = before === undefined ? "" : `+${span(Date.parse(item.at) - Date.parse(before.item.at))}`;
+    const before = distances[index - 1];
+    const distance = before === undefined ? "" : `+${span(before.milliseconds)}`;
     const mark = locks ? html` <strong class="locks">locked the vault</strong>` : isCause ? html` <strong>cause</strong>` : "";
     const cells: (Markup | string)[] = [
       time(item.at),
@@ -48,7 +50,7 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
 }
 
 function notes({ item }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
-  const odd = contradictions.filter((each) => each.item.line === item.line && each.item.input === item.input);
+  const odd = contradictions.filter((each) => isSame(each.item, item));
   const description = item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
   const action = item.event === "other" || item.event === "application" ? html`<p>${value(item.action, 80)}</p>` : "";
   return html`${action}${description}${odd.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;

@@ -1,4 +1,4 @@
-import { isGap } from "../words.ts";
+import { distancesOf } from "../model.ts";
 
 /** Where on the axis a moment is. Distances are drawn logarithmically: seconds and months fit on one page. */
 export interface Scale {
@@ -10,10 +10,8 @@ export interface Scale {
 
 /** A scale from `left` to `right` over moments in order, in which no two that differ lie closer than there is room for. */
 export function scaleOf(times: readonly number[], left: number, right: number): Scale {
-  const distances = times.slice(1).map((time, index) => Math.max(0, time - (times[index] ?? time)));
-  const positive = distances.filter((distance) => distance > 0).sort((a, b) => a - b);
-  const typical = positive[Math.floor(positive.length / 2)] ?? 0;
-  const weights = distances.map(weigh);
+  const distances = distancesOf(times);
+  const weights = distances.map(({ milliseconds }) => weigh(milliseconds));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   // Half of the room is dealt out evenly.
   const even = distances.length === 0 ? 0 : (right - left) / 2 / distances.length;
@@ -28,8 +26,8 @@ export function scaleOf(times: readonly number[], left: number, right: number): 
     const share = weigh(time - from) / weigh(to - from);
     return (places[next - 1] ?? left) + share * (widths[next - 1] ?? 0);
   };
-  const gaps = distances.flatMap((milliseconds, index) =>
-    isGap(milliseconds, typical) ? [{ x: (places[index] ?? left) + (widths[index] ?? 0) / 2, milliseconds }] : [],
+  const gaps = distances.flatMap(({ milliseconds, isSilence }, index) =>
+    isSilence ? [{ x: (places[index] ?? left) + (widths[index] ?? 0) / 2, milliseconds }] : [],
   );
   return { x, gaps };
 }

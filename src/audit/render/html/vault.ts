@@ -5,6 +5,7 @@ import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
 import { badge, filterData, own, place, sentence } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
+import { chainOf, hasLocked, pendingOf } from "../model.ts";
 import { contradictionWords, counted, counters, eventWords, ruleWords } from "../words.ts";
 
 const longestChain = 12;
@@ -43,13 +44,11 @@ const fact = (label: string, content: Markup | string): Markup =>
   html`<dt>${label}</dt>
     <dd>${content}</dd>`;
 
-function pending({ pending }: VaultReport): Markup | string {
-  if (pending === undefined) return "";
-  const { operation, item, expired, expiresAt } = pending;
-  return fact(
-    "Open",
-    html`${operation} started ${time(item.at)}, not acknowledged; its token ${expired ? "expired" : "expires"} ${time(expiresAt)}`,
-  );
+function pending(vault: VaultReport): Markup | string {
+  const open = pendingOf(vault);
+  if (open === undefined) return "";
+  const { operation, startedAt, token, expiresAt } = open;
+  return fact("Open", html`${operation} started ${time(startedAt)}, not acknowledged; ${token} ${time(expiresAt)}`);
 }
 
 function who({ who, cause }: VaultReport): Markup[] {
@@ -74,14 +73,13 @@ function tally(values: readonly Tally[]): Markup {
   </ul>`;
 }
 
-function chain({ cause, counting }: VaultReport): Markup | string {
-  const items = cause?.chain ?? counting;
+function chain(vault: VaultReport): Markup | string {
+  const items = chainOf(vault);
   if (items.length === 0) return "";
   const left = items.length - longestChain;
   const entry = (item: ItemReference): Markup => {
-    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
     const words = html`${time(item.at)} ${eventWords[item.event]} ${place(item)}`;
-    return locks ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>` : html`<li>${words}</li>`;
+    return hasLocked(vault, item) ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>` : html`<li>${words}</li>`;
   };
   const head =
     left > 0

@@ -1,6 +1,7 @@
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
-import { contradictionWords, counted, eventWords, isGap, ownWords, span, stateWords } from "../words.ts";
+import { contradictionWords, counted, eventWords, ownWords, span, stateWords } from "../words.ts";
+import { distancesOf, isSame, pendingOf } from "../model.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
 import { place, vaultBlock } from "./vault.ts";
@@ -58,19 +59,20 @@ function* events(
   palette: Palette,
 ): Iterable<string> {
   const inPlace = placeContradictions(timeline, contradictions);
-  const typical = median(timeline.map((_, index) => since(timeline, index)));
+  const distances = distancesOf(timeline.map(({ item }) => Date.parse(item.at)));
   const oneInput = isOneInput(timeline);
   let day = "";
   for (const [index, event] of timeline.entries()) {
-    const distance = since(timeline, index);
-    if (isGap(distance, typical)) yield `    ${palette.dim(`┄┄┄┄  nothing for ${span(distance)}  ┄┄┄┄`)}`;
+    const since = distances[index - 1];
+    const distance = since === undefined ? "" : span(since.milliseconds);
+    if (since?.isSilence === true) yield `    ${palette.dim(`┄┄┄┄  nothing for ${distance}  ┄┄┄┄`)}`;
     const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
     if (date !== day) yield `  ${palette.strong(date)}`;
     day = date;
     const source = oneInput ? `line ${event.item.line}` : place(event.item);
     const who = whoWords(event.item, source);
     const beside = widthOf(who) + lineWidth + 2 <= view.facts.columns;
-    yield line(event, time, index === 0 ? "" : `+${span(distance)}`, beside ? who : "", rules, palette);
+    yield line(event, time, distance === "" ? "" : `+${distance}`, beside ? who : "", rules, palette);
     yield* paragraph(details(event, beside ? "" : who, view, palette), indent, view.facts.columns);
     yield* paragraph(
       (inPlace.get(index) ?? []).map((each) => contradiction(each, view, palette)),
@@ -84,11 +86,6 @@ function* events(
     view.facts.columns,
   );
 }
-
-const since = (timeline: readonly TimelineEvent[], index: number): number => {
-  const [before, event] = [timeline[index - 1], timeline[index]];
-  return before === undefined || event === undefined ? 0 : Math.max(0, Date.parse(event.item.at) - Date.parse(before.item.at));
-};
 
 function line(event: TimelineEvent, time: string, distance: string, who: string, rules: Rules, palette: Palette): string {
   const { isCause, locks, item, state } = event;
@@ -137,7 +134,7 @@ function contradiction(each: Contradiction, view: AuditView, palette: Palette): 
 function placeContradictions(timeline: readonly TimelineEvent[], all: readonly Contradiction[]): Map<number, Contradiction[]> {
   const placed = new Map<number, Contradiction[]>();
   for (const each of all) {
-    const same = timeline.findIndex(({ item }) => item.line === each.item.line && item.input === each.item.input);
+    const same = timeline.findIndex(({ item }) => isSame(item, each.item));
     const before = timeline.findLastIndex(({ item }) => Date.parse(item.at) <= Date.parse(each.at));
     const index = same === -1 ? before : same;
     placed.set(index, [...(placed.get(index) ?? []), each]);
@@ -145,18 +142,15 @@ function placeContradictions(timeline: readonly TimelineEvent[], all: readonly C
   return placed;
 }
 
-function ending({ pending, moreContradictions, timeline }: VaultReport, view: AuditView, palette: Palette): string[] {
+function ending(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const lines: string[] = [];
-  if ((timeline ?? []).length === 0) lines.push(`    ${palette.dim("no events")}`);
-  if (pending !== undefined) {
-    const words = `the ${pending.operation} is not acknowledged; its token ${pending.expired ? "expired" : "expires"} ${exactTime(pending.expiresAt, view.timeZone)}`;
+  const { moreContradictions, timeline = [] } = vault;
+  const open = pendingOf(vault);
+  if (timeline.length === 0) lines.push(`    ${palette.dim("no events")}`);
+  if (open !== undefined) {
+    const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.expiresAt, view.timeZone)}`;
     lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
   }
   if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "contradiction")} more`)}`);
   return lines;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].filter((value) => value > 0).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

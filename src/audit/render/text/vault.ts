@@ -1,4 +1,5 @@
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
+import { chainOf, hasLocked, pendingOf } from "../model.ts";
 import { contradictionWords, counted, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
@@ -55,20 +56,20 @@ function exactWhen(at: string, view: AuditView): string {
   return `${exactTime(at, view.timeZone)}${ago}`;
 }
 
-function pending({ pending }: VaultReport, view: AuditView): Piece[] {
-  if (pending === undefined) return [];
-  const expiry = `its token ${pending.expired ? "expired" : "expires"} ${exactTime(pending.expiresAt, view.timeZone)}`;
-  return [`${pending.operation} started ${exactTime(pending.item.at, view.timeZone)}, not acknowledged; ${expiry}`];
+function pending(vault: VaultReport, { timeZone }: AuditView): Piece[] {
+  const open = pendingOf(vault);
+  if (open === undefined) return [];
+  const { operation, startedAt, token, expiresAt } = open;
+  return [`${operation} started ${exactTime(startedAt, timeZone)}, not acknowledged; ${token} ${exactTime(expiresAt, timeZone)}`];
 }
 
-function chain({ cause, counting }: VaultReport, view: AuditView, palette: Palette): Piece[] {
-  const items = cause?.chain ?? counting;
+function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
+  const items = chainOf(vault);
   const inputs = new Set(items.map(({ input }) => input));
   const [input] = inputs.size === 1 ? inputs : [];
   const lines = items.map((item): Piece => {
     const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? place(item) : `line ${item.line}`}`;
-    const locks = cause?.rule !== "unseen" && item.line === cause?.item?.line && item.input === cause.item.input;
-    return locks ? { text: `${text}  ← locks`, paint: palette.bad } : text;
+    return hasLocked(vault, item) ? { text: `${text}  ← locks`, paint: palette.bad } : text;
   });
   const left = lines.length - longestChain + 1;
   const few: Piece[] =
@@ -79,8 +80,9 @@ function chain({ cause, counting }: VaultReport, view: AuditView, palette: Palet
 /** Where an item stands: `export.csv:17`. */
 export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
 
-function who({ who, cause, counting }: VaultReport, view: AuditView): Piece[] {
-  const own = new Set((cause?.chain ?? counting).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
+function who(vault: VaultReport, view: AuditView): Piece[] {
+  const { who } = vault;
+  const own = new Set(chainOf(vault).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
   return [
     ...tallies("address", who.addresses),
     ...tallies("reference", who.externalRefs),
