@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { printableLine } from "../terminal/redactor.ts";
+import { defined } from "../protocol/defined.ts";
 
 /** Where a question is asked, and what ends it. */
 export interface PromptPlace {
@@ -48,7 +49,7 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     },
     text: async ({ message, rule, initial, shown }) => {
       const { input } = await inquirer();
-      const more = { ...(initial === undefined ? {} : { default: initial }), ...(shown === undefined ? {} : { transformer: shown }) };
+      const more = defined({ default: initial, transformer: shown });
       return await answered(place, (context) => input({ message: printableLine(message), validate: validator(rule), ...more }, context));
     },
     secret: async ({ message, rule }) => {

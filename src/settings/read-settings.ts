@@ -3,6 +3,7 @@ import type { NamedProfile } from "./profile.ts";
 import { findProfile } from "./profile.ts";
 import type { GivenFlags, Settings } from "./settings.ts";
 import { resolveSettings } from "./settings.ts";
+import { defined } from "../protocol/defined.ts";
 
 export interface SettingsPlace {
   /** The configuration directory. */
@@ -39,7 +40,10 @@ export async function readSettings(place: SettingsPlace, mode: "lenient" | "mend
     // A file that cannot be read is not one that could be changed.
     if (mends && !profile.exists) throw error;
     if (mends) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
-    const output = flags.output === undefined ? {} : { output: flags.output };
-    return { settings: resolveSettings(output, { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}), profile, problem: error };
+    return {
+      settings: resolveSettings(defined({ output: flags.output }), { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}),
+      profile,
+      problem: error,
+    };
   }
 }

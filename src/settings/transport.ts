@@ -4,6 +4,7 @@ import { isLoopback } from "../protocol/address.ts";
 import { isInNoProxy } from "./no-proxy.ts";
 import type { Settings, Sourced } from "./settings.ts";
 import type { SettingWorld } from "./sources.ts";
+import { defined } from "../protocol/defined.ts";
 
 export interface ProxySetting {
   /** May hold a user name and a password. */
@@ -33,11 +34,7 @@ export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | 
         : `NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, but for those of this machine`,
     );
   }
-  return {
-    unverified,
-    ...(settings.ca === undefined ? {} : { ca: await readCertificates(settings.ca, world) }),
-    ...(proxy === undefined ? {} : { proxy }),
-  };
+  return defined({ unverified, ca: settings.ca && (await readCertificates(settings.ca, world)), proxy });
 }
 
 /** The certificates of a PEM file, and those that NODE_EXTRA_CA_CERTS has added to Node's own. */

@@ -12,11 +12,11 @@ import type { AuditReplayFlags } from "./descriptor.ts";
 export type Moment = { at: number } | { ago: number };
 
 export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
-  since?: Moment;
-  until?: Moment;
-  map?: Partial<Record<Role, string>>;
-  tokenLifetimeMs?: number;
-  whatIf?: WhatIf;
+  since?: Moment | undefined;
+  until?: Moment | undefined;
+  map?: Partial<Record<Role, string>> | undefined;
+  tokenLifetimeMs?: number | undefined;
+  whatIf?: WhatIf | undefined;
 }
 
 /** Raises `invalid-input` for a value, and `usage` for flags that do not go together. */
@@ -28,12 +28,12 @@ export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...
   }
   const options: AuditReplayOptions = {
     ...rest,
-    ...(rest.vault === undefined ? {} : { vault: rest.vault.toLowerCase() }),
-    ...(since === undefined ? {} : { since: momentOf(since, "--since") }),
-    ...(until === undefined ? {} : { until: momentOf(until, "--until") }),
-    ...(map === undefined ? {} : { map: parseMap(map) }),
-    ...(tokenLifetime === undefined ? {} : { tokenLifetimeMs: lifetime(tokenLifetime, "--token-lifetime") }),
-    ...(whatIf === undefined ? {} : { whatIf: parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")) }),
+    vault: rest.vault?.toLowerCase(),
+    since: since === undefined ? undefined : momentOf(since, "--since"),
+    until: until === undefined ? undefined : momentOf(until, "--until"),
+    map: map === undefined ? undefined : parseMap(map),
+    tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
+    whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")),
   };
   if (options.failure !== undefined) checkPattern(options.failure, "--failure");
   checkTogether(options);

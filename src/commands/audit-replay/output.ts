@@ -8,6 +8,7 @@ import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
+import { defined } from "../../protocol/defined.ts";
 
 /** Characters that are written at once: each write to a file is synced. */
 const portion = 1024 * 1024;
@@ -60,7 +61,7 @@ async function printViews(
 async function printPage(app: Pick<App, "host" | "narrator">, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
   const { summary, whatIf, reenactment } = replay;
-  const beside = { ...(whatIf === undefined ? {} : { whatIf }), ...(reenactment === undefined ? {} : { reenactment }) };
+  const beside = defined({ whatIf, reenactment });
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
   const pieces = writeHtml({ title, generatedAt: new Date(app.host.now()).toISOString(), summary, vaults, ...beside });
   if (file === "-") return await print(app, pieces);

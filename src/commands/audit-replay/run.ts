@@ -11,6 +11,8 @@ import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
+import { defined } from "../../protocol/defined.ts";
+import { count as inNumber } from "../../cli/words.ts";
 
 type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory">;
 
@@ -27,21 +29,23 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
   try {
     const { replay } = await import("../../audit/replay.ts");
     const rules = rulesOf(app, options);
-    const replayed = await replay({
-      inputs: sources.inputs,
-      journal: sources.journal,
-      rules,
-      map: options.map ?? {},
-      ...between,
-      ...(options.vault === undefined ? {} : { vault: options.vault }),
-      timeline: timelineOf(options),
-      ...(options.whatIf === undefined ? {} : { whatIf: options.whatIf }),
-      ...(options.reenact === true ? { reenact: new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) } : {}),
-      ...(sources.own === undefined ? {} : { own: sources.own }),
-      ...(bar === undefined ? {} : { progress: bar.update }),
-      signal: interrupted,
-      now: app.host.now(),
-    });
+    const replayed = await replay(
+      defined({
+        inputs: sources.inputs,
+        journal: sources.journal,
+        rules,
+        map: options.map ?? {},
+        ...between,
+        vault: options.vault,
+        timeline: timelineOf(options),
+        whatIf: options.whatIf,
+        reenact: options.reenact === true ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) : undefined,
+        own: sources.own,
+        progress: bar?.update,
+        signal: interrupted,
+        now: app.host.now(),
+      }),
+    );
     opened = replayed;
     bar?.clear();
     if (options.vault !== undefined && replayed.summary.vaults === 0) app.narrator.warn(`no item names vault ${options.vault}`);
@@ -70,7 +74,7 @@ function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOption
   if (from !== undefined && to !== undefined && from >= to) {
     throw new VaultError("usage", "--since is not before --until: nothing lies between", { hint: "--since 2h --until 1h" });
   }
-  return { ...(from === undefined ? {} : { since: from }), ...(to === undefined ? {} : { until: to }) };
+  return defined({ since: from, until: to });
 }
 
 function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOptions): Rules {
@@ -109,7 +113,7 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
     if (count === 0) return [];
     const uuids = firstOf(replayed.vaults({ problems: true }), verdict);
     const more = count > uuids.length ? ["…"] : [];
-    return [`${count} ${count === 1 ? "vault is" : "vaults are"} ${verdict} (${[...uuids, ...more].join(", ")})`];
+    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`];
   });
   if (found.length === 0) return undefined;
   return new VaultError("finding", found.join("; "), { hint: "--problems shows them; --vault UUID --timeline tells all about one" });

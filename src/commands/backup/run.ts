@@ -4,6 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { BackupOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
+import { count } from "../../cli/words.ts";
 
 type Needs = Pick<App, "ask" | "configuration" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory" | "waiting">;
 
@@ -60,5 +61,3 @@ async function restore(app: Needs, options: BackupOptions, file: string): Promis
   await app.output.printDone({ restored }, async (view) => await restoredTable(restored, view));
   return 0;
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

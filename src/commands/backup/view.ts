@@ -2,6 +2,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable } from "../../terminal/tables.ts";
 import type { View } from "../../cli/vault-view.ts";
+import { count } from "../../cli/words.ts";
 
 interface Held {
   file: string;
@@ -49,4 +50,4 @@ export async function restoredTable(
 }
 
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
-  pending === 0 ? "none" : { text: `${pending} ${pending === 1 ? "exchange" : "exchanges"}`, paint };
+  pending === 0 ? "none" : { text: count(pending, "exchange"), paint };

@@ -2,6 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyOptions } from "./descriptor.ts";
+import { count } from "../../cli/words.ts";
 
 type Needs = Pick<App, "ask" | "narrator" | "output" | "profile" | "redactor" | "secretOption" | "secretSetting" | "settings" | "state">;
 
@@ -35,7 +36,7 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const rekeyed = await local.rekey({ to, skipMissing: options.skipMissing === true });
   const { values, states, source, to: id } = rekeyed;
   const where = [...states, "the configuration"].join(", ");
-  const line = `${values} sealed value${values === 1 ? " has" : "s have"} key ${id} now, of source ${source} (${where})`;
+  const line = `${count(values, "sealed value has", "sealed values have")} key ${id} now, of source ${source} (${where})`;
   await app.output.printDone({ rekeyed }, () => `${line}\n`);
   if (to.source === "passphrase" || to.source === "given") app.narrator.close("Keep it where the state is not: without it nothing opens.");
   return 0;

@@ -17,6 +17,7 @@ import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { readHashedPin } from "../exchange/options.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
 import { singleContext } from "../exchange/single-context.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<
   App,
@@ -71,10 +72,12 @@ async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promis
   const { maxUsage, expiryDate } = options;
   return {
     ...completeContents(kind, given),
-    ...(hashedPin === undefined ? {} : { hashedPin }),
-    ...(maxUsage === undefined ? {} : { maxUsage }),
-    // In a form that cannot be read as the local time of the service.
-    ...(expiryDate === undefined ? {} : { expiryDate: new Date(instant(expiryDate) ?? 0).toISOString() }),
+    ...defined({
+      hashedPin,
+      maxUsage,
+      // In a form that cannot be read as the local time of the service.
+      expiryDate: expiryDate === undefined ? undefined : new Date(instant(expiryDate) ?? 0).toISOString(),
+    }),
   };
 }
 

@@ -21,5 +21,3 @@ export const failed = (check: string, error: VaultError, hint: string | null = n
   message: error.message,
   hint: hint ?? error.facts.hint ?? null,
 });
-
-export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -1,6 +1,8 @@
 import type { App } from "../../app.ts";
 import type { Finding } from "./finding.ts";
 import { ok, warning } from "./finding.ts";
+import { count } from "../../cli/words.ts";
+import { isLoopback } from "../../protocol/address.ts";
 
 type Probe = Awaited<ReturnType<App["probe"]>>;
 type Reached = Extract<Probe, { reached: true }>;
@@ -32,8 +34,7 @@ function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Rea
 
 function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
   if (tls === null) {
-    const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
-    if (loopback) return ok("tls", "none: the service is on this machine");
+    if (isLoopback(url.hostname)) return ok("tls", "none: the service is on this machine");
     return warning("tls", `none: all that is sent to ${url.host}, secrets too, can be read on the way`, `--base-url https://${url.host}`);
   }
   const ends = new Date(tls.validTo).toISOString().slice(0, 10);
@@ -59,8 +60,7 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
 function inWords(seconds: number): string {
   const [size, unit] =
     seconds < 120 ? [1, "second"] : seconds < 7200 ? [60, "minute"] : seconds < 172_800 ? [3600, "hour"] : [86_400, "day"];
-  const n = Math.floor(seconds / size);
-  return `${n} ${unit}${n === 1 ? "" : "s"}`;
+  return count(Math.floor(seconds / size), unit);
 }
 
 /** The configured limit, and how long a request would wait now. */

@@ -2,7 +2,8 @@ import type { LocalState } from "../../app.ts";
 import { liveGenerations } from "../../exchange/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "./finding.ts";
-import { count, failed, ok, unverified, warning } from "./finding.ts";
+import { count } from "../../cli/words.ts";
+import { failed, ok, unverified, warning } from "./finding.ts";
 
 export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<LocalState["whole"]>>["inspect"]>>;
 

@@ -3,6 +3,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { widthOf, wrap } from "../../terminal/width.ts";
+import { count } from "../../cli/words.ts";
 
 interface Shown {
   check: string;
@@ -37,8 +38,8 @@ export async function doctorTable(findings: readonly Shown[], facts: TerminalFac
 export function summary(findings: readonly Shown[]): string {
   const n = (level: Shown["level"]): number => findings.filter((finding) => finding.level === level).length;
   const parts = [
-    ...(n("error") > 0 ? [`${n("error")} error${n("error") === 1 ? "" : "s"}`] : []),
-    ...(n("warn") > 0 ? [`${n("warn")} warning${n("warn") === 1 ? "" : "s"}`] : []),
+    ...(n("error") > 0 ? [count(n("error"), "error")] : []),
+    ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
     `${n("ok")} ok`,
     ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
   ];

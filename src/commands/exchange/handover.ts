@@ -11,6 +11,7 @@ import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { GivenPair } from "./options.ts";
 import { learnAll } from "./options.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
 
@@ -43,7 +44,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       isDelivered = true;
       const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
-      const document = isShown ? recovery : { ...recovery, ...(unread === undefined ? {} : { unread }) };
+      const document = isShown ? recovery : defined({ ...recovery, unread });
       // The start was accepted: no failed attempts any more.
       if (out !== undefined)
         await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);

@@ -8,6 +8,7 @@ import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import { base64 } from "../../protocol/fields.ts";
+import { defined } from "../../protocol/defined.ts";
 
 export interface GivenPair {
   choice: PairChoice;
@@ -26,7 +27,7 @@ export async function readPairChoice(
   const { document, exact } = await readGiven(app, options);
   const credentials = document?.type === "pair" ? document.credentials : undefined;
   const hashedPin = await readHashedPin(app, options);
-  const given = credentials === undefined ? undefined : { ...credentials, ...(hashedPin === undefined ? {} : { hashedPin }) };
+  const given = credentials && { ...credentials, ...defined({ hashedPin }) };
   return {
     choice: {
       kind: options.kind ?? (document?.type === "pair" ? document.kind : undefined),

@@ -10,6 +10,7 @@ import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
 
@@ -65,13 +66,13 @@ async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, ge
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
     const device = record.generations.find((g) => g.device !== null)?.device;
-    return {
+    return defined({
       uuid: record.uuid,
       kind: record.kind,
       credentials: await credentialsOf(app, context, record, generation),
-      ...(device === null || device === undefined ? {} : { device }),
-      ...(record.label === null ? {} : { label: record.label }),
-    };
+      device: device ?? undefined,
+      label: record.label ?? undefined,
+    });
   } finally {
     await context.session.release();
   }

@@ -18,6 +18,7 @@ import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { learnAll } from "../exchange/options.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<
   App,
@@ -81,11 +82,7 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
   const { hint } = error.facts;
-  return new VaultError(
-    "partial",
-    `${outcome.failed.length} of ${entries} vaults could not be imported${told}`,
-    hint === undefined ? {} : { hint },
-  );
+  return new VaultError("partial", `${outcome.failed.length} of ${entries} vaults could not be imported${told}`, defined({ hint }));
 }
 
 const placed = (place: Place, error: VaultError): VaultError =>

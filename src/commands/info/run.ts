@@ -11,6 +11,7 @@ import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { singleContext } from "../exchange/single-context.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store" | "waiting">;
 
@@ -51,7 +52,7 @@ async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiti
       vault: target,
       retry: "safe",
       hint: "it counts nothing: run it again",
-      ...(reply.answer === undefined ? {} : { service: serviceDetails(reply.answer) }),
+      ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
     });
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;

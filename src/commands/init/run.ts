@@ -13,6 +13,7 @@ import { VaultError } from "../../errors.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid } from "../exchange/ask.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<
   App,
@@ -50,7 +51,7 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
     const sealed = await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = { ...current.profiles, [name]: withValue(profile, "apiKey", sealed) };
     const currentProfile = current.currentProfile ?? (Object.keys(current.profiles).length === 0 ? name : undefined);
-    return { ...current, ...(currentProfile === undefined ? {} : { currentProfile }), profiles };
+    return { ...current, ...defined({ currentProfile }), profiles };
   });
   const current = (after.currentProfile ?? "default") === name;
   const path = configPath(app.configuration.directory);
@@ -107,7 +108,7 @@ async function baseUrlOf(app: Needs, name: string): Promise<string> {
     baseUrl = await app.ask.text({
       message: "Base URL of the service",
       rule: ruleFrom(check),
-      ...(initial === undefined ? {} : { initial }),
+      initial,
     });
   }
   check(baseUrl);

@@ -12,6 +12,7 @@ import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { audit, fault, lock, reset } from "./descriptor.ts";
 import { defaultReadyFile } from "./start.ts";
+import { count } from "../../cli/words.ts";
 
 const connect = (app: Pick<App, "stateDirectory">, options: { readyFile?: string | undefined }): ControlClient =>
   connectControl(options.readyFile ?? defaultReadyFile(app));
@@ -48,7 +49,7 @@ export async function runFault(app: Pick<App, "output" | "stateDirectory">, opti
   const client = connect(app, options);
   if (options.clear === true) await client.clearFaults();
   const armed = rules.length === 0 ? 0 : await client.addFaults(rules);
-  return await print(app, { armed }, armed === 0 ? "No faults." : `${armed} fault${armed === 1 ? "" : "s"} armed.`);
+  return await print(app, { armed }, armed === 0 ? "No faults." : `${count(armed, "fault")} armed.`);
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */

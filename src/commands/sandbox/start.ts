@@ -8,6 +8,7 @@ import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import type { StartOptions } from "./descriptor.ts";
+import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "flags" | "host" | "output" | "settings" | "stateDirectory">;
 
@@ -29,16 +30,18 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
   const { interrupted } = app.host;
   const readyFile = options.readyFile ?? defaultReadyFile(app);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
-  const sandbox = await startSandbox({
-    now: () => app.host.now(),
-    port: options.port ?? 0,
-    prefix: app.settings.apiPrefix,
-    latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
-    policy: policyOf(app, options),
-    seed: readSeed(options.seed ?? "demo"),
-    ...(options.data === undefined ? {} : { dataFolder: options.data }),
-    readyFile,
-  });
+  const sandbox = await startSandbox(
+    defined({
+      now: () => app.host.now(),
+      port: options.port ?? 0,
+      prefix: app.settings.apiPrefix,
+      latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
+      policy: policyOf(app, options),
+      seed: readSeed(options.seed ?? "demo"),
+      dataFolder: options.data,
+      readyFile,
+    }),
+  );
   try {
     await app.output.print(sandbox.ready, () => describe(sandbox, readyFile));
     await stopped(interrupted);
@@ -49,11 +52,12 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
 }
 
 function policyOf(app: Pick<App, "flags" | "settings">, options: StartOptions): Partial<Policy> {
-  const policy = options.policy === undefined ? {} : readPolicy(options.policy);
   return {
-    ...policy,
-    ...(options.tokenTtl === undefined ? {} : { tokenTtlMs: parseDuration(options.tokenTtl, "--token-ttl") }),
-    ...(app.flags.rate === undefined ? {} : { rate: app.settings.rate }),
+    ...(options.policy === undefined ? {} : readPolicy(options.policy)),
+    ...defined({
+      tokenTtlMs: options.tokenTtl === undefined ? undefined : parseDuration(options.tokenTtl, "--token-ttl"),
+      rate: app.flags.rate === undefined ? undefined : app.settings.rate,
+    }),
   };
 }
 

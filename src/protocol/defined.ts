@@ -1,0 +1,8 @@
+/** A copy without the properties that are undefined: for what distinguishes them from those that are absent. */
+export function defined<T extends object>(record: T): Defined<T> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+type Defined<T> = { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> } & {
+  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
+};
