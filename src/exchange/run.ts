@@ -54,12 +54,18 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
   const recordedAs = await recordGiven(context, request, prepared);
   if (request.attempts !== undefined) await context.session.takeOver(request.attempts);
   const before = await currentRecord(context);
-  // With an exchange open, a given pair is one of its two, and the journal knows better which of them to send.
-  const generation = request.generation ?? (before.open === null ? recordedAs : undefined);
+  const generation = generationOf(request, before, recordedAs);
   const started = await startWith(context, before, { ...request, generation }, prepared);
   const stored = await store(context, request, prepared.kind, started, settled);
   return await deliverAndEnd(context, request, stored);
 }
+
+/** With an exchange open, a given pair is one of its two, and the journal knows better which of them to send. */
+export const generationOf = (
+  { generation }: Pick<ExchangeRequest, "generation">,
+  { open }: Pick<VaultRecord, "open">,
+  recordedAs: number | undefined,
+): number | undefined => generation ?? (open === null ? recordedAs : undefined);
 
 async function recordGiven(context: ExchangeContext, request: ExchangeRequest, prepared: Prepared): Promise<number | undefined> {
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;

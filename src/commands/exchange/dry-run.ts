@@ -7,10 +7,12 @@ import type { Prepared } from "../../exchange/prepare.ts";
 import { prepare } from "../../exchange/prepare.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import type { ExchangeRequest } from "../../exchange/run.ts";
+import { generationOf } from "../../exchange/run.ts";
 import { toSettle } from "../../exchange/settle.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
+import { defined } from "../../protocol/defined.ts";
 
 /** The pair that would be sent, with what goes beside it. */
 interface PlannedPair {
@@ -42,13 +44,13 @@ export async function dryRun(app: Pick<App, "output" | "settings">, context: Exc
     request: {
       method: prepared.endpoint.method,
       url: `${context.session.service}${prepared.endpoint.path(context.session.uuid)}`,
-      body: {
+      body: defined({
         application: { apiKey: "«secret»", uuid: app.settings.appUuid ?? "«missing»" },
-        ...(pair.device === undefined ? {} : { device: pair.device }),
-        ...(request.newVault === undefined ? {} : { newVault: maskedContents(request.newVault) }),
+        device: pair.device,
+        newVault: request.newVault && maskedContents(request.newVault),
         externalRef: request.externalRef ?? "vault-«exchange id»",
         vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", ...(pair.hashedPin ? { hashedPin: "«secret»" } : {}) } },
-      },
+      }),
       generation: pair.generation,
     },
     counts: {
@@ -84,7 +86,7 @@ function withRecovery(request: ExchangeRequest): ExchangeRequest {
     ...request,
     kind: request.kind ?? recovery.kind,
     device: request.device ?? recovery.device,
-    given: { ...recovery.new, ...(hashedPin === undefined ? {} : { hashedPin }) },
+    given: { ...recovery.new, ...defined({ hashedPin }) },
     force: true,
   };
 }
@@ -130,8 +132,7 @@ async function planPair(
 const isNew = (request: ExchangeRequest, { recordedAs }: Prepared): boolean => request.given !== undefined && recordedAs === undefined;
 
 async function choose(context: ExchangeContext, record: VaultRecord, { kind, recordedAs }: Prepared, request: ExchangeRequest) {
-  const generation = request.generation ?? (record.open === null ? recordedAs : undefined);
-  const [pair] = await choosePairs(context, record, kind, { ...request, generation });
+  const [pair] = await choosePairs(context, record, kind, { ...request, generation: generationOf(request, record, recordedAs) });
   if (pair === undefined) throw new VaultError("internal", "no pair was chosen");
   return pair;
 }
