@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { mostRows, mostSections, writeHtml } from "../../src/audit/render/html/page.ts";
 import { lockedPeriods, openPeriods } from "../../src/audit/render/html/periods.ts";
-import { scaleOf } from "../../src/audit/render/html/scale.ts";
+import { chosen, mostDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
 import { clip, escape, html } from "../../src/audit/render/html/text.ts";
-import { chosen, mostDrawn } from "../../src/audit/render/html/timeline.ts";
 import type { VaultReport } from "../../src/audit/report/report.ts";
 import * as reports from "../support/audit-reports.ts";
 

@@ -2,8 +2,7 @@ import { openInput, type Input } from "../../src/audit/read/records/input.ts";
 import type { Columns, Item } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
-import { readItems, type Reading } from "../../src/audit/read/read-items.ts";
-import { recordsOf } from "../../src/audit/read/records/records.ts";
+import { readItems, type Reading, recordsOf } from "../../src/audit/read/read-items.ts";
 
 /** An input of these bytes, in chunks of `size`. */
 export async function inputOf(content: string | Uint8Array, size = 65_536): Promise<Input> {

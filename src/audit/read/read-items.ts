@@ -1,13 +1,15 @@
 import { VaultError } from "../../errors.ts";
 import { wholeHashOf } from "./bytes.ts";
 import { recogniseColumns } from "./columns/columns.ts";
-import type { Input } from "./records/input.ts";
 import { readRoles, toItem } from "./columns/items.ts";
-import type { Columns, Item, Skip } from "./item.ts";
 import type { ColumnMap } from "./columns/parse-map.ts";
-import type { AuditRecord } from "./records/record.ts";
-import { recordsOf } from "./records/records.ts";
 import { parseTime } from "./columns/times.ts";
+import type { Columns, Item, Skip } from "./item.ts";
+import { csvRecords } from "./records/csv.ts";
+import type { Input } from "./records/input.ts";
+import { jsonRecords } from "./records/json-array.ts";
+import { ndjsonRecords } from "./records/ndjson.ts";
+import type { AuditRecord, SkipLine } from "./records/record.ts";
 
 /** Records by which columns are recognised. */
 const sampleSize = 1000;
@@ -83,4 +85,14 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
   const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
   const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
+}
+
+/**
+ * All records of an input, in its order, in batches; can be done once. What is no record is told to `skip`. Raises
+ * `invalid-input` where the input cannot be read any further.
+ */
+export function recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+  if (input.format === "json") return jsonRecords(input.chunks, skip);
+  if (input.format === "ndjson") return ndjsonRecords(input.chunks, skip);
+  return csvRecords(input.chunks, input.delimiter, skip);
 }

@@ -1,18 +1,17 @@
+import type { Fold } from "../fold/fold.ts";
+import type { Rules } from "../fold/rules.ts";
+import type { Link } from "../fold/vault-records.ts";
+import { field, small } from "../fold/vault-records.ts";
+import type { VaultTable } from "../fold/vault-table.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
-import { contradictionText } from "./contradictions.ts";
-import type { Fold } from "../fold/fold.ts";
 import type { References } from "./references.ts";
-import type { ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import type { Contradiction, ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { Happening, Timelines } from "./timelines.ts";
-import type { LogFacts } from "./verdict.ts";
+import type { Judgement, LogFacts, Standing } from "./verdict.ts";
 import { judge, standing } from "./verdict.ts";
-import type { Judgement, Standing } from "./verdict.ts";
-import { field, small } from "../fold/vault-records.ts";
-import type { Link } from "../fold/vault-records.ts";
-import type { VaultTable } from "../fold/vault-table.ts";
 
 /** What reports are made from. */
 export interface Folded {
@@ -171,4 +170,28 @@ function eventOf(happening: Happening, references: References, causes: ReadonlyS
     isCause: causes.has(`${item.line} ${item.input}`),
     locks: happening.locks,
   };
+}
+
+/** What two items say that cannot both be so, and what may explain it. */
+function contradictionText(kind: Contradiction["kind"], item: ItemReference, rules: Rules): string {
+  switch (kind) {
+    case "acknowledgement-without-start":
+      return `${item.action} without a start before it: an item is missing, or it was acknowledged twice`;
+    case "acknowledgement-after-expiry":
+      return `${item.action} more than ${rules.tokenLifetimeMs / 1000} s after its start: tokens live longer than assumed (--token-lifetime), or an item is missing`;
+    case "acknowledgement-of-other-operation":
+      return `${item.action} for a start of the other operation: an item is missing`;
+    case "activity-after-deletion":
+      return `${item.action} after the vault was deleted`;
+    case "activity-while-locked":
+      return `${item.action} accepted while the log says that the vault is locked: it was unlocked without an item that says so, or other limits hold than those assumed`;
+    case "activity-before-creation":
+      return `${item.action} after other items of the same vault`;
+    case "created-twice":
+      return `${item.action} a second time`;
+    case "locked-at-another-moment":
+      return `${item.action} says that it locked the vault, which by the rules it did not: other limits hold than those assumed, or an item is missing`;
+    case "refused-while-open":
+      return `${item.action} refused for a lock that the log does not show: an item is missing, or other limits hold than those assumed`;
+  }
 }

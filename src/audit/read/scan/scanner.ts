@@ -1,9 +1,26 @@
-import { answerOf, describedAnswerOf } from "./answers.ts";
 import { Batch } from "../batch.ts";
-import type { Classifier } from "../columns/classify-item.ts";
+import type { Classifier, Wording } from "../columns/classify-item.ts";
+import { isFormerName, numberOf } from "../columns/classify-item.ts";
+import { parseTime } from "../columns/times.ts";
 import type { LineShape } from "./line-shape.ts";
 import { scannerModule } from "./scanner-module.ts";
-import { parseTime } from "../columns/times.ts";
+
+// As scanner/kinds.ts has them: the description has to be asked; and a mark of kinds that are counted.
+const ask = 0x7e;
+const counted = 0x80;
+
+const otherNumber = numberOf("other");
+
+/** What the scanner is told of items with an action and an outcome: their kind, unless it depends on more. */
+function answerOf(classifier: Classifier, said: Omit<Wording, "description">): number {
+  return classifier.asksDescription(said) ? ask : describedAnswerOf(classifier, { ...said, description: null });
+}
+
+/** The same where the description is known. */
+function describedAnswerOf(classifier: Classifier, said: Wording): number {
+  const kind = numberOf(classifier.kindOf(said));
+  return kind === otherNumber || isFormerName(said.action) ? kind | counted : kind;
+}
 
 /** What `vaultOf` says of what is no uuid, and of a new one where there is no room for another vault. */
 export const noUuid = -1;
