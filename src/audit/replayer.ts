@@ -14,9 +14,21 @@ import { field, small } from "./fold/vault-records.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 
+/** What an item says has happened. */
+export interface ReenactedStep {
+  uuid: string;
+  /** Milliseconds since the epoch. */
+  time: number;
+  event: EventKind;
+  /** Where the item stands. */
+  line: number;
+  /** The path of its endpoint, where the item has one: it names the vault's kind. */
+  kindHint?: string;
+}
+
 /** An emulated service that is taken through the same events. */
 export interface Reenacted {
-  add(step: { uuid: string; time: number; event: EventKind; line: number; kindHint?: string }): void;
+  add(step: ReenactedStep): void;
   finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
 }
 
@@ -148,7 +160,7 @@ export class Replayer {
   }
 }
 
-function stepOf(uuid: string, { time, line, item }: Due, event: EventKind) {
+function stepOf(uuid: string, { time, line, item }: Due, event: EventKind): ReenactedStep {
   const kindHint = item?.endpoint ?? undefined;
   return { uuid, time, event, line, ...(kindHint === undefined ? {} : { kindHint }) };
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Reenactment } from "../../src/audit/reenact/reenact.ts";
-import type { ReenactedEvent, ReenactedStep, ReplayedState } from "../../src/audit/reenact/types.ts";
+import type { EventKind } from "../../src/audit/fold/events.ts";
+import type { ReenactedStep } from "../../src/audit/replayer.ts";
+import type { VaultState as ReplayedState } from "../../src/audit/report/report.ts";
 import { Rehearsal } from "../../src/audit/reenact/calls.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
 import { tellFacts } from "../support/audit-log/audit-log.ts";
@@ -16,7 +18,7 @@ const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const minute = 60_000;
 
 /** A vault through these events, a second apart; `at` is the time of the n-th one, where it differs. */
-function through(events: readonly ReenactedEvent[], replayed: ReplayedState, more: { at?: Record<number, number>; hint?: string } = {}) {
+function through(events: readonly EventKind[], replayed: ReplayedState, more: { at?: Record<number, number>; hint?: string } = {}) {
   const reenactment = new Reenactment(rules);
   const hint = more.hint === undefined ? {} : { kindHint: more.hint };
   let time = 0;
@@ -27,7 +29,7 @@ function through(events: readonly ReenactedEvent[], replayed: ReplayedState, mor
   return reenactment.finish(time, [{ uuid, state: replayed }]);
 }
 
-const first = (events: readonly ReenactedEvent[], replayed: ReplayedState, more = {}) => {
+const first = (events: readonly EventKind[], replayed: ReplayedState, more = {}) => {
   const { differences, agree, notPerformed } = through(events, replayed, more);
   expect([differences.length, agree, notPerformed.length]).toEqual([1, 0, 0]);
   return differences[0];
@@ -59,7 +61,7 @@ describe("log and service agree", () => {
     ["locked", "refused-locked refused-locked"],
     ["active", "application create other read ack-read"],
   ])("%s: %s", (state, events) => {
-    expect(through(events.split(" ") as ReenactedEvent[], state)).toEqual({ vaults: 1, agree: 1, notPerformed: [], differences: [] });
+    expect(through(events.split(" ") as EventKind[], state)).toEqual({ vaults: 1, agree: 1, notPerformed: [], differences: [] });
   });
 
   test.each(["credit-card/online", "credit-card/offline", "generic/online", "generic/offline"])("of the kind %s", (kind) => {
@@ -136,7 +138,7 @@ describe("a difference, with the first item at which they disagree", () => {
       /at the end the replay has the vault active/,
     ],
   ])("%s", (_what, state, events, line, text) => {
-    const found = first(events.split(" ") as ReenactedEvent[], state);
+    const found = first(events.split(" ") as EventKind[], state);
     expect(found).toMatchObject({ replayed: state, line });
     expect(found?.text).toMatch(text);
     expect(found?.text).not.toMatch(/begins in the middle/);
@@ -179,7 +181,7 @@ describe("a difference, with the first item at which they disagree", () => {
     ["active", "create delete"],
     ["active", "create lock"],
   ])("the end alone: not %s after %s", (state, events) => {
-    expect(first(events.split(" ") as ReenactedEvent[], state)).not.toHaveProperty("line");
+    expect(first(events.split(" ") as EventKind[], state)).not.toHaveProperty("line");
   });
 });
 
@@ -264,7 +266,7 @@ function stepOf(item: AuditItem, index: number): ReenactedStep[] {
     DELETE_VAULT: "delete",
   } as const;
   const name = names[item.action];
-  const refusal = item.description.startsWith("too many") ? "locking-start" : (`failed-${name}` as ReenactedEvent);
+  const refusal = item.description.startsWith("too many") ? "locking-start" : (`failed-${name}` as EventKind);
   const hint = item.endpoint === null ? {} : { kindHint: item.endpoint };
   return [
     { uuid: item.vaultUuid, time: Date.parse(item.time), event: item.outcome === "SUCCESS" ? name : refusal, line: index + 1, ...hint },
@@ -350,7 +352,7 @@ describe("the sandbox's own audit after a run of calls", () => {
   });
 });
 
-const events: Record<What, ReenactedEvent> = {
+const events: Record<What, EventKind> = {
   create: "create",
   read: "read",
   update: "update",

@@ -1,7 +1,9 @@
 import { VaultError } from "../../errors.ts";
+import type { Note, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
 import { Rehearsal } from "./calls.ts";
-import type { Note, ReenactedStep, ReenactmentResult, ReenactmentRules, ReplayedState } from "./types.ts";
+import type { ReenactedStep } from "../replayer.ts";
+import type { ReenactmentReport, VaultState as ReplayedState } from "../report/report.ts";
 import { iso, lockWords } from "./words.ts";
 import type { VaultState } from "../../sandbox/model/state.ts";
 
@@ -58,8 +60,8 @@ export class Reenactment {
   }
 
   /** Compares with the states that a replay has found; only vaults named there are in the result. */
-  finish(asOf: number, replayed: Iterable<{ uuid: string; state: ReplayedState }>): ReenactmentResult {
-    const result: ReenactmentResult = { vaults: 0, agree: 0, notPerformed: [], differences: [] };
+  finish(asOf: number, replayed: Iterable<{ uuid: string; state: ReplayedState }>): ReenactmentReport {
+    const result: ReenactmentReport = { vaults: 0, agree: 0, notPerformed: [], differences: [] };
     for (const { uuid, state } of replayed) {
       result.vaults += 1;
       const note = this.#notes.get(uuid.toLowerCase());

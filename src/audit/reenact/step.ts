@@ -1,8 +1,27 @@
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { Rehearsal, Went } from "./calls.ts";
 import { kindIn, stepIn } from "./calls.ts";
-import type { Note, ReenactedStep, ReenactmentRules } from "./types.ts";
+import type { Rules } from "../fold/rules.ts";
+import type { ReenactedStep } from "../replayer.ts";
 import { duration, lockWords } from "./words.ts";
+
+/** The rules that the emulated service keeps, too. */
+export type ReenactmentRules = Omit<Rules, "release" | "failure">;
+
+/** What is remembered of a vault beside its state in the service. */
+export interface Note {
+  /** Of its last item; milliseconds since the epoch. */
+  time: number;
+  /** Whether the counters are known: its creation, an acknowledgement or an unlock was in the log. */
+  isSure: boolean;
+  /** The exchange started last, until its acknowledgement. */
+  open?: { operation: Operation; time: number; line: number };
+  /** A start that locked it in the service, where the item does not say that it was refused. */
+  locking?: { time: number; line: number };
+  /** The first item at which log and service disagree. */
+  difference?: { time: number; line: number; text: string };
+  impossible?: string;
+}
 
 export interface Stage {
   rehearsal: Rehearsal;
