@@ -9,8 +9,8 @@ import type { PlainFile } from "./scan/plain-file.ts";
 const newline = 0x0a;
 
 /** The item of a line of NDJSON, or why it is none. */
-export function itemOfLine(text: string, columns: Columns, input: number, line: number): Item | { reason: string } {
-  const fields = fieldsOf(text);
+export function itemOfLine(text: string, columns: Columns, input: number, line: number, hasEnded = true): Item | { reason: string } {
+  const fields = fieldsOf(text, hasEnded);
   return typeof fields === "string" ? { reason: fields } : toItem(readRoles(fields, columns), input, line);
 }
 

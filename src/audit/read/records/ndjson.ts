@@ -8,18 +8,18 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
     const records: AuditRecord[] = [];
     for (const { number, text, ended } of lines) {
       if (text.trim() === "") continue;
-      const fields = fieldsOf(text);
+      const fields = fieldsOf(text, ended);
       if (typeof fields !== "string") records.push({ line: number, fields, text });
-      else skip(number, fields === "not JSON" && !ended ? "not JSON: the last line is cut off" : fields);
+      else skip(number, fields);
     }
     yield records;
   }
 }
 
-/** The columns of a line, or why it has none. */
-export function fieldsOf(text: string): Map<string, string> | string {
+/** The columns of a line, or why it has none. One that no newline ends may be cut off. */
+export function fieldsOf(text: string, hasEnded = true): Map<string, string> | string {
   const parsed = parseObject(text);
-  if (parsed.value === undefined) return parsed.reason;
+  if (parsed.value === undefined) return parsed.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : parsed.reason;
   try {
     return flatten(parsed.value);
   } catch (error) {

@@ -97,11 +97,8 @@ export class PlainSource {
     const line = Buffer.from(this.#text.subarray(from, end));
     const text = line.toString("utf8");
     if (text.trim() === "") return;
-    const item = itemOfLine(text, this.#columns, this.#input, this.#line);
-    if ("reason" in item) {
-      const reason = item.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : item.reason;
-      return this.#skip({ input: this.#input, line: this.#line, reason });
-    }
+    const item = itemOfLine(text, this.#columns, this.#input, this.#line, hasEnded);
+    if ("reason" in item) return this.#skip({ input: this.#input, line: this.#line, reason: item.reason });
     const withoutEnd = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
     this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(withoutEnd));
     if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);
