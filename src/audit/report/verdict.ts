@@ -1,4 +1,4 @@
-import { clip } from "../render/clip.ts";
+import { clip } from "../read/clip.ts";
 import { conditionOf, ruleOf } from "../fold/conditions.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";

@@ -1,5 +1,5 @@
 import { VaultError } from "../../../errors.ts";
-import { clip, listNames } from "../../render/clip.ts";
+import { clip, listNames } from "../clip.ts";
 import type { Column, Columns, Role } from "../item.ts";
 import { roles } from "../item.ts";
 import { looksLikeAction } from "./looks.ts";

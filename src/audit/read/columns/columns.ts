@@ -1,5 +1,5 @@
 import { VaultError } from "../../../errors.ts";
-import { clip, listNames } from "../../render/clip.ts";
+import { clip, listNames } from "../clip.ts";
 import { ColumnSearch } from "./column-search.ts";
 import type { Columns } from "../item.ts";
 import { looksLikeAddress, looksLikeEndpoint, looksLikeOutcome, uuidOf } from "./looks.ts";

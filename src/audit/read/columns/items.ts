@@ -1,4 +1,4 @@
-import { clip } from "../../render/clip.ts";
+import { clip } from "../clip.ts";
 import type { Columns, Item, Role } from "../item.ts";
 import { roles } from "../item.ts";
 import { uuidInEndpoint, uuidOf } from "./looks.ts";

@@ -1,5 +1,5 @@
 import { VaultError } from "../../../errors.ts";
-import { clip } from "../../render/clip.ts";
+import { clip } from "../clip.ts";
 import type { Role } from "../item.ts";
 import { roles } from "../item.ts";
 
