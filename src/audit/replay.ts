@@ -58,8 +58,10 @@ export interface Replay {
 }
 
 /**
- * Replays audit items in one pass. Memory grows with the vaults, not with the items. Raises `invalid-input` for inputs that cannot
- * be read or have too many vaults, `usage` for columns that are not there, and the signal's reason.
+ * Replays audit items in one pass. Memory grows with the vaults, not with the items.
+ *
+ * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for columns that are not there, and the signal's
+ * reason.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   if (options.inputs.length > mostInputs)
@@ -90,7 +92,11 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   }
 }
 
-/** A read that waits for its input is not waited for. Raises the signal's reason. */
+/**
+ * A read that waits for its input is not waited for.
+ *
+ * @throws the signal's reason.
+ */
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { recogniseColumns } from "../../src/audit/read/columns/columns.ts";
+import { recognizeColumns } from "../../src/audit/read/columns/columns.ts";
 import type { Columns } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import { uuid } from "./reading.ts";
@@ -22,7 +22,7 @@ const told = (columns: Columns): Record<string, string> =>
   Object.fromEntries(Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]));
 
 const recognise = (make: (n: number) => Values, map?: ColumnMap, count?: number): Record<string, string> =>
-  told(recogniseColumns(records(make, count), map));
+  told(recognizeColumns(records(make, count), map));
 
 describe("columns by their names", () => {
   test.each([
@@ -207,7 +207,7 @@ describe("columns by the look of their values", () => {
 
 describe("what cannot be recognised", () => {
   test("nothing is required of no records", () => {
-    expect(recogniseColumns([])).toEqual({});
+    expect(recognizeColumns([])).toEqual({});
   });
 
   test.each<[string, (n: number) => Values, string, string]>([
@@ -236,7 +236,7 @@ describe("what cannot be recognised", () => {
       "say which it is with --map vault=COLUMN; the columns are time, action, a",
     ],
   ])("%s", (_what, make, message, hint) => {
-    expect(() => recogniseColumns(records(make), {}, "export.csv")).toThrow(
+    expect(() => recognizeColumns(records(make), {}, "export.csv")).toThrow(
       expect.objectContaining({ code: "invalid-input", message, facts: expect.objectContaining({ hint }) as unknown }),
     );
   });
@@ -262,7 +262,7 @@ describe("--map", () => {
   });
 
   test("of a column that no record has is refused", () => {
-    expect(() => recogniseColumns(records(make), { ip: "adress" }, "export.csv")).toThrow(
+    expect(() => recognizeColumns(records(make), { ip: "adress" }, "export.csv")).toThrow(
       expect.objectContaining({
         code: "usage",
         message: '--map ip=…: export.csv has no column "adress"',

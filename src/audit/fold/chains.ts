@@ -3,7 +3,7 @@ import type { Due } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { field, small } from "./vault-records.ts";
 
-/** The items that count towards a lock: starts without acknowledgement, and failed accesses in a row. */
+/** The items that count toward a lock: starts without acknowledgement, and failed accesses in a row. */
 export class Chains {
   readonly #records: VaultRecords;
   readonly #kept: KeptItems;

@@ -1,6 +1,10 @@
 import { VaultError } from "../../errors.ts";
 
-/** The same bytes with zeroes behind them, moved and not copied where that can be. Raises `invalid-input` where memory ends. */
+/**
+ * The same bytes with zeroes behind them, moved and not copied where that can be.
+ *
+ * @throws `invalid-input` where memory ends.
+ */
 export function enlarged({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
   try {
     return buffer.transfer(bytes);

@@ -13,7 +13,7 @@ export class VaultTable {
   /** Only the first vault is wanted: all others are one, the second. */
   readonly hasOnlyOne: boolean;
 
-  /** More vaults than `limit` raise `invalid-input`. With `only`, nothing is remembered of others. */
+  /** More vaults than `limit` throw `invalid-input`. With `only`, nothing is remembered of others. */
   constructor(limit: number, only?: string) {
     this.limit = limit;
     this.scanner.limitVaults(limit);

@@ -23,8 +23,9 @@ export const whatIfForms = [
 ] as const;
 
 /**
- * One change, in the grammar of `whatIfForms`. A time that is written to the second stands for the whole of it. Raises `invalid-input` with
- * the grammar, and what `duration` raises.
+ * One change, in the grammar of `whatIfForms`. A time that is written to the second stands for the whole of it.
+ *
+ * @throws `invalid-input` with the grammar, and what `duration` throws.
  */
 export function parseWhatIf(given: string, duration: (text: string) => number): WhatIf {
   const text = given.trim();

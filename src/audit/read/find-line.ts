@@ -14,7 +14,11 @@ export function itemOfLine(text: string, columns: Columns, input: number, line: 
   return typeof fields === "string" ? { reason: fields } : toItem(readRoles(fields, columns), input, line);
 }
 
-/** The item of a line of a file by its place, read once more. Raises `invalid-input` where there is none any more. */
+/**
+ * The item of a line of a file by its place, read once more.
+ *
+ * @throws `invalid-input` where there is none any more.
+ */
 export function findLine(file: PlainFile, columns: Columns, input: number, place: number, line: number): Item {
   for (let size = 4096; ; size *= 2) {
     const bytes = Buffer.allocUnsafe(size);

@@ -12,7 +12,7 @@ interface Head {
 
 /** Reads all sources, the one with the earliest item first. `pause` is waited for after each piece of it. */
 export async function readMerged(sources: readonly Source[], take: TakeItems, pause: () => Promise<void> | undefined): Promise<void> {
-  // Of items that are told twice the first one counts: where more columns were recognised, more is known of it.
+  // Of items that are told twice the first one counts: where more columns were recognized, more is known of it.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
   const heads: Head[] = sources.toSorted((a, b) => known(b) - known(a)).map((source) => ({ source, batch: new Batch(), at: 0 }));
   let open = heads;

@@ -19,7 +19,11 @@ export interface InputSpec {
   stream?: AsyncIterable<Uint8Array>;
 }
 
-/** Opens an export and recognises its form and its columns. Raises as `openInput` and `readItems`. */
+/**
+ * Opens an export and recognizes its form and its columns.
+ *
+ * @throws as `openInput` and `readItems`.
+ */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
   const { index, map, vaults, classifier, skips } = options;
   const input = await openInput({ name: spec.path ?? spec.name, ...(spec.stream === undefined ? {} : { stream: spec.stream }) });

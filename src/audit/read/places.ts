@@ -13,5 +13,9 @@ export const inputOf = (place: number): number => Math.floor(place / perInput);
 
 export const withinInput = (place: number): number => place % perInput;
 
-/** Finds an item again, where it was kept or can be read twice. Raises `invalid-input` where its file has changed since. */
+/**
+ * Finds an item again, where it was kept or can be read twice.
+ *
+ * @throws `invalid-input` where its file has changed since.
+ */
 export type FindItem = (place: number, line: number) => Item | undefined;

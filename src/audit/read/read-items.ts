@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { wholeHashOf } from "./bytes.ts";
-import { recogniseColumns } from "./columns/columns.ts";
+import { recognizeColumns } from "./columns/columns.ts";
 import { readRoles, toItem } from "./columns/items.ts";
 import type { ColumnMap } from "./columns/parse-map.ts";
 import { parseTime } from "./columns/times.ts";
@@ -11,7 +11,7 @@ import { jsonRecords } from "./records/json-array.ts";
 import { ndjsonRecords } from "./records/ndjson.ts";
 import type { AuditRecord, SkipLine } from "./records/record.ts";
 
-/** Records by which columns are recognised. */
+/** Records by which columns are recognized. */
 const sampleSize = 1000;
 /** Lines that are no records, after which that is what the input is taken for. */
 const mostSkips = 100_000;
@@ -33,8 +33,9 @@ interface ReadingOptions {
 }
 
 /**
- * Reads the beginning of an input and recognises its columns. Raises as recogniseColumns does, `invalid-input` where the input
- * cannot be read, and nothing for one that is empty.
+ * Reads the beginning of an input and recognizes its columns.
+ *
+ * @throws as recognizeColumns does, `invalid-input` where the input cannot be read, and nothing for one that is empty.
  */
 export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
   const early: Skip[] = [];
@@ -57,7 +58,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       hint: `it was read as ${input.format}; the first line that is none: ${early[0]?.line}, ${early[0]?.reason}`,
     });
   }
-  const columns = recogniseColumns(sample.slice(0, sampleSize), map, input.name);
+  const columns = recognizeColumns(sample.slice(0, sampleSize), map, input.name);
   const itemsOf = (records: readonly AuditRecord[]): Item[] => {
     const items: Item[] = [];
     for (const { line, fields, text } of records) {
@@ -79,7 +80,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   return { columns, order: orderOf(sample, columns), items: all() };
 }
 
-/** Newest first where more neighbours go back in time than forward. */
+/** Newest first where more neighbors go back in time than forward. */
 function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
   const name = columns.time?.name ?? "";
   const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
@@ -88,8 +89,9 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
 }
 
 /**
- * All records of an input, in its order, in batches; can be done once. What is no record is told to `skip`. Raises
- * `invalid-input` where the input cannot be read any further.
+ * All records of an input, in its order, in batches; can be done once. What is no record is told to `skip`.
+ *
+ * @throws `invalid-input` where the input cannot be read any further.
  */
 export function recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   if (input.format === "json") return jsonRecords(input.chunks, skip);

@@ -5,7 +5,11 @@ import type { Source } from "./source.ts";
 /** Items of an input that has the newest first are held until its end is reached: so many at most. */
 const mostHeld = 1_000_000;
 
-/** An input whose newest items come first, turned round. Raises `invalid-input` for one that is too long for that. */
+/**
+ * An input whose newest items come first, turned round.
+ *
+ * @throws `invalid-input` for one that is too long for that.
+ */
 export function reversed(source: Source): Source {
   const held: Batch[] = [];
   let isRead = false;

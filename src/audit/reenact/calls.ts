@@ -52,7 +52,7 @@ export class Rehearsal {
     return this.#state.vaults[uuid];
   }
 
-  /** Raises `invalid-input` for what is no uuid. */
+  /** @throws `invalid-input` for what is no uuid. */
   create(uuid: string, kind: Kind): void {
     const contents = isCreditCard(kind) ? { creditCard: card } : { content: "re-enactment" };
     this.#sandbox.addVault({ uuid, kind, ...contents, ...(isOnline(kind) ? { device: demoDevice } : {}) });
@@ -87,7 +87,7 @@ export class Rehearsal {
     return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight)).went;
   }
 
-  /** The console's. Both raise `invalid-input` for a deleted vault. */
+  /** The console's. Both throw `invalid-input` for a deleted vault. */
   lock(uuid: string): void {
     this.#sandbox.lock(uuid);
   }

@@ -12,12 +12,14 @@ const year9999 = 253_402_300_799_999;
 const longest = 1e15;
 
 /**
- * Takes a private emulated service through what a log says, item by item, with the service's clock at the time of each item, and
- * compares how it answers. Where the two disagree for the first time is reported for each vault; the emulated vault is then
- * brought to where the log has it, so that the rest can go on. Memory grows with the vaults only; nothing is written or sent.
+ * Takes a private emulated service through what a log says, item by item, with the service's clock at the time of each item, and compares
+ * how it answers. Where the two disagree for the first time is reported for each vault; the emulated vault is then brought to where the log
+ * has it, so that the rest can go on. Memory grows with the vaults only; nothing is written or sent.
  *
- * Whether a start that is one too many is recorded as accepted or as refused is not known of every export: it may be either,
- * as long as the vault is locked from then on. Raises `invalid-input` for a rule that the service cannot keep.
+ * Whether a start that is one too many is recorded as accepted or as refused is not known of every export: it may be either, as long as the
+ * vault is locked from then on.
+ *
+ * @throws `invalid-input` for a rule that the service cannot keep.
  */
 export class Reenactment {
   readonly #rehearsal: Rehearsal;

@@ -7,7 +7,7 @@ type Located = Pick<ItemReference, "input" | "line">;
 /** Whether both are the same item of the same input. */
 export const isSame = (one: Located, other: Located): boolean => one.line === other.line && one.input === other.input;
 
-/** The items that led to the lock, or count towards one, oldest first. */
+/** The items that led to the lock, or count toward one, oldest first. */
 export const chainOf = ({ cause, counting }: VaultReport): readonly ItemReference[] => cause?.chain ?? counting;
 
 /** Whether this item has locked the vault. A call that finds it locked has not. */

@@ -126,7 +126,7 @@ export interface VaultReport {
   lastAt: string;
   /** Of the items in `cause.chain`, or for an open exchange or a risk of the items that count; most frequent first. */
   who: { addresses: Tally[]; externalRefs: Tally[]; endpoints: Tally[]; applications: Tally[] };
-  /** Of a vault that is not locked: the items that count towards a lock, oldest first. */
+  /** Of a vault that is not locked: the items that count toward a lock, oldest first. */
   counting: ItemReference[];
   contradictions: Contradiction[];
   /** What could not be listed in `contradictions` because there were too many. */

@@ -104,7 +104,7 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   };
 }
 
-/** The items that led to the lock, or that count towards one. */
+/** The items that led to the lock, or that count toward one. */
 function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement): Link[] {
   const { records } = fold;
   const cause = { place: records.get(vault, field.causePlace), line: records.get(vault, field.causeLine) };

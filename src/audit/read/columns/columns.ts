@@ -11,9 +11,10 @@ import { assignUuids, vaultInEndpoint } from "./uuid-columns.ts";
 
 /**
  * Which column is what, by its name and by the look of its values; `map` overrules. Nothing is required of no records.
- * Raises `usage` for a mapped column that no record has, and `invalid-input` where time, action or vault is not found.
+ *
+ * @throws `usage` for a mapped column that no record has, and `invalid-input` where time, action or vault is not found.
  */
-export function recogniseColumns(records: readonly AuditRecord[], map: ColumnMap = {}, input = "the input"): Columns {
+export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap = {}, input = "the input"): Columns {
   if (records.length === 0) return {};
   const search = new ColumnSearch(profilesOf(records));
   search.useMap(map, input);

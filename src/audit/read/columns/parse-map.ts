@@ -15,7 +15,11 @@ const aliases: ReadonlyMap<string, Role> = new Map([
   ["externalRef", "ref"],
 ]);
 
-/** `--map time=…,action=…,vault=…`. Raises `usage`. */
+/**
+ * `--map time=…,action=…,vault=…`.
+ *
+ * @throws `usage`.
+ */
 export function parseMap(text: string): ColumnMap {
   const map: ColumnMap = {};
   for (const part of text.split(",")) {

@@ -5,9 +5,10 @@ const deepest = 8;
 const mostColumns = 2000;
 
 /**
- * The columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as
- * text, null and empty strings left out. A Map, so that a key like `__proto__` is a key. Raises RangeError for an array
- * that is nested too deeply to be written as text.
+ * The columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as text, null and
+ * empty strings left out. A Map, so that a key like `__proto__` is a key.
+ *
+ * @throws RangeError for an array that is nested too deeply to be written as text.
  */
 export function flatten(value: object): Map<string, string> {
   const fields = new Map<string, string>();
@@ -32,7 +33,7 @@ function collect(fields: Map<string, string>, prefix: string, value: object, dep
 
 /**
  * A line of NDJSON as an object, or why it is none. Integers beyond 2^53 become strings, so that ids and nanoseconds keep
- * their digits. Never raises.
+ * their digits. Never throws.
  */
 export function parseObject(text: string): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
   let value: unknown;

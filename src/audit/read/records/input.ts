@@ -4,7 +4,7 @@ import { VaultError } from "../../../errors.ts";
 import { gunzip } from "./gunzip.ts";
 import { sniff, type Format } from "./sniff.ts";
 
-/** Bytes by which the format is recognised. */
+/** Bytes by which the format is recognized. */
 const headSize = 64 * 1024;
 
 /** An export that is open for reading, once. */
@@ -18,7 +18,11 @@ export interface Input extends Format {
   bytesRead(): number;
   /** A file that can be read from its beginning by other means: NDJSON in UTF-8, not compressed, without a byte-order mark. */
   plainPath: string | null;
-  /** UTF-8 without a byte-order mark. Raises `invalid-input` where the file cannot be read any further. */
+  /**
+   * UTF-8 without a byte-order mark.
+   *
+   * @throws `invalid-input` where the file cannot be read any further.
+   */
   chunks: AsyncIterable<Uint8Array>;
   /** Why the chunks ended early; known when they have ended. */
   problem(): string | null;
@@ -27,8 +31,9 @@ export interface Input extends Format {
 }
 
 /**
- * Opens a file, or `stream` under the given name, and recognises what it is by its content. Raises `invalid-input` for what cannot
- * be read.
+ * Opens a file, or `stream` under the given name, and recognizes what it is by its content.
+ *
+ * @throws `invalid-input` for what cannot be read.
  */
 export async function openInput(spec: { name: string; stream?: AsyncIterable<Uint8Array> }): Promise<Input> {
   const total = spec.stream === undefined ? await sizeOf(spec.name) : null;

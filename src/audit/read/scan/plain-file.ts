@@ -6,13 +6,21 @@ export class PlainFile {
   readonly path: string;
   readonly fd: number;
 
-  /** Raises `invalid-input` where the file cannot be opened. With `fd`, it is open already. */
+  /**
+   * With `fd`, it is open already.
+   *
+   * @throws `invalid-input` where the file cannot be opened.
+   */
   constructor(path: string, fd?: number) {
     this.path = path;
     this.fd = fd ?? this.#reading(() => openSync(path, "r"));
   }
 
-  /** Fills `room` with the bytes from a place on; fewer where the file ends. Raises `invalid-input` where it cannot be read. */
+  /**
+   * Fills `room` with the bytes from a place on; fewer where the file ends.
+   *
+   * @throws `invalid-input` where it cannot be read.
+   */
   readInto(room: Uint8Array, from: number): number {
     let length = 0;
     for (let read = 1; read > 0 && length < room.length; length += read) {

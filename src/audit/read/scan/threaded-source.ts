@@ -33,7 +33,11 @@ export class ThreadedSource {
     for (let count = 0; count < buffers; count++) this.#fill(new ArrayBuffer(columnBytes(batchSize)));
   }
 
-  /** As `Source.next`. Raises what the thread has raised. */
+  /**
+   * As `Source.next`.
+   *
+   * @throws what the thread has thrown.
+   */
   async next(batch: Batch): Promise<boolean> {
     if (this.#hasEnded) return false;
     const { value } = (await this.#answers.next()) as { value: [ScannedPiece | ScanFailure] };

@@ -14,7 +14,7 @@ export const laneWords: Record<Lane, string> = {
   other: "Administrator, other",
 };
 
-/** Each kind of event has a lane, and a shape that tells it without colour. */
+/** Each kind of event has a lane, and a shape that tells it without color. */
 export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   create: { lane: "other", shape: "plus" },
   read: { lane: "starts", shape: "triangle" },

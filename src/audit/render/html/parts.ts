@@ -5,7 +5,7 @@ import { moment, ownWords, verdictWords } from "../words.ts";
 
 /** What several parts of the page have. */
 
-/** The verdict, in its colour and in words. */
+/** The verdict, in its color and in words. */
 export const badge = (verdict: Verdict): Markup => html`<span class="badge ${verdict}">${verdictWords[verdict]}</span>`;
 
 /** A sentence that holds values from items; the moments in it become times. */
