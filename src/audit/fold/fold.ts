@@ -1,8 +1,8 @@
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
 import type { KeptItems } from "./kept-items.ts";
-import type { Oddities } from "./oddities.ts";
-import { Repetitions } from "./repetitions.ts";
+import type { Contradictions } from "./contradictions.ts";
+import { Duplicates } from "./duplicates.ts";
 import type { Rules } from "./rules.ts";
 import type { Due } from "./time-order.ts";
 import { Transitions } from "./transitions.ts";
@@ -16,7 +16,7 @@ export class Fold {
   readonly rules: Rules;
   readonly records: VaultRecords;
   readonly #transitions: Transitions;
-  readonly #repetitions: Repetitions;
+  readonly #duplicates: Duplicates;
   late = 0;
 
   /** `hypothetical`: what items say of locks is not what would have come; only the rules count. */
@@ -24,7 +24,7 @@ export class Fold {
     this.rules = rules;
     this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
     this.#transitions = new Transitions(rules, this.records, hypothetical);
-    this.#repetitions = new Repetitions(this.records);
+    this.#duplicates = new Duplicates(this.records);
   }
 
   /** Takes in the next item. Undefined for a duplicate, which counts nothing. */
@@ -35,7 +35,7 @@ export class Fold {
     if (records.getSmall(vault, small.items) === 0) this.#begin(vault, time);
     else if (!this.#follows(due)) return undefined;
     records.setSmall(vault, small.items, records.getSmall(vault, small.items) + 1);
-    this.#repetitions.note(due);
+    this.#duplicates.note(due);
     if (time > records.get(vault, field.lastTime)) records.set(vault, field.lastTime, time);
     this.#transitions.expireInvalid(vault, time);
     const event = eventKinds[due.kind] as EventKind;
@@ -53,12 +53,12 @@ export class Fold {
     return this.#transitions.kept;
   }
 
-  get oddities(): Oddities {
-    return this.#transitions.oddities;
+  get contradictions(): Contradictions {
+    return this.#transitions.contradictions;
   }
 
   get duplicates(): number {
-    return this.#repetitions.count;
+    return this.#duplicates.count;
   }
 
   /** Whether there was an item of this vault. */
@@ -87,6 +87,6 @@ export class Fold {
       this.records.raise(vault, flag.late);
       return true;
     }
-    return !this.#repetitions.isOne(due);
+    return !this.#duplicates.isOne(due);
   }
 }

@@ -3,8 +3,8 @@ import { active, deleted, locked, lockRules } from "./conditions.ts";
 import { Chains } from "./chains.ts";
 import type { EventKind } from "./events.ts";
 import { KeptItems } from "./kept-items.ts";
-import type { Oddity } from "./oddities.ts";
-import { Oddities } from "./oddities.ts";
+import type { FoundContradiction } from "./contradictions.ts";
+import { Contradictions } from "./contradictions.ts";
 import type { LockRule } from "../report/report.ts";
 import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
@@ -14,7 +14,7 @@ import { field, flag, small } from "./vault-records.ts";
 
 /** What each event does to a vault: the service's state machine, as far as audit items show it. */
 export class Transitions {
-  readonly oddities = new Oddities();
+  readonly contradictions = new Contradictions();
   readonly kept = new KeptItems();
   readonly rules: Rules;
   readonly records: VaultRecords;
@@ -233,7 +233,7 @@ export class Transitions {
     this.records.set(vault, field.causePlace, Number.NaN);
   }
 
-  #note(due: Due, kind: Oddity["kind"]): void {
-    if (this.oddities.add(due, kind)) this.kept.keep(due);
+  #note(due: Due, kind: FoundContradiction["kind"]): void {
+    if (this.contradictions.add(due, kind)) this.kept.keep(due);
   }
 }

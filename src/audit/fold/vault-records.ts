@@ -1,4 +1,4 @@
-import { enlarged } from "./enlarge.ts";
+import { grown } from "./grow.ts";
 
 /**
  * Numbers of a vault, by their place in its record. Times are milliseconds since the epoch, NaN for none. What each start changes
@@ -88,7 +88,7 @@ export class VaultRecords {
   ensure(vault: number): void {
     if (vault < this.#capacity) return;
     while (vault >= this.#capacity) this.#capacity *= 2;
-    this.#numbers = new Float64Array(enlarged(this.#numbers, this.#capacity * this.#stride * 8));
+    this.#numbers = new Float64Array(grown(this.#numbers, this.#capacity * this.#stride * 8));
     this.#words = new Int32Array(this.#numbers.buffer);
   }
 

@@ -16,10 +16,10 @@ export class ItemFiler {
     this.#classifier = classifier;
   }
 
-  /** Adds an item that can be found again at its place; `likeness` is its identity where it has no id. */
-  fileFound(batch: Batch, item: Item, place: number, likeness: number): void {
+  /** Adds an item that can be found again at its place; `contentHash` is its identity where it has no id. */
+  fileFound(batch: Batch, item: Item, place: number, contentHash: number): void {
     const { vault, kind } = this.#meaning(item);
-    batch.add(item.time, vault, kind, place, item.line, item.id === null ? likeness : identity(item));
+    batch.add(item.time, vault, kind, place, item.line, item.id === null ? contentHash : identity(item));
   }
 
   /** Adds an item that is found again only by being kept. */
@@ -38,7 +38,7 @@ export class ItemFiler {
 
 /** Equal for the same item in two exports: by its id, or by all that is said of it. */
 function identity(item: Item): number {
-  if (item.id === null && item.likeness !== undefined) return item.likeness;
+  if (item.id === null && item.contentHash !== undefined) return item.contentHash;
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
   return item.id === null ? wholeHashOf(bytes) : hashOf(bytes);

@@ -18,7 +18,7 @@ export interface Item {
   externalRef: string | null;
   id: string | null;
   /** Of an item without an id: equal where the export says the same of two items, also in columns that nobody asks for. */
-  likeness?: number;
+  contentHash?: number;
 }
 
 /** What an item may have beside its line, by the names of `--map`. */

@@ -65,7 +65,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       lastLine = line;
       const item = toItem(readRoles(fields, columns), index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item.id === null ? { ...item, likeness: wholeHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
+      else items.push(item.id === null ? { ...item, contentHash: wholeHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
     }
     return items;
   };

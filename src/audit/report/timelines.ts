@@ -7,7 +7,7 @@ import type { Due } from "../fold/time-order.ts";
 import { small } from "../fold/vault-records.ts";
 
 /** An event as it was taken in. */
-export interface Happening {
+export interface TimelineEntry {
   place: number;
   line: number;
   event: (typeof eventKinds)[number];
@@ -21,16 +21,16 @@ export interface Happening {
 
 const mostHealthy = 6;
 
-const isHealthy = ({ records, oddities }: Fold, vault: number): boolean =>
+const isHealthy = ({ records, contradictions }: Fold, vault: number): boolean =>
   records.getSmall(vault, small.unacked) === 0 &&
   records.getSmall(vault, small.failed) === 0 &&
   conditionOf(records, vault) === "active" &&
-  !oddities.has(vault);
+  !contradictions.has(vault);
 
 /** What happened to each vault, the newest events of it. */
 export class Timelines {
   readonly #most: number;
-  readonly #events = new Map<number, Happening[]>();
+  readonly #events = new Map<number, TimelineEntry[]>();
   readonly #omitted = new Map<number, number>();
 
   readonly #forgetsTheHealthy: boolean;
@@ -48,7 +48,7 @@ export class Timelines {
     events.push({
       place,
       line,
-      event: eventKinds[kind] as Happening["event"],
+      event: eventKinds[kind] as TimelineEntry["event"],
       item,
       unackedStarts: records.getSmall(vault, small.unacked),
       failedAttempts: records.getSmall(vault, small.failed),
@@ -61,13 +61,13 @@ export class Timelines {
     else if (this.#forgetsTheHealthy && events.length > mostHealthy && isHealthy(fold, vault)) this.#cut(vault, events, mostHealthy);
   }
 
-  of(vault: number): { events: readonly Happening[]; omitted: number } {
+  of(vault: number): { events: readonly TimelineEntry[]; omitted: number } {
     const events = this.#events.get(vault) ?? [];
     if (events.length > this.#most) this.#cut(vault, events, this.#most);
     return { events, omitted: this.#omitted.get(vault) ?? 0 };
   }
 
-  #cut(vault: number, events: Happening[], most: number): void {
+  #cut(vault: number, events: TimelineEntry[], most: number): void {
     const omitted = events.length - most;
     events.splice(0, omitted);
     this.#omitted.set(vault, (this.#omitted.get(vault) ?? 0) + omitted);

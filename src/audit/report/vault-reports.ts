@@ -9,7 +9,7 @@ import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
 import type { Contradiction, ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
-import type { Happening, Timelines } from "./timelines.ts";
+import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, Standing } from "./verdict.ts";
 import { judge, standing } from "./verdict.ts";
 
@@ -72,7 +72,7 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
   const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
-  const oddities = fold.oddities.of(vault);
+  const contradictions = fold.contradictions.of(vault);
   const known = {
     uuid: folded.vaults.uuid(vault),
     verdict: judgement.verdict,
@@ -94,11 +94,11 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
     lastAt: iso(records.get(vault, field.lastTime)),
     who: whoOf(chain),
     counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
-    contradictions: oddities.first.map(({ kind, time, place, line }) => {
+    contradictions: contradictions.first.map(({ kind, time, place, line }) => {
       const item = references.to({ place, line });
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
-    moreContradictions: oddities.more,
+    moreContradictions: contradictions.more,
     advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, folded.now),
     ...timelineOf(folded, vault, chain),
   };
@@ -156,19 +156,19 @@ function timelineOf(
   if (timelines === undefined) return {};
   const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
   const { events, omitted } = timelines.of(vault);
-  const timeline = events.map((happening) => eventOf(happening, references, causes));
+  const timeline = events.map((entry) => eventOf(entry, references, causes));
   return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
 }
 
-function eventOf(happening: Happening, references: References, causes: ReadonlySet<string>): TimelineEvent {
-  const item = references.to(happening, happening.item);
+function eventOf(entry: TimelineEntry, references: References, causes: ReadonlySet<string>): TimelineEvent {
+  const item = references.to(entry, entry.item);
   return {
-    item: { ...item, event: happening.event },
-    unackedStarts: happening.unackedStarts,
-    failedAttempts: happening.failedAttempts,
-    state: happening.condition === "active" ? (happening.isOpen ? "exchange-open" : "active") : happening.condition,
+    item: { ...item, event: entry.event },
+    unackedStarts: entry.unackedStarts,
+    failedAttempts: entry.failedAttempts,
+    state: entry.condition === "active" ? (entry.isOpen ? "exchange-open" : "active") : entry.condition,
     isCause: causes.has(`${item.line} ${item.input}`),
-    locks: happening.locks,
+    locks: entry.locks,
   };
 }
 

@@ -63,7 +63,7 @@ export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, 
   if (!fold.records.has(vault, flag.meaningful)) {
     return { ...stands, certainty: "unknown", reason: "none of its items has an action that this program knows" };
   }
-  if (stands.verdict === "deleted") return { ...stands, ...sure(fold.oddities.has(vault) ? doubts : [], "the item says so") };
+  if (stands.verdict === "deleted") return { ...stands, ...sure(fold.contradictions.has(vault) ? doubts : [], "the item says so") };
   if (stands.verdict === "locked") return { ...stands, ...sureOfLock(fold, vault, stands, doubts) };
   return { ...stands, ...sure(doubts, `${knownBy(fold, vault)}; a lock by the console shows only where it leaves an item`) };
 }
@@ -100,7 +100,7 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
   const { records, rules } = fold;
   const isKnown = records.has(vault, flag.known);
   return [
-    ...(fold.oddities.has(vault) ? ["the log contradicts itself for this vault"] : []),
+    ...(fold.contradictions.has(vault) ? ["the log contradicts itself for this vault"] : []),
     ...(records.has(vault, flag.late) ? ["some of its items came too late to be put in order"] : []),
     ...(records.has(vault, flag.unanswered) ? ["a call went unanswered: nobody knows whether it counted"] : []),
     ...(records.has(vault, flag.unworded)

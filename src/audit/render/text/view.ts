@@ -53,7 +53,7 @@ export async function auditSummary(
     lines([countsLine(summary, palette)]),
     await vaultTable(summary, [...problems, ...others], view, palette),
     ...blocks(problems, total, limit, view, palette),
-    ...oddities(others, view, palette),
+    ...contradictionsOf(others, view, palette),
     skippedLines(summary, palette, view.facts.columns),
     lines(summary.notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, view.facts.columns))),
   ];
@@ -148,7 +148,7 @@ function blocks(problems: readonly VaultReport[], total: number, limit: SummaryL
 }
 
 /** What does not fit together in the log of vaults that need nobody. */
-function oddities(others: readonly VaultReport[], view: AuditView, palette: Palette): string[] {
+function contradictionsOf(others: readonly VaultReport[], view: AuditView, palette: Palette): string[] {
   return others
     .map((vault) => ({ vault, odd: contradictions(vault, view, palette) }))
     .filter(({ odd }) => odd.length > 0)

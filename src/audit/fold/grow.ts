@@ -5,7 +5,7 @@ import { VaultError } from "../../errors.ts";
  *
  * @throws `invalid-input` where memory ends.
  */
-export function enlarged({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
+export function grown({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
   try {
     return buffer.transfer(bytes);
   } catch (cause) {

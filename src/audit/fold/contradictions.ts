@@ -2,7 +2,7 @@ import type { Contradiction } from "../report/report.ts";
 import type { Due } from "./time-order.ts";
 
 /** A contradiction of the log, in short. */
-export interface Oddity {
+export interface FoundContradiction {
   kind: Contradiction["kind"];
   time: number;
   place: number;
@@ -13,19 +13,19 @@ export interface Oddity {
 const mostListed = 20;
 
 /** What the log says of a vault that cannot all be so. */
-export class Oddities {
-  readonly #found = new Map<number, { first: Oddity[]; more: number }>();
+export class Contradictions {
+  readonly #found = new Map<number, { first: FoundContradiction[]; more: number }>();
 
   has(vault: number): boolean {
     return this.#found.has(vault);
   }
 
-  of(vault: number): Readonly<{ first: readonly Oddity[]; more: number }> {
+  of(vault: number): Readonly<{ first: readonly FoundContradiction[]; more: number }> {
     return this.#found.get(vault) ?? { first: [], more: 0 };
   }
 
   /** False for one too many to be listed. */
-  add({ vault, time, place, line }: Due, kind: Oddity["kind"]): boolean {
+  add({ vault, time, place, line }: Due, kind: FoundContradiction["kind"]): boolean {
     const known = this.#found.get(vault) ?? { first: [], more: 0 };
     this.#found.set(vault, known);
     if (known.first.length === mostListed) {

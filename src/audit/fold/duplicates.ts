@@ -23,7 +23,7 @@ interface Identity {
  * Finds items that are told twice, as exports that overlap do: of the same vault and time, and with the same id; or, where one of two
  * inputs has no ids, of the same call.
  */
-export class Repetitions {
+export class Duplicates {
   readonly #records: VaultRecords;
   readonly #sameTime = new Map<number, { time: number; seen: Identity[] }>();
   count = 0;
