@@ -40,6 +40,12 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): { id
   return { id, row };
 }
 
+/** A vault as it is, or null if it is not known; to be called on one snapshot. */
+export function findRecord(db: DatabaseSync, service: string, uuid: string): VaultRecord | null {
+  const found = findVault(db, service, uuid);
+  return found === null ? null : vaultRecord(found.row, rowsOf(db, found.id));
+}
+
 /** All that a step may ask about a vault; to be called on one snapshot. */
 export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): VaultRows {
   const { service, uuid, at } = place;
@@ -84,9 +90,10 @@ const exchangesThatMatter = `
 function rowsOf(db: DatabaseSync, vault: number, exchange: string | null = null): Pick<VaultRows, "credentials" | "exchanges"> {
   const exchanges = all<ExchangeRow>(db, exchangesThatMatter, vault, vault, vault, vault, vault, exchange);
   const named = JSON.stringify(exchanges.flatMap((row) => [row.base_generation, row.new_generation]));
+  // By itself SQLite would read every generation that there has ever been.
   const credentials = all<CredentialsRow>(
     db,
-    "SELECT * FROM credentials WHERE vault = ? AND sealed IS NOT NULL UNION " +
+    "SELECT * FROM credentials INDEXED BY credentials_kept WHERE vault = ? AND sealed IS NOT NULL UNION " +
       "SELECT * FROM credentials WHERE vault = ? AND generation IN (SELECT value FROM json_each(?)) ORDER BY generation",
     vault,
     vault,

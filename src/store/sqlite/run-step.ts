@@ -82,8 +82,8 @@ function insert(db: DatabaseSync, table: string, row: object): void {
 
 /** Writes the columns that differ. */
 function update(db: DatabaseSync, table: string, key: Readonly<Record<string, SQLInputValue>>, before: object, after: object): void {
-  const former = new Map(Object.entries(before));
-  const changed = Object.entries(after as Record<string, SQLInputValue>).filter(([column, value]) => former.get(column) !== value);
+  const former = before as Record<string, SQLInputValue>;
+  const changed = Object.entries(after as Record<string, SQLInputValue>).filter(([column, value]) => former[column] !== value);
   if (changed.length === 0) return;
   const set = changed.map(([column]) => `${column} = ?`).join(", ");
   const where = Object.keys(key)

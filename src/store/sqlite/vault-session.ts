@@ -15,10 +15,9 @@ import * as keeping from "../steps/keeping.ts";
 import type { Place, VaultRows } from "../steps/rows.ts";
 import { lockLost, vaultOf } from "../steps/rows.ts";
 import * as starts from "../steps/start.ts";
-import { vaultRecord } from "../steps/vault-record.ts";
 import { one } from "./query.ts";
 import type { About } from "./read-vaults.ts";
-import { findVault, readVault } from "./read-vaults.ts";
+import { findRecord, findVault, readVault } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import type { Durability, StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
@@ -83,7 +82,7 @@ export class SqliteVaultSession implements VaultSession {
   }
 
   async read(): Promise<VaultRecord | null> {
-    return await this.#read((rows) => (rows.vault === null ? null : vaultRecord(rows.vault, rows)));
+    return await this.#parts.database.read((db) => findRecord(db, this.service, this.uuid));
   }
 
   async credentials(generation: number): Promise<Credentials> {
