@@ -83,7 +83,7 @@ export function onState<T>(path: string, work: () => T, what?: string): T {
 /** The system's code of an error of the file system, like ENOENT. */
 export const systemCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
-/** The primary result code of an error that SQLite raised. */
+/** The primary result code of an error that SQLite threw. */
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
   return error.errcode & 0xff;

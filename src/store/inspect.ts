@@ -47,7 +47,7 @@ export interface Contents {
   lastBackup: { at: string; file: string; now: BackupFile } | null;
 }
 
-/** Looks at a state: opens its database for reading only, makes nothing and mends nothing. Never raises. */
+/** Looks at a state: opens its database for reading only, makes nothing and fixes nothing. Never throws. */
 export function inspectState({ options, opening }: WholeState): StateFacts {
   const { directory } = options;
   const { path } = opening;

@@ -34,7 +34,7 @@ export function holdingsOf(db: DatabaseSync): Holdings {
 }
 
 /**
- * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it. Raises
+ * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it. Throws
  * `invalid-input` where there is no file, `state` for one that is no backup, damaged, newer than this program, or sealed with
  * another key (named then).
  */

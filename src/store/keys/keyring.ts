@@ -21,7 +21,7 @@ export class Keyring {
   #newest: SealingKey | null = null;
   #warned = false;
 
-  /** Raises `invalid-input` for a given key that is none. `state` is the path that messages name; `had` are keys that were had before. */
+  /** Throws `invalid-input` for a given key that is none. `state` is the path that messages name; `had` are keys that were had before. */
   constructor(source: KeySource, state: string, warn: (message: string) => void, had = new Map<string, SealingKey>()) {
     this.#had = had;
     this.#source = source;
@@ -31,7 +31,7 @@ export class Keyring {
   }
 
   /**
-   * The key that fits the sealed values of the database, which `ensure` or `prepare` has made ready. Raises `state` if it
+   * The key that fits the sealed values of the database, which `ensure` or `prepare` has made ready. Throws `state` if it
    * is another one by now: what is outdated must not seal.
    */
   fitting(db: DatabaseSync): SealingKey {
@@ -56,7 +56,7 @@ export class Keyring {
   }
 
   /**
-   * Makes the key of this id ready, if values are sealed with one. Raises `state`, before anything is written, if it cannot be
+   * Makes the key of this id ready, if values are sealed with one. Throws `state`, before anything is written, if it cannot be
    * had or another one was given.
    */
   async ensure(needed: string | null): Promise<void> {
@@ -99,7 +99,7 @@ export class Keyring {
     if (this.#source.type === "file") rememberState(this.#source.path, this.#state);
   }
 
-  /** Any key by its id: the given one, or by the key file. Raises `state` if it cannot be had. */
+  /** Any key by its id: the given one, or by the key file. Throws `state` if it cannot be had. */
   async key(id: string): Promise<SealingKey> {
     const had = this.#given?.id === id ? this.#given : this.#had.get(id);
     const entries = had === undefined ? this.#entries() : null;

@@ -76,7 +76,7 @@ export interface Rekeyed {
 /**
  * Seals everything with a new key (DESIGN, Durable state): all locks held; key file with all keys, synced; databases; configuration;
  * everything read back; the old keys dropped. Killed between any two steps, every value opens with a key of the key file,
- * and another rekey finishes. Raises `state` before anything is changed where a key cannot be had or a value does not open.
+ * and another rekey finishes. Throws `state` before anything is changed where a key cannot be had or a value does not open.
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };
@@ -179,7 +179,7 @@ const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates
 
 /**
  * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
- * there raise `state`, or are skipped.
+ * there throw `state`, or are skipped.
  */
 function statesOf(plan: Plan): string[] {
   const { keyFile, skipMissing, warn } = plan;

@@ -36,7 +36,7 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
 }
 
 /**
- * Opens the database, or returns null if there is none. Throws what SQLite throws, `isBusy` included; raises `state`
+ * Opens the database, or returns null if there is none. Throws what SQLite throws, `isBusy` included; throws `state`
  * for a file that is not a state of this program, or one of a newer version, and leaves both as they are.
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
@@ -63,7 +63,7 @@ export function migrate(connection: DatabaseSync, migrations: readonly string[])
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
-/** Raises `state` if a newer version of this program has changed the database. */
+/** Throws `state` if a newer version of this program has changed the database. */
 export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
   const version = schemaVersion(connection);
   if (version <= newest) return;

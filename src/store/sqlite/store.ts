@@ -21,7 +21,7 @@ import { SqliteVaultSession } from "./vault-session.ts";
 
 /**
  * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first
- * one that writes. Raises `invalid-input` for a given key that is none; its methods raise `state` where the directory,
+ * one that writes. Throws `invalid-input` for a given key that is none; its methods throw `state` where the directory,
  * the database or the key cannot be used, with nothing overwritten. `scripts` make the tables.
  */
 export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): LocalStore {

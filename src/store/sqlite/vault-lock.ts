@@ -49,7 +49,7 @@ export class VaultLocks {
     this.#takeEpoch = takeEpoch;
   }
 
-  /** Waits for other holders. Raises `busy` at the deadline, `interrupted` when aborted, `state`. */
+  /** Waits for other holders. Throws `busy` at the deadline, `interrupted` when aborted, `state`. */
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
     const holder = uuid.toLowerCase();
     const slot = slotOf(holder);
@@ -67,7 +67,7 @@ export class VaultLocks {
     }
   }
 
-  /** Takes every slot, so that no exchange is under way in any process, and does the work. Raises as `take`. */
+  /** Takes every slot, so that no exchange is under way in any process, and does the work. Throws as `take`. */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const taken: DatabaseSync[] = [];
     try {
