@@ -70,7 +70,7 @@ export function serialize(document: unknown, output: Pick<OutputChoice, "format"
   return `${jsonText(document, output.format === "json" ? 2 : 0)}\n`;
 }
 
-/** The value at a dotted path. Raises `usage` where there is none. */
+/** The value at a dotted path. Throws `usage` where there is none. */
 export function fieldOf(document: unknown, path: string): unknown {
   let value: unknown = document;
   for (const part of path.split(".")) {
@@ -87,7 +87,7 @@ export function fieldOf(document: unknown, path: string): unknown {
   return value;
 }
 
-/** Refuses a --field that no document of this command can have, before anything is sent. Raises `usage`. */
+/** Refuses a --field that no document of this command can have, before anything is sent. Throws `usage`. */
 export function checkField(field: string | undefined, roots: readonly string[]): void {
   if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
   throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {

@@ -3,7 +3,7 @@ import { commandAt, locate, optionsAt } from "./locate.ts";
 import type { CommandNode } from "./tree.ts";
 import type { Candidate, ValueSource } from "./values.ts";
 
-/** What this machine knows. Asked only for what is being completed; raises nothing, an empty list where nothing is known. */
+/** What this machine knows. Asked only for what is being completed; throws nothing, an empty list where nothing is known. */
 export interface Known {
   vaults(given: ReadonlyMap<string, string>): Promise<Candidate[]>;
   profiles(): Promise<Candidate[]>;

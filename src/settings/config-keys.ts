@@ -41,7 +41,7 @@ export function configKeys(): Map<string, SettingName> {
   return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
 }
 
-/** Raises `usage` for a key that no profile has, with the one that was probably meant. */
+/** Throws `usage` for a key that no profile has, with the one that was probably meant. */
 export function checkKey(key: string): void {
   const known = [...configKeys().keys()];
   if (known.includes(key)) return;
@@ -55,7 +55,7 @@ export function checkKey(key: string): void {
 }
 
 /**
- * A value as it is stored, checked by the parser that flags go through. Raises `usage` or `invalid-input` naming the key
+ * A value as it is stored, checked by the parser that flags go through. Throws `usage` or `invalid-input` naming the key
  * and the rule. A secret is checked here, and sealed by the caller.
  */
 export function parseConfigValue(key: string, text: string, profile: Profile): unknown {

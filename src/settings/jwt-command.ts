@@ -21,7 +21,7 @@ export interface TokenCommand {
 const outputLimit = 64 * 1024;
 
 /**
- * Runs `command` by /bin/sh, without input, and resolves to what it prints, trimmed. Raises `invalid-input` if it fails,
+ * Runs `command` by /bin/sh, without input, and resolves to what it prints, trimmed. Throws `invalid-input` if it fails,
  * prints nothing or too much, or does not finish in time; rejects with the signal's reason when aborted. The command and
  * what it started are ended then.
  */

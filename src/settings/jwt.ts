@@ -6,7 +6,7 @@ import type { SettingWorld } from "./sources.ts";
 
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
-  /** Sees to it that there is a token with time left. Raises `invalid-input` naming the setting; nothing was sent then. */
+  /** Sees to it that there is a token with time left. Throws `invalid-input` naming the setting; nothing was sent then. */
   ready(signal: AbortSignal): Promise<void>;
   /** Undefined before the first `ready`. */
   current(): string | undefined;

@@ -13,7 +13,7 @@ export interface NamedProfile {
 
 /**
  * The profile `name`, or the configuration's current one. Where there is no configuration, and for the default profile,
- * it need not exist. Raises `usage` for any other that is not there (unless `mayMiss`) and `state` for a file that cannot be read.
+ * it need not exist. Throws `usage` for any other that is not there (unless `mayMiss`) and `state` for a file that cannot be read.
  */
 export async function findProfile(directory: string, name: string | undefined, mayMiss = false, uid?: number): Promise<NamedProfile> {
   const configuration = await readConfiguration(directory, uid);

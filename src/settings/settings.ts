@@ -56,7 +56,7 @@ export interface Sourced {
   fromProfile?: boolean;
 }
 
-/** Resolves every setting. Raises `usage` or `invalid-input` naming the flag, variable or config key. */
+/** Resolves every setting. Throws `usage` or `invalid-input` naming the flag, variable or config key. */
 export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, string | undefined>>, profile: Profile): Settings {
   const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
   const text = (name: SettingName): string | undefined => find(name)?.text;
@@ -161,7 +161,7 @@ export function checkState(state: string | undefined): void {
 
 /**
  * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this
- * machine, unless allowed. Raises `invalid-input`.
+ * machine, unless allowed. Throws `invalid-input`.
  */
 export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp">): string {
   if (settings.baseUrl === undefined) throw missingSetting("baseUrl", "the base URL of the service");

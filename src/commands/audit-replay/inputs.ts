@@ -19,7 +19,7 @@ export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own
 }
 
 /**
- * The files as they are named, or without one this machine's journal. Raises `invalid-input` for a file that cannot be read. The
+ * The files as they are named, or without one this machine's journal. Throws `invalid-input` for a file that cannot be read. The
  * state is read only: where files are given and it cannot be read, that is a warning.
  */
 export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
@@ -79,7 +79,7 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
   };
 }
 
-/** Checks, before anything is read, that --html may write there. Raises `invalid-input` and `usage`. */
+/** Checks, before anything is read, that --html may write there. Throws `invalid-input` and `usage`. */
 export async function checkPage(app: Needs, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;

@@ -7,7 +7,7 @@ import { validate } from "../../protocol/validate.ts";
 import { checkContentsOptions } from "../exchange/contents.ts";
 import type { CreateOptions } from "./descriptor.ts";
 
-/** Refuses what does not belong to the kind. Raises `usage`, and `invalid-input` for an expiry date that has passed. */
+/** Refuses what does not belong to the kind. Throws `usage`, and `invalid-input` for an expiry date that has passed. */
 export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: number): void {
   checkContentsOptions(options, chosen);
   const offlineOnly = (["maxUsage", "expiryDate"] as const).find((name) => options[name] !== undefined);
@@ -33,7 +33,7 @@ export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: nu
   }
 }
 
-/** Raises `invalid-input` naming the pair by its key. */
+/** Throws `invalid-input` naming the pair by its key. */
 export function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
   if (given === undefined) return undefined;
   const fail = (what: string): never => {

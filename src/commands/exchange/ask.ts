@@ -17,7 +17,7 @@ import { learn, readCredentials } from "./options.ts";
 
 /**
  * What a person is asked for where the command line lacks it. Nothing is asked where nobody can be: then it is the
- * usage error that says how to give it. All raise `interrupted` on Ctrl-C; nothing has been written or sent by then.
+ * usage error that says how to give it. All throw `interrupted` on Ctrl-C; nothing has been written or sent by then.
  */
 
 /** The base URL, which names the service of a vault; the answer holds for this command. */

@@ -25,7 +25,7 @@ const allowed = "allows it";
 
 /**
  * --dry-run: what would be sent, and what it would count towards a lock. Checks what a run would check before its first
- * write, and raises the same errors but those of the guard, which it tells; sends and records nothing.
+ * write, and throws the same errors but those of the guard, which it tells; sends and records nothing.
  */
 export async function dryRun(app: Pick<App, "output" | "settings">, context: ExchangeContext, request: ExchangeRequest): Promise<number> {
   const known = await context.session.read();

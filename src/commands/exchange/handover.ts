@@ -94,7 +94,7 @@ async function count(out: CredentialsOut, vault: string, document: unknown): Pro
 
 /**
  * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
- * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it raises.
+ * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it throws.
  */
 async function deliverContents(
   app: Pick<App, "ask" | "host" | "output">,

@@ -18,7 +18,7 @@ export interface GivenPair {
   exact?: string | undefined;
 }
 
-/** Reads credentials, hashedPin and device from where the command line says. Raises `usage` and `invalid-input`. */
+/** Reads credentials, hashedPin and device from where the command line says. Throws `usage` and `invalid-input`. */
 export async function readPairChoice(
   app: Pick<App, "device" | "redactor" | "secretOption" | "sources">,
   options: ExchangeOptions,
@@ -42,7 +42,7 @@ export async function readPairChoice(
   };
 }
 
-/** Refuses options that do not belong to each other. Reads nothing. Raises `usage`. */
+/** Refuses options that do not belong to each other. Reads nothing. Throws `usage`. */
 export function checkPairOptions({ credentials, encryptedData, payload, generation }: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
