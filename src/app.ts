@@ -1,7 +1,6 @@
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { createOutput, type Output } from "./cli/output.ts";
-import { createPrompts, type Prompts } from "./cli/prompts.ts";
-import { passphraseOnTerminal } from "./cli/state-passphrase.ts";
+import { createPrompts, passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
 import type { Known } from "./completion/candidates.ts";
 import { createKnown } from "./completion/known.ts";
 import type { VaultError } from "./errors.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SettingDefinition } from "../src/settings/definitions.ts";
 import { settingDefinitions } from "../src/settings/definitions.ts";
-import { readProfile } from "../src/settings/profile.ts";
+import { findProfile } from "../src/settings/profile.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
 import { errorKinds } from "../src/errors.ts";
 import { buildProgram } from "../src/commands/program.ts";
@@ -74,7 +74,7 @@ describe("the README and the program say the same", () => {
     const folder = tempDir("config");
     const example = codeBlocks(section(readme, "Settings")).find(({ info }) => info === "json")?.code ?? "";
     writeFileSync(join(folder, "config.json"), example);
-    const settings = async (name?: string) => resolveSettings({}, {}, await readProfile(folder, name));
+    const settings = async (name?: string) => resolveSettings({}, {}, (await findProfile(folder, name)).settings);
     expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failed: 3, unacked: 5 } });
     expect(await settings("default")).toMatchObject({ baseUrl: "https://vaults.example.com", maxWaitMs: 300_000 });
   });

@@ -74,7 +74,7 @@ export function usageOf(node: CommandNode, parents: readonly string[]): string {
   return [...parents, node.name, ...options, ...nested, ...node.arguments.map(argumentTerm)].join(" ");
 }
 
-export function argumentTerm({ name, required, variadic }: Pick<ArgumentNode, "name" | "required" | "variadic">): string {
+function argumentTerm({ name, required, variadic }: Pick<ArgumentNode, "name" | "required" | "variadic">): string {
   const shown = variadic ? `${name}...` : name;
   return required ? `<${shown}>` : `[${shown}]`;
 }

@@ -8,7 +8,7 @@ import type { Sourced } from "./settings.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** How long a token is good that is signed here, in seconds: long enough for an exchange with its repetitions. */
-export const lifetimeSeconds = 300;
+const lifetimeSeconds = 300;
 
 const setHere = ["iat", "exp", "nbf"];
 

@@ -33,11 +33,6 @@ export async function findProfile(directory: string, name: string | undefined, m
   });
 }
 
-/** The settings of `findProfile`. */
-export async function readProfile(directory: string, name: string | undefined): Promise<Profile> {
-  return (await findProfile(directory, name)).settings;
-}
-
 /** The value of a dotted key, as text for the same parser that flags go through; undefined where it is not set. */
 export function profileValue(profile: Profile, key: string): string | undefined {
   let value: unknown = profile;

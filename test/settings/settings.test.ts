@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { missingSetting, resolveSettings, serviceName } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/settings/duration.ts";
-import { profileValue, readProfile } from "../../src/settings/profile.ts";
+import { findProfile, profileValue } from "../../src/settings/profile.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -147,20 +147,20 @@ describe("profiles", () => {
   );
 
   test("the current one, and the one that is asked for", async () => {
-    expect(await readProfile(directory, undefined)).toEqual({ baseUrl: "https://work.example" });
-    expect(profileValue(await readProfile(directory, "home"), "rateLimit")).toBe("5");
+    expect((await findProfile(directory, undefined)).settings).toEqual({ baseUrl: "https://work.example" });
+    expect(profileValue((await findProfile(directory, "home")).settings, "rateLimit")).toBe("5");
   });
 
   test("one that is not there is a usage error; no configuration at all is an empty profile", async () => {
-    await expect(readProfile(directory, "other")).rejects.toMatchObject({ code: "usage" });
-    await expect(readProfile(join(directory, "no"), "other")).rejects.toMatchObject({ code: "usage" });
-    expect(await readProfile(join(directory, "no"), undefined)).toEqual({});
+    await expect(findProfile(directory, "other")).rejects.toMatchObject({ code: "usage" });
+    await expect(findProfile(join(directory, "no"), "other")).rejects.toMatchObject({ code: "usage" });
+    expect((await findProfile(join(directory, "no"), undefined)).settings).toEqual({});
   });
 
   test("a file that is not JSON is told, and left as it is", async () => {
     const broken = join(tempDir("profiles"), "config");
     mkdirSync(broken);
     writeFileSync(join(broken, "config.json"), "{");
-    await expect(readProfile(broken, undefined)).rejects.toMatchObject({ code: "state" });
+    await expect(findProfile(broken, undefined)).rejects.toMatchObject({ code: "state" });
   });
 });

@@ -71,11 +71,7 @@ export async function runConfigPath(app: Pick<App, "configuration" | "output" | 
   return 0;
 }
 
-export function warnOfProblem({
-  configuration: { problem },
-  narrator,
-  profile,
-}: Pick<App, "configuration" | "narrator" | "profile">): void {
+function warnOfProblem({ configuration: { problem }, narrator, profile }: Pick<App, "configuration" | "narrator" | "profile">): void {
   if (problem !== undefined) narrator.warn(`profile ${profile.name} does not fit: ${problem.message}`);
 }
 

@@ -90,5 +90,3 @@ export const fault = {
   ],
   fields: ["armed"],
 } as const satisfies Descriptor;
-
-export type FaultOptions = OptionsOf<typeof fault>;

@@ -4,7 +4,7 @@ import { allows, judge } from "../../exchange/guard.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
-export function describeExchange(exchange: ExchangeRecord, now: number) {
+function describeExchange(exchange: ExchangeRecord, now: number) {
   const { id, operation, state, externalRef, startedAt, tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
   const secondsLeft = tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
   return {
