@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import type { Holder, HoldOptions } from "../../src/exchange/hold.ts";
+import { holdVault } from "../../src/exchange/hold.ts";
+
+const here = "https://here.example/api";
+const there = "https://there.example/api";
+
+/** Holds a vault that the state knows under these services, and lists what was done about it. */
+async function hold(known: readonly string[], options: HoldOptions, configured = true): Promise<string[]> {
+  const done: string[] = [];
+  const session = {
+    rebindFrom: async (service: string) => Promise.resolve(void done.push(`rebind from ${service}`)),
+    release: async () => Promise.resolve(void done.push("release")),
+  };
+  const holder = {
+    store: {
+      find: async () => Promise.resolve(known.map((service) => ({ service }))),
+      lock: async (service: string) => {
+        done.push(`lock at ${service}`);
+        return Promise.resolve(session);
+      },
+    },
+    serviceName: () => here,
+    isConfigured: configured,
+    clock: { now: () => 0 },
+  };
+  await holdVault(holder as unknown as Holder, "uuid", options).catch((error: { code: string }) => done.push(error.code));
+  return done;
+}
+
+test.each<[string, string[], HoldOptions, boolean, string[]]>([
+  ["a new vault", [], {}, true, [`lock at ${here}`]],
+  ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
+  ["one that another service has too", [there, here], { rebind: true }, true, [`lock at ${here}`]],
+  ["one of another service is refused, and not kept locked", [there], {}, true, [`lock at ${here}`, "release", "no-credentials"]],
+  ["one of another service moves where that is asked for", [there], { rebind: true }, true, [`lock at ${here}`, `rebind from ${there}`]],
+  ["without a base URL, where nothing is sent, the service that has it", [there], { local: true }, false, [`lock at ${there}`]],
+  ["but not where two have it", [there, here], { local: true }, false, [`lock at ${here}`]],
+])("%s", async (_what, known, options, configured, expected) => {
+  expect(await hold(known, options, configured)).toEqual(expected);
+});
