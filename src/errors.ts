@@ -63,7 +63,7 @@ export interface ServiceDetails {
   errorUuid?: string | undefined;
 }
 
-/** What was counted towards a lock by a command that sent something, and the limits it is held against. */
+/** What was counted toward lockout by a command that sent something, and the limits it is held against. */
 export interface Spent {
   unackedStarts: number;
   failedAttempts: number;

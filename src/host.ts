@@ -14,7 +14,10 @@ export interface Host extends Clock, Interrupts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  /** Absolute. Throws `usage` where the user has none: it is only to be asked for where a path depends on it. */
+  /**
+   * Absolute.
+   * @throws `usage` where the user has none: it is only to be asked for where a path depends on it
+   */
   readonly home: string;
   readonly pid: number;
   /** The user that it acts for; undefined where the system has no numbers for users. */
@@ -23,7 +26,7 @@ export interface Host extends Clock, Interrupts {
   readonly stdin: InputStream;
   readonly stdout: DataStream;
   readonly stderr: TalkStream;
-  /** --color (true), --no-color (false), or neither: decides about colour on both outputs. */
+  /** --color (true), --no-color (false), or neither: decides about color on both outputs. */
   chooseColor(choice: boolean | undefined): void;
   /** The runtime's own streams, for a prompt that must read keys. Never for data. */
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
@@ -47,7 +50,7 @@ const lastWordsMs = 1000;
  */
 export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Signals[] = allSignals): Host {
   const env = { ...process.env };
-  // The runtime obeys it towards every host, and warns of what is not so here; the client does, towards this machine only.
+  // The runtime obeys it toward every host, and warns of what is not so here; the client does, toward this machine only.
   delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
   const isTTY = (fd: number): boolean => mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;

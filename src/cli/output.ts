@@ -17,7 +17,7 @@ type MakeView = (view: View) => string | Promise<string>;
 
 /** How the result of a command reaches stdout: as JSON, one field of it, or a view for a person. */
 export interface Output extends Readonly<OutputChoice> {
-  /** Throws `usage` for a field that the document does not have. */
+  /** @throws `usage` for a field that the document does not have */
   print(document: unknown, view: MakeView): Promise<void>;
   /**
    * As `print`, for a command that has done something which is not undone by a --field that its document does not have: that is a
@@ -70,7 +70,10 @@ export function serialize(document: unknown, output: Pick<OutputChoice, "format"
   return `${jsonText(document, output.format === "json" ? 2 : 0)}\n`;
 }
 
-/** The value at a dotted path. Throws `usage` where there is none. */
+/**
+ * The value at a dotted path.
+ * @throws `usage` where there is none
+ */
 export function fieldOf(document: unknown, path: string): unknown {
   let value: unknown = document;
   for (const part of path.split(".")) {
@@ -87,7 +90,10 @@ export function fieldOf(document: unknown, path: string): unknown {
   return value;
 }
 
-/** Refuses a --field that no document of this command can have, before anything is sent. Throws `usage`. */
+/**
+ * Refuses a --field that no document of this command can have, before anything is sent.
+ * @throws `usage`
+ */
 export function checkField(field: string | undefined, roots: readonly string[]): void {
   if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
   throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {

@@ -19,7 +19,10 @@ interface Files<U> {
   readVaults(directory: string): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
-/** What completion may know of this machine. Nothing is made, no key is read. Throws what the system, JSON or SQLite throw. */
+/**
+ * What completion may know of this machine. Nothing is made, no key is read.
+ * @throws what the system, JSON or SQLite throw
+ */
 export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Known, "profiles" | "vaults"> {
   return {
     profiles: async () => Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({ value })),

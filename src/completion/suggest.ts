@@ -22,7 +22,7 @@ function compare(word: string, candidate: string): { distance: number; isStart: 
   };
 }
 
-/** Letters to insert, delete, exchange or swap with their neighbour (optimal string alignment). */
+/** Letters to insert, delete, exchange or swap with their neighbor (optimal string alignment). */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array.from({ length: b.length }, () => 0)]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;

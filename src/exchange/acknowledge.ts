@@ -22,9 +22,10 @@ export interface AckChoice {
 }
 
 /**
- * Finishes the open exchange of a held vault. Returns the acknowledged exchange; the last one again if nothing is open
- * and it was acknowledged before; null if there is nothing to acknowledge. Raises `pending` where a decision is owed,
- * `in-doubt`, `service` (the token expired: the old pair is current), and what an end call raises.
+ * Finishes the open exchange of a held vault. Returns the acknowledged exchange; the last one again if nothing is open and it was
+ * acknowledged before; null if there is nothing to acknowledge.
+ * @throws `pending` where a decision is owed, `in-doubt`, `service` (the token expired: the old pair is current), and what an end
+ * call throws
  */
 export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
   return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));

@@ -4,9 +4,9 @@ import type { AdoptionOutcome } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 
 /**
- * Takes a recovery document over, whatever its age and whatever is open here: both its pairs become candidates, and what
- * this state has proven keeps its standing. Throws `invalid-input` for another vault's document, and `no-credentials` for
- * one that is older than what was proved here.
+ * Takes a recovery document over, whatever its age and whatever is open here: both its pairs become candidates, and what this
+ * state has proven keeps its standing.
+ * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proved here
  */
 export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument): Promise<AdoptionOutcome> {
   checkRecovery(context.session.uuid, document);

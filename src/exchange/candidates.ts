@@ -33,8 +33,8 @@ export function candidates(record: VaultRecord): Generation[] {
 }
 
 /**
- * The pair that `--generation N` chooses; a superseded one with --force only. Throws `no-credentials` where it is not kept
- * or may not be sent.
+ * The pair that `--generation N` chooses; a superseded one with --force only.
+ * @throws `no-credentials` where it is not kept or may not be sent
  */
 export function chosenGeneration(record: VaultRecord, number: number, force: boolean): Generation {
   const found = record.generations.find((g) => g.generation === number);

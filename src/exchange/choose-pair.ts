@@ -29,7 +29,10 @@ export interface ChosenPair {
   repeatable: boolean;
 }
 
-/** The kind of the vault: as given for an unproven one, else as recorded. Raises `usage` or `invalid-input`. */
+/**
+ * The kind of the vault: as given for an unproven one, else as recorded.
+ * @throws `usage` or `invalid-input`
+ */
 export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind | undefined): Kind {
   const known = record !== null && record.generations.length > 0 ? record : null;
   if (known === null) {
@@ -48,9 +51,10 @@ export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind
 }
 
 /**
- * Checks a given pair against what is stored, before anything is recorded or sent. Returns the generation that it is
- * recorded as, or undefined for a new one. Raises `no-credentials` for a superseded one, and for one that differs from
- * a proven current pair without --force, or while an exchange is open.
+ * Checks a given pair against what is stored, before anything is recorded or sent. Returns the generation that it is recorded as,
+ * or undefined for a new one.
+ * @throws `no-credentials` for a superseded one, and for one that differs from a proven current pair without --force, or while an
+ * exchange is open
  */
 export async function checkGiven(
   context: Pick<ExchangeContext, "session">,
@@ -88,9 +92,10 @@ export async function checkGiven(
 }
 
 /**
- * The stored pairs to start with, in the order of `candidates`, each complete and checked for its device; at least one.
- * What the service has refused is left out, but with --force, where it comes last. Throws `guard` where nothing else is
- * there, `no-credentials` for a generation that cannot be chosen, and where all pairs were superseded.
+ * The stored pairs to start with, in the order of `candidates`, each complete and checked for its device; at least one. What the
+ * service has refused is left out, but with --force, where it comes last.
+ * @throws `guard` where nothing else is there, `no-credentials` for a generation that cannot be chosen, and where all pairs were
+ * superseded
  */
 export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
   const { generation, force } = choice;

@@ -30,13 +30,14 @@ export type CreateOutcome =
   | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number; fingerprint: string }
   /** The vault exists, and its credentials could not be stored: they are here and nowhere else. */
   | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
-  /** SUCCESS, and no credentials or uuid that can be recognised: if they are anywhere, they are in this answer. */
+  /** SUCCESS, and no credentials or uuid that can be recognized: if they are anywhere, they are in this answer. */
   | { type: "unreadable"; answer: Answer; error: VaultError };
 
 /**
- * Creates a vault (extended). Its reference is durable before the call, its credentials before this resolves. A call that
- * may have arrived is never repeated: it could make a second vault. Raises `network` (with `after-status` if it may have
- * arrived), `rate-limited`, `unauthorised`, `service`, `state`, `interrupted`.
+ * Creates a vault (extended). Its reference is durable before the call, its credentials before this resolves. A call that may
+ * have arrived is never repeated: it could make a second vault.
+ * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorised`, `service`, `state`,
+ * `interrupted`
  */
 export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {
   const { store } = context;

@@ -29,11 +29,11 @@ export interface Deleted {
 }
 
 /**
- * Deletes a vault that is held (extended). The service asks for its credentials, and counts wrong ones as failed accesses;
- * so a delete is guarded, journalled and counted like a start: one start without acknowledgement and, where the pair is
- * not proven, one failed access, until it is known that nothing arrived; a refusal is a failed access. It is never
- * repeated where it may have arrived. After a SUCCESS the vault's credentials are removed. Raises `no-credentials`,
- * `pending`, `in-doubt`, and every kind that a start raises.
+ * Deletes a vault that is held (extended). The service asks for its credentials, and counts wrong ones as failed accesses; so a
+ * delete is guarded, journalled and counted like a start: one start without acknowledgement and, where the pair is not proven,
+ * one failed access, until it is known that nothing arrived; a refusal is a failed access. It is never repeated where it may have
+ * arrived. After a SUCCESS the vault's credentials are removed.
+ * @throws `no-credentials`, `pending`, `in-doubt`, and every kind that a start throws
  */
 export async function deleteVault(context: ExchangeContext, request: DeleteRequest): Promise<Deleted> {
   return await withErrorFacts(context, async (watched) => {

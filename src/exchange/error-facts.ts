@@ -8,7 +8,7 @@ import type { Reply, Service } from "./ports.ts";
 import type { Settled } from "./states.ts";
 
 /**
- * Runs an exchange, or a part of one. What it raises says what had been settled before, and what is counted towards a
+ * Runs an exchange, or a part of one. What it throws says what had been settled before, and what is counted toward a
  * lock where a call was sent; it is not called safe to repeat where an earlier start of this command counts.
  */
 export async function withErrorFacts<T>(context: ExchangeContext, work: (context: ExchangeContext) => Promise<T>): Promise<T> {

@@ -25,7 +25,7 @@ export function judge({ failedAttempts, possiblyFailed, unackedStarts }: Counter
 
 export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLock && !verdict.unackedWouldLock;
 
-/** Raises `guard` where one more start could be the one that locks the vault. */
+/** @throws `guard` where one more start could be the one that locks the vault */
 export function guardStart(record: VaultRecord, policy: Policy): void {
   const verdict = judge(record, policy);
   if (allows(verdict)) return;
@@ -53,7 +53,7 @@ export function allowsRetry(record: VaultRecord, policy: Policy): boolean {
   return record.unackedStarts + 1 <= policy.unacked - 2 && !judge(record, policy).failedWouldLock;
 }
 
-/** Raises `guard` if a device of another browser or operating system than the one last accepted would be sent. */
+/** @throws `guard` if a device of another browser or operating system than the one last accepted would be sent */
 export function guardDevice(uuid: string, accepted: Device | null, device: Device | undefined): void {
   if (accepted === null || device === undefined) return;
   const differing = (["browserType", "osType"] as const).filter((key) => accepted[key] !== device[key]);
@@ -65,7 +65,7 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
   });
 }
 
-/** Throws `guard` for a combination of pair, hashedPin, device and kind that the service has refused before. */
+/** @throws `guard` for a combination of pair, hashedPin, device and kind that the service has refused before */
 export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
   const since = provenAt === null ? "" : `. ${usedSince(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {

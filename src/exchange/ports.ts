@@ -95,7 +95,7 @@ export interface Service {
 /**
  * One vault, held: no other process can hold it until `release`. Each writing method is one transaction, durable
  * (synced) before it resolves unless it says otherwise, conditional on the exchange, the state it comes from and the
- * epoch of this lock: if no row changed it raises `state` and nothing may be sent any more. All raise `state` when the
+ * epoch of this lock: if no row changed it throws `state` and nothing may be sent any more. All throw `state` when the
  * database cannot be read or written, and append to the journal what they did.
  */
 export interface VaultSession {
@@ -103,7 +103,7 @@ export interface VaultSession {
   readonly uuid: string;
   /** The vault as it is now, or null if this service's vault is not known. */
   read(): Promise<VaultRecord | null>;
-  /** Unsealed; raises `state` if the key does not fit or the pair is no longer kept. */
+  /** Unsealed; throws `state` if the key does not fit or the pair is no longer kept. */
   credentials(generation: number): Promise<Credentials>;
   token(exchangeId: string): Promise<string>;
   /** Whether a pair has been superseded at any time (also before `forget`) and is not a live one again. */
@@ -117,10 +117,11 @@ export interface VaultSession {
   /** A probe was answered. Not synced. */
   isBack(): Promise<void>;
   /**
-   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known, whatever is open;
-   * returns its number. A pair that is already recorded and live returns that generation, and is no longer a refused one; with another hashedPin or device
-   * than the service has accepted it becomes a new one. A new one takes over the vault's device and hashedPin where none
-   * are given. Throws `no-credentials` for a superseded pair.
+   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known, whatever is open; returns
+   * its number. A pair that is already recorded and live returns that generation, and is no longer a refused one; with another
+   * hashedPin or device than the service has accepted it becomes a new one. A new one takes over the vault's device and hashedPin
+   * where none are given.
+   * @throws `no-credentials` for a superseded pair
    */
   record(pair: NewPair): Promise<number>;
   /** Counters are at least these from here on, and these combinations refused: they came with given credentials. */
@@ -163,9 +164,9 @@ export interface VaultSession {
   /** ending → in-doubt. */
   doubt(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * Takes over what another machine left in a recovery document: both pairs become candidates, and nothing that is known
-   * changes its standing. Where no exchange is open it becomes one in state ending, with one unanswered end call; an unread
-   * one is held. Throws `no-credentials` for one that is older than what was proved here.
+   * Takes over what another machine left in a recovery document: both pairs become candidates, and nothing that is known changes
+   * its standing. Where no exchange is open it becomes one in state ending, with one unanswered end call; an unread one is held.
+   * @throws `no-credentials` for one that is older than what was proved here
    */
   adopt(document: AdoptedExchange): Promise<AdoptionOutcome>;
 
@@ -182,26 +183,27 @@ export interface VaultSession {
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
   /**
-   * Makes the vault, with all it has, one of this session's service. Raises `no-credentials` if it is not known under the
-   * given one, or has credentials under this one.
+   * Makes the vault, with all it has, one of this session's service.
+   * @throws `no-credentials` if it is not known under the given one, or has credentials under this one
    */
   rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 
-  /** Lets the vault go. Never raises; a second call does nothing. The operating system does it when the process dies. */
+  /** Lets the vault go. Never throws; a second call does nothing. The operating system does it when the process dies. */
   release(): Promise<void>;
 }
 
 export interface Waiting {
-  /** On `Clock.elapsed`; `busy` is raised when it passes. */
+  /** On `Clock.elapsed`; `busy` is thrown when it passes. */
   deadline: number;
   signal: AbortSignal;
 }
 
 export interface Store {
   /**
-   * Takes the lock of a vault (by its uuid, whatever the service), waiting for another holder. Raises `busy` at the
-   * deadline, `interrupted` when aborted, `state` where the state cannot be used. Creates nothing but the state itself.
+   * Takes the lock of a vault (by its uuid, whatever the service), waiting for another holder. Creates nothing but the state
+   * itself.
+   * @throws `busy` at the deadline, `interrupted` when aborted, `state` where the state cannot be used
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /** Every vault that has credentials, or counters above zero after `forget`, by service and uuid. */

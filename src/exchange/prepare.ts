@@ -15,8 +15,8 @@ export interface Prepared {
 }
 
 /**
- * Everything that can be refused without writing or sending: kind, endpoint, device, given pair. Raises `usage`,
- * `invalid-input`, `no-credentials`.
+ * Everything that can be refused without writing or sending: kind, endpoint, device, given pair.
+ * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export async function prepare(
   context: Pick<ExchangeContext, "session">,

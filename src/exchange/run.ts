@@ -38,8 +38,8 @@ export interface ExchangeResult {
 
 /**
  * One whole exchange with a vault that is held (DESIGN, The exchange): settle, guard, ① start ② deliver ③ end ④.
- * Raises every kind of the error table from 2 to 15, and 130; whatever it raises, the state holds a pair that the
- * service accepts and knows which, or knows that it is one of two.
+ * @throws every kind of the error table from 2 to 15, and 130; whatever it throws, the state holds a pair that the service
+ * accepts and knows which, or knows that it is one of two
  */
 export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
   return await withErrorFacts(context, async (watched) => await exchangeWith(watched, request));

@@ -23,9 +23,9 @@ export type Ended =
 const graceMs = 5000;
 
 /**
- * Acknowledges an open exchange, as it is now (③ PUT end ④), with repetitions until the service answers, its token expires or the deadline
- * passes; at least one call is made, whatever our clock says. Raises `pending`, `in-doubt` (unanswered and the token
- * dead), `locked`, `interrupted`; the exchange then stays in state ending.
+ * Acknowledges an open exchange, as it is now (③ PUT end ④), with repetitions until the service answers, its token expires or the
+ * deadline passes; at least one call is made, whatever our clock says.
+ * @throws `pending`, `in-doubt` (unanswered and the token dead), `locked`, `interrupted`; the exchange then stays in state ending
  */
 export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean): Promise<Ended> {
   const { session } = context;

@@ -36,9 +36,10 @@ export interface SentStart {
 type Attempt = { success: StartSuccess } | Repeat;
 
 /**
- * Sends a start to the vault as `first` has it, with the repetitions that DESIGN allows, each guarded and journalled as a start of its own (①). Raises
- * `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
- * says what the attempt counted.
+ * Sends a start to the vault as `first` has it, with the repetitions that DESIGN allows, each guarded and journalled as a start
+ * of its own (①).
+ * @throws `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
+ * says what the attempt counted
  */
 export async function sendStart(context: ExchangeContext, first: VaultRecord, planned: PlannedStart): Promise<SentStart> {
   let unanswered = 0;
@@ -63,9 +64,9 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
 }
 
 /**
- * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe
- * (below 500 will do): so an outage costs a vault one start and not its allowance. Throws `network` where it does not until
- * the deadline.
+ * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe (below
+ * 500 will do): so an outage costs a vault one start and not its allowance.
+ * @throws `network` where it does not until the deadline
  */
 export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
   const { session } = context;
@@ -121,7 +122,7 @@ async function judgeReply(
   return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
 }
 
-/** What ① counted is taken back; raises `network` at the deadline, and `interrupted`. */
+/** What ① counted is taken back; throws `network` at the deadline, and `interrupted`. */
 export async function notSent(
   context: ExchangeContext,
   exchangeId: string,

@@ -14,10 +14,10 @@ export interface SettleChoice {
 }
 
 /**
- * What a new start does about an exchange that an earlier run left (DESIGN, Settling): acknowledges it first, where the
- * journal says that an end call may have been sent or where the user had asked for an update; else the start itself
- * drops it, or settles one in doubt. Raises `pending` for a held exchange, and `guard` where only a choice by a person
- * is left.
+ * What a new start does about an exchange that an earlier run left (DESIGN, Settling): acknowledges it first, where the journal
+ * says that an end call may have been sent or where the user had asked for an update; else the start itself drops it, or settles
+ * one in doubt.
+ * @throws `pending` for a held exchange, and `guard` where only a choice by a person is left
  */
 export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): "acknowledge" | "by the start" {
   const { open } = record;
@@ -33,7 +33,10 @@ export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoi
   return "acknowledge";
 }
 
-/** Does it, and returns what it settled; a start may follow. Raises as `toSettle`, and what an end call raises. */
+/**
+ * Does it, and returns what it settled; a start may follow.
+ * @throws as `toSettle`, and what an end call throws
+ */
 export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
   const { open } = record;
   if (toSettle(record, context.policy, choice) !== "acknowledge" || open === null) return [];

@@ -18,9 +18,9 @@ export interface SingleContext {
 }
 
 /**
- * Makes a call that counts nothing towards a lock. It is repeated until the deadline where it surely did not arrive or
- * came too early (429), and `unansweredAgain` times where it went unanswered. Returns how the last one ended; raises
- * `interrupted` only before it was sent, and what `admit` raises.
+ * Makes a call that counts nothing toward lockout. It is repeated until the deadline where it surely did not arrive or
+ * came too early (429), and `unansweredAgain` times where it went unanswered. Returns how the last one ended; throws
+ * `interrupted` only before it was sent, and what `admit` throws.
  */
 export async function sendSingle(context: SingleContext, call: SingleCall, unansweredAgain: number): Promise<Reply> {
   const { service, clock, signal, deadline } = context;

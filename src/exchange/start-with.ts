@@ -32,8 +32,9 @@ export interface StartedWith {
 const triesAtMost = 2;
 
 /**
- * Starts with the candidates of `first` in order, which are found anew after each refusal. Where one failed attempt is left before the last,
- * a person chooses among several: `guard`, or `rejected` after a refusal. Throws what `choosePairs` and `sendStart` throw.
+ * Starts with the candidates of `first` in order, which are found anew after each refusal. Where one failed attempt is left
+ * before the last, a person chooses among several: `guard`, or `rejected` after a refusal.
+ * @throws what `choosePairs` and `sendStart` throw
  */
 export async function startWith(
   context: ExchangeContext,

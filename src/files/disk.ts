@@ -60,7 +60,7 @@ function nearestExisting(folder: string): string {
   return existing;
 }
 
-/** Throws `state` where the folder, or the one that it would be made in, is on a network file system. */
+/** @throws `state` where the folder, or the one that it would be made in, is on a network file system */
 export function refuseNetwork(folder: string): void {
   const found = onState(folder, () => {
     const existing = nearestExisting(folder);

@@ -7,9 +7,9 @@ import { retryWhileBusy } from "./retry-while-busy.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /**
- * Takes a lock: a small database in which an exclusive transaction is open; the operating system ends it when the process
- * dies. Null while another process has it. The file is made (mode 0600) and never removed: a lock on a removed file locks
- * nothing. Throws what SQLite or the system throws, and `state` for what is not a file.
+ * Takes a lock: a small database in which an exclusive transaction is open; the operating system ends it when the process dies.
+ * Null while another process has it. The file is made (mode 0600) and never removed: a lock on a removed file locks nothing.
+ * @throws what SQLite or the system throws, and `state` for what is not a file
  */
 export function tryLockFile(path: string): DatabaseSync | null {
   createLockFile(path);
@@ -34,7 +34,10 @@ export function releaseLockFile(connection: DatabaseSync): void {
   }
 }
 
-/** Does the work with a lock file held; `what` it protects is named by `busy`. Throws `busy`, `interrupted`, `state`. */
+/**
+ * Does the work with a lock file held; `what` it protects is named by `busy`.
+ * @throws `busy`, `interrupted`, `state`
+ */
 export async function withLockFile<T>(path: string, what: string, clock: Clock, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   const connection = await retryWhileBusy(clock, waiting, 50, () => onState(path, () => tryLockFile(path)));
   if (connection === null) {

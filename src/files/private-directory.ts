@@ -65,8 +65,9 @@ export function statIfThere(path: string): Stats | null {
 }
 
 /**
- * The file of that name, or null if there is nothing. Throws `state` for anything else: a pipe would be waited for without
- * end, a device would be changed, and by a link that leads nowhere a file would be made elsewhere.
+ * The file of that name, or null if there is nothing.
+ * @throws `state` for anything else: a pipe would be waited for without end, a device would be changed, and by a link that leads
+ * nowhere a file would be made elsewhere
  */
 export function fileIfThere(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));

@@ -1,7 +1,10 @@
 /** The interface has five levels. What has any number of them can be parsed, but not walked, nor written again. */
 const deepest = 100;
 
-/** JSON that others have written. Throws SyntaxError as JSON.parse does, and for what is nested deeper than anything meant well. */
+/**
+ * JSON that others have written.
+ * @throws SyntaxError as JSON.parse does, and for what is nested deeper than anything meant well
+ */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   checkNesting(value);

@@ -25,9 +25,9 @@ const words = {
 } as const satisfies Record<KeyEntry["source"], string>;
 
 /**
- * The keys of a key file, the newest last, or null if there is no such file. More than one only while a rekey is under
- * way. A file that others can read is used, with a warning. Throws `state` if it cannot be read or is not a key file, and
- * for one that others can write.
+ * The keys of a key file, the newest last, or null if there is no such file. More than one only while a rekey is under way. A
+ * file that others can read is used, with a warning.
+ * @throws `state` if it cannot be read or is not a key file, and for one that others can write
  */
 export function readKeyFile(path: string, warn: (message: string) => void): KeyEntry[] | null {
   return onState(path, () => {

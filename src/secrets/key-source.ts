@@ -16,9 +16,12 @@ export type KeySource =
 
 /** What keys need that are not in a file. */
 export interface KeyAccess {
-  /** The passphrase of the key of this id; null: of a new key, to be asked for twice. Throws `usage` where nobody can be asked. */
+  /**
+   * The passphrase of the key of this id; null: of a new key, to be asked for twice.
+   * @throws `usage` where nobody can be asked
+   */
   passphrase(id: string | null): Promise<string>;
-  /** Throws `state` where the operating system has none that answers. */
+  /** @throws `state` where the operating system has none that answers */
   keyring(): Promise<OsKeyring>;
   /** The id of the key of a value that the configuration holds, sealed by way of this key file; null if there is none. */
   sealedInConfiguration(): Promise<string | null>;
@@ -31,7 +34,7 @@ export interface OsKeyring {
   remove(id: string): Promise<void>;
 }
 
-/** Throws `invalid-input` for anything but 32 bytes as base64 or hexadecimal digits; never shows the value. */
+/** @throws `invalid-input` for anything but 32 bytes as base64 or hexadecimal digits; never shows the value */
 export function parseGivenKey(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): SealingKey {
   const key = text.trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return deriveKey(Buffer.from(key, "hex"));

@@ -6,8 +6,8 @@ import type { OsKeyring } from "./key-source.ts";
 const service = "vaultsvc";
 
 /**
- * The keyring of this user: Secret Service on Linux, Keychain on macOS. Throws `state` where its package is not installed;
- * its methods where none answers, as on a machine without a desktop session.
+ * The keyring of this user: Secret Service on Linux, Keychain on macOS.
+ * @throws `state` where its package is not installed; its methods where none answers, as on a machine without a desktop session
  */
 export async function openOsKeyring(): Promise<OsKeyring> {
   const { AsyncEntry: Entry } = await load();

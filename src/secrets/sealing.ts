@@ -45,7 +45,7 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
   return `${format}:${key.id}:${sealed.toString("base64")}`;
 }
 
-/** Throws `state` if the value was sealed with another key, for another place, or has been changed. */
+/** @throws `state` if the value was sealed with another key, for another place, or has been changed */
 export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
   if (version !== format) throw damaged(place, `its format is not ${format}`);

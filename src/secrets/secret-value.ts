@@ -5,7 +5,10 @@ export interface ValueSources {
   env: Readonly<Record<string, string | undefined>>;
   /** The text of a file, exactly; rejects with Node's error, and with the code `not UTF-8`. */
   readFile(path: string): Promise<string>;
-  /** All of standard input, for one option. Throws `usage` for a second one. */
+  /**
+   * All of standard input, for one option.
+   * @throws `usage` for a second one
+   */
   readStdin(flag: string): Promise<string>;
   warn(message: string): void;
 }
@@ -15,7 +18,8 @@ export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
 
 /**
  * The value of an option in the forms of the contract: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal. One final newline
- * of a file or of stdin is not part of the value. Throws `invalid-input` naming the flag, never showing a value.
+ * of a file or of stdin is not part of the value.
+ * @throws `invalid-input` naming the flag, never showing a value
  */
 export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
   const text = await readExactly(spec, flag, sources);

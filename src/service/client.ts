@@ -18,9 +18,9 @@ export type ServiceClient = Service & { close(): void };
 const longestTimer = 2 ** 31 - 1;
 
 /**
- * One connection to the service, opened by the first call and kept for the next. It never retries, never follows a
- * redirect and knows no rate limit (`rateLimited` does); calls at the same moment go one after the other.
- * Raises `usage` for a base URL that is none, and (on a call) `invalid-input` for an operation that the vault's kind lacks.
+ * One connection to the service, opened by the first call and kept for the next. It never retries, never follows a redirect and
+ * knows no rate limit (`rateLimited` does); calls at the same moment go one after the other.
+ * @throws `usage` for a base URL that is none, and (on a call) `invalid-input` for an operation that the vault's kind lacks
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const connection = openConnection(options);
@@ -59,7 +59,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   }
 
   return {
-    // Every method is async so that what it raises is a rejection.
+    // Every method is async so that what it throws is a rejection.
     async admit(_, signal) {
       signal.throwIfAborted();
       return Promise.resolve();

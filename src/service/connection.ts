@@ -26,7 +26,7 @@ export interface Peer {
   protocol: string;
   /** When its certificate ends, in milliseconds since the epoch. */
   validTo: number;
-  /** Who issued it: the organisation, or the common name. */
+  /** Who issued it: the organization, or the common name. */
   issuer: string;
 }
 
@@ -44,9 +44,10 @@ export interface Connection {
 }
 
 /**
- * The way to a service: TLS 1.2 at least, certificates always checked but to this machine, through a proxy where one is
- * given. An https service is reached by CONNECT, so that the proxy sees nothing; an http one by the whole URL in the
- * request, as proxies expect it. Raises `usage` for a base URL that is none.
+ * The way to a service: TLS 1.2 at least, certificates always checked but to this machine, through a proxy where one is given. An
+ * https service is reached by CONNECT, so that the proxy sees nothing; an http one by the whole URL in the request, as proxies
+ * expect it.
+ * @throws `usage` for a base URL that is none
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);

@@ -17,7 +17,10 @@ export interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   trace?: Tracing["trace"] | undefined;
 }
 
-/** The client with all that wraps it. Raises `usage` for a base URL that is none. */
+/**
+ * The client with all that wraps it.
+ * @throws `usage` for a base URL that is none
+ */
 export async function openService({ limit, token, learnSecret, trace, ...options }: ServiceOptions): Promise<Service> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
   const limited = rateLimited(learning(createClient(target), learnSecret), limit);

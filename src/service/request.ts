@@ -24,7 +24,10 @@ export interface HttpRequest {
   body: Record<string, unknown> | undefined;
 }
 
-/** The origin of a base URL. Raises `usage` for what is not an http or https URL. */
+/**
+ * The origin of a base URL.
+ * @throws `usage` for what is not an http or https URL
+ */
 export function originOf(baseUrl: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;

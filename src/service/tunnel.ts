@@ -23,7 +23,7 @@ export function withoutServerName(options: buildConnector.Options): buildConnect
 
 /**
  * A connector that asks `proxy` for a tunnel (CONNECT) and hands it to `toService`, which makes it TLS. What goes wrong
- * with the proxy is raised as a `ProxyFailure`: nothing has been written to the service then.
+ * with the proxy is thrown as a `ProxyFailure`: nothing has been written to the service then.
  */
 export function throughProxy(proxy: Proxy, http: Client.Options, toProxy: Connector, toService: Connector): Connector {
   return (options, callback) => {

@@ -20,7 +20,7 @@ export interface ClientSettings extends Transport {
   token: BearerToken | undefined;
 }
 
-/** Throws `usage` where a setting is missing, `invalid-input` naming the one that is wrong; never shows a secret. */
+/** @throws `usage` where a setting is missing, `invalid-input` naming the one that is wrong; never shows a secret */
 export async function readClientSettings(
   settings: Settings,
   world: SettingWorld,
@@ -36,7 +36,7 @@ export async function readClientSettings(
   return { baseUrl, apiPrefix, application: { apiKey, uuid }, timeoutMs, ...transport, token: await createBearerToken(settings, world) };
 }
 
-/** Throws `invalid-input` naming `source`, never showing the value. */
+/** @throws `invalid-input` naming `source`, never showing the value */
 export function checkIdentifier(value: string, source: string, hint: string): void {
   const checked = validate(identifier, value);
   if (!checked.ok) throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });

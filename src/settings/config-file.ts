@@ -14,8 +14,9 @@ export interface Configuration {
 export const configPath = (directory: string): string => `${directory}/config.json`;
 
 /**
- * The configuration, or null where there is none. Throws `state` for a file that cannot be read or is none, and for one that
- * another user than `uid` or root can write or has put there.
+ * The configuration, or null where there is none.
+ * @throws `state` for a file that cannot be read or is none, and for one that another user than `uid` or root can write or has
+ * put there
  */
 export async function readConfiguration(directory: string, uid?: number): Promise<Configuration | null> {
   if (!isThere(configPath(directory))) return null;
@@ -44,8 +45,9 @@ export async function readConfiguration(directory: string, uid?: number): Promis
 }
 
 /**
- * Replaces the configuration as a whole, for its owner only, durable when it resolves. The directory must be there. To be
- * called with the configuration held. Throws `state`.
+ * Replaces the configuration as a whole, for its owner only, durable when it resolves. The directory must be there. To be called
+ * with the configuration held.
+ * @throws `state`
  */
 export async function writeConfiguration(directory: string, configuration: Configuration): Promise<void> {
   try {
@@ -62,7 +64,7 @@ export async function writeConfiguration(directory: string, configuration: Confi
   }
 }
 
-/** Throws `state` for what is no file: a link that leads nowhere, or what would be read without end. */
+/** @throws `state` for what is no file: a link that leads nowhere, or what would be read without end */
 function isThere(path: string): boolean {
   let why = "it is not a file";
   try {

@@ -41,7 +41,7 @@ export function configKeys(): Map<string, SettingName> {
   return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
 }
 
-/** Throws `usage` for a key that no profile has, with the one that was probably meant. */
+/** @throws `usage` for a key that no profile has, with the one that was probably meant */
 export function checkKey(key: string): void {
   const known = [...configKeys().keys()];
   if (known.includes(key)) return;
@@ -55,8 +55,8 @@ export function checkKey(key: string): void {
 }
 
 /**
- * A value as it is stored, checked by the parser that flags go through. Throws `usage` or `invalid-input` naming the key
- * and the rule. A secret is checked here, and sealed by the caller.
+ * A value as it is stored, checked by the parser that flags go through. A secret is checked here, and sealed by the caller.
+ * @throws `usage` or `invalid-input` naming the key and the rule
  */
 export function parseConfigValue(key: string, text: string, profile: Profile): unknown {
   checkKey(key);

@@ -6,12 +6,18 @@ import { validate } from "../protocol/validate.ts";
 import type { ValueSources } from "../secrets/secret-value.ts";
 import { readValue } from "../secrets/secret-value.ts";
 
-/** The device of a setting: JSON, or @FILE. Throws as `parseDevice`. */
+/**
+ * The device of a setting: JSON, or @FILE.
+ * @throws as `parseDevice`
+ */
 export async function readDevice({ text, source }: { text: string; source: string }, sources: ValueSources): Promise<Device> {
   return parseDevice(await readValue(text, source, sources), source);
 }
 
-/** Section 2.2, from JSON. Throws `invalid-input` naming the field, the rule and a right value. */
+/**
+ * Section 2.2, from JSON.
+ * @throws `invalid-input` naming the field, the rule and a right value
+ */
 export function parseDevice(text: string, source: string): Device {
   const example = 'a right value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
   let value: unknown;

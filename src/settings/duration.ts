@@ -2,7 +2,10 @@ import { VaultError } from "../errors.ts";
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** `500ms`, `30s`, `2m`, `1h` as milliseconds. Throws `invalid-input` naming `source`, the flag or variable it came from. */
+/**
+ * `500ms`, `30s`, `2m`, `1h` as milliseconds.
+ * @throws `invalid-input` naming `source`, the flag or variable it came from
+ */
 export function parseDuration(text: string, source: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
   if (match === null) {

@@ -21,9 +21,10 @@ export interface TokenCommand {
 const outputLimit = 64 * 1024;
 
 /**
- * Runs `command` by /bin/sh, without input, and resolves to what it prints, trimmed. Throws `invalid-input` if it fails,
- * prints nothing or too much, or does not finish in time; rejects with the signal's reason when aborted. The command and
- * what it started are ended then.
+ * Runs `command` by /bin/sh, without input, and resolves to what it prints, trimmed. The command and what it started are ended
+ * then.
+ * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; rejects with the signal's reason
+ * when aborted
  */
 export async function runTokenCommand(options: TokenCommand, signal: AbortSignal): Promise<string> {
   const { source, timeoutMs } = options;

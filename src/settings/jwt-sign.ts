@@ -12,7 +12,10 @@ const lifetimeSeconds = 300;
 
 const setHere = ["iat", "exp", "nbf"];
 
-/** Claims from the profile, as JSON. Throws `invalid-input` naming the config key. */
+/**
+ * Claims from the profile, as JSON.
+ * @throws `invalid-input` naming the config key
+ */
 export function parseClaims({ text, source }: Sourced): Claims {
   const hint = 'claims are an object, like {"role":"reader"}; iat and exp are set when the token is signed';
   let value: unknown;
@@ -29,7 +32,10 @@ export function parseClaims({ text, source }: Sourced): Claims {
   return value as Claims;
 }
 
-/** A private key on P-384 from PEM. Throws `invalid-input` naming `source`, and never showing any of it. */
+/**
+ * A private key on P-384 from PEM.
+ * @throws `invalid-input` naming `source`, and never showing any of it
+ */
 export function parsePrivateKey(pem: string, source: string): KeyObject {
   const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 makes one";
   const refuse = (rule: string): VaultError => new VaultError("invalid-input", `${source}: ${rule}`, { hint });

@@ -6,7 +6,10 @@ import type { SettingWorld } from "./sources.ts";
 
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
-  /** Sees to it that there is a token with time left. Throws `invalid-input` naming the setting; nothing was sent then. */
+  /**
+   * Sees to it that there is a token with time left.
+   * @throws `invalid-input` naming the setting; nothing was sent then
+   */
   ready(signal: AbortSignal): Promise<void>;
   /** Undefined before the first `ready`. */
   current(): string | undefined;
@@ -20,9 +23,9 @@ const marginMs = 60_000;
 const assumedLifetimeMs = 300_000;
 
 /**
- * The token in the way that the settings choose: given (flag, environment), printed by a command, or signed here; undefined
- * where none is set. A command is run, and a key read, by the first `ready`: calls that need no token do not fail for its sake.
- * Throws `invalid-input` naming the setting that is wrong.
+ * The token in the way that the settings choose: given (flag, environment), printed by a command, or signed here; undefined where
+ * none is set. A command is run, and a key read, by the first `ready`: calls that need no token do not fail for its sake.
+ * @throws `invalid-input` naming the setting that is wrong
  */
 export async function createBearerToken(settings: Settings, world: SettingWorld): Promise<BearerToken | undefined> {
   const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
@@ -50,7 +53,7 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
   return renewed(async (signal) => await (await sign())(signal), world);
 }
 
-/** Throws `invalid-input` for a key or claims that the first `ready` would fail with; runs no command. */
+/** @throws `invalid-input` for a key or claims that the first `ready` would fail with; runs no command */
 export async function checkSigner(settings: Settings, world: SettingWorld): Promise<void> {
   if (signsHere(settings)) await signer(settings, world);
 }

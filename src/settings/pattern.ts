@@ -1,6 +1,9 @@
 import { VaultError } from "../errors.ts";
 
-/** A regular expression as it was given, checked. Throws `invalid-input` naming `source`, the flag or config key it came from. */
+/**
+ * A regular expression as it was given, checked.
+ * @throws `invalid-input` naming `source`, the flag or config key it came from
+ */
 export function checkPattern(text: string, source: string): string {
   try {
     if (!new RegExp(text, "i").test("")) return text;

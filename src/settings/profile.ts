@@ -12,8 +12,9 @@ export interface NamedProfile {
 }
 
 /**
- * The profile `name`, or the configuration's current one. Where there is no configuration, and for the default profile,
- * it need not exist. Throws `usage` for any other that is not there (unless `mayMiss`) and `state` for a file that cannot be read.
+ * The profile `name`, or the configuration's current one. Where there is no configuration, and for the default profile, it need
+ * not exist.
+ * @throws `usage` for any other that is not there (unless `mayMiss`) and `state` for a file that cannot be read
  */
 export async function findProfile(directory: string, name: string | undefined, mayMiss = false, uid?: number): Promise<NamedProfile> {
   const configuration = await readConfiguration(directory, uid);

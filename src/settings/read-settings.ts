@@ -23,9 +23,10 @@ export interface ReadSettings {
 }
 
 /**
- * The effective settings. Throws as `findProfile` and `resolveSettings` do. With `lenient` that is returned instead, beside
- * the defaults with the output as it was asked for; an output that cannot be is thrown all the same. With
- * `mends-configuration` a profile that does not fit is left out, and one that is not there is empty.
+ * The effective settings. With `lenient` that is returned instead, beside the defaults with the output as it was asked for; an
+ * output that cannot be is thrown all the same. With `mends-configuration` a profile that does not fit is left out, and one that
+ * is not there is empty.
+ * @throws as `findProfile` and `resolveSettings` do
  */
 export async function readSettings(place: SettingsPlace, mode: "lenient" | "mends-configuration" | undefined): Promise<ReadSettings> {
   const { directory, profile: name, flags, host } = place;

@@ -56,7 +56,10 @@ export interface Sourced {
   fromProfile?: boolean;
 }
 
-/** Resolves every setting. Throws `usage` or `invalid-input` naming the flag, variable or config key. */
+/**
+ * Resolves every setting.
+ * @throws `usage` or `invalid-input` naming the flag, variable or config key
+ */
 export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, string | undefined>>, profile: Profile): Settings {
   const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
   const text = (name: SettingName): string | undefined => find(name)?.text;
@@ -153,15 +156,16 @@ export function missingSetting(name: SettingName, what: string): VaultError {
   return new VaultError("usage", `${what} is missing`, { hint: `give it by ${waysToSet(name)}` });
 }
 
-/** Throws `usage` for a state that is no directory of this machine. */
+/** @throws `usage` for a state that is no directory of this machine */
 export function checkState(state: string | undefined): void {
   if (state === undefined || !/^[a-z]+:\/\//i.test(state)) return;
   throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", { hint: "--state /var/lib/vaultsvc" });
 }
 
 /**
- * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this
- * machine, unless allowed. Throws `invalid-input`.
+ * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this machine, unless
+ * allowed.
+ * @throws `invalid-input`
  */
 export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp">): string {
   if (settings.baseUrl === undefined) throw missingSetting("baseUrl", "the base URL of the service");

@@ -22,7 +22,10 @@ export interface Transport {
   unverified: boolean;
 }
 
-/** Reads what the settings and the environment say about the way to `baseUrl`. Throws `invalid-input` naming the setting. */
+/**
+ * Reads what the settings and the environment say about the way to `baseUrl`.
+ * @throws `invalid-input` naming the setting
+ */
 export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | "proxy">, world: SettingWorld): Promise<Transport> {
   const target = new URL(settings.baseUrl ?? "");
   const proxy = await chooseProxy(target, settings.proxy, world);

@@ -18,8 +18,9 @@ export function stateDirectory(place: UserPlace): string {
 }
 
 /**
- * The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. Always absolute: it may name a command to run, and
- * a variable outlives every `cd`. Throws `usage` for a relative one.
+ * The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. Always absolute: it may name a command to run, and a
+ * variable outlives every `cd`.
+ * @throws `usage` for a relative one
  */
 export function configDirectory(place: UserPlace): string {
   const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";

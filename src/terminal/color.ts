@@ -1,4 +1,4 @@
-/** What decides about colour: `choice` is --color (true) or --no-color (false). */
+/** What decides about color: `choice` is --color (true) or --no-color (false). */
 export interface ColorFacts {
   choice: boolean | undefined;
   isTTY: boolean;

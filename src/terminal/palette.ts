@@ -1,4 +1,4 @@
-/** Colours by meaning. Without colour every one returns its text unchanged. */
+/** Colors by meaning. Without color every one returns its text unchanged. */
 export interface Palette {
   readonly good: (text: string) => string;
   readonly warn: (text: string) => string;
@@ -15,7 +15,7 @@ const same = (text: string): string => text;
 
 export const plain: Palette = { good: same, warn: same, bad: same, dim: same, strong: same, code: same };
 
-/** Loads chalk only where there is colour. The basic sixteen colours: each terminal shows them in its own theme. */
+/** Loads chalk only where there is color. The basic sixteen colors: each terminal shows them in its own theme. */
 export async function createPalette(color: boolean): Promise<Palette> {
   if (!color) return plain;
   const { Chalk } = await import("chalk");

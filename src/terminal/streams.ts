@@ -8,7 +8,7 @@ export interface TerminalFacts {
   readonly isTTY: boolean;
   /** The terminal's width now, else COLUMNS, else 80. */
   readonly columns: number;
-  /** Whether colour may be used, after `chooseColor`. */
+  /** Whether color may be used, after `chooseColor`. */
   readonly color: boolean;
 }
 
@@ -29,8 +29,8 @@ export interface TalkStream extends TerminalFacts {
   /** Secrets replaced, control characters made visible (line ends stay). */
   write(text: string): Promise<void>;
   /**
-   * The same, where colour is on with its colour sequences: for tables of our own, and for what a command of the user prints.
-   * Never for a text that a service has sent: colours can hide what stands there.
+   * The same, where color is on with its color sequences: for tables of our own, and for what a command of the user prints.
+   * Never for a text that a service has sent: colors can hide what stands there.
    */
   writeColored(text: string): Promise<void>;
   /** One line of JSON, which it stays whatever the secrets are: one of them may read like what stands between two values. */
@@ -139,7 +139,7 @@ function isJson(text: string): boolean {
 }
 
 function printableButColor(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- colour sequences are what it is about
+  // oxlint-disable-next-line no-control-regex -- color sequences are what it is about
   const parts = text.split(/(\u001B\[[0-9;]*m)/);
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }

@@ -2,7 +2,7 @@ import type { Palette } from "./palette.ts";
 import { printable } from "./redactor.ts";
 import { widthOf, wrap } from "./width.ts";
 
-/** A text of any origin, with the colour it is to be shown in. */
+/** A text of any origin, with the color it is to be shown in. */
 export type Cell = string | { text: string; paint: (text: string) => string };
 
 export interface TableOptions {
@@ -77,7 +77,7 @@ const borders = Object.fromEntries(
   ),
 );
 
-/** Wrapped before it is painted: each line opens and closes its colour. */
+/** Wrapped before it is painted: each line opens and closes its color. */
 function lay(row: readonly Cell[], widths: readonly number[]): string[] {
   return row.map((cell, index) => {
     const lines = wrap(printable(textOf(cell)), widths[index] ?? narrowest);

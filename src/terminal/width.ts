@@ -17,7 +17,7 @@ function* characters(text: string): Generator<{ character: string; columns: numb
 
 const ascii = /^[\x20-\x7E]*$/;
 
-/** The number of columns that a text without colour sequences covers. */
+/** The number of columns that a text without color sequences covers. */
 export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let width = 0;

@@ -76,7 +76,7 @@ const broken = fc.constantFrom(
 
 describe("NDJSON in a file is read from its bytes, and says the same as by the general way", () => {
   it("whatever its lines are like", { timeout: 600_000 }, async () => {
-    // The first lines, so that columns are recognised.
+    // The first lines, so that columns are recognized.
     const start = Array.from({ length: 5 }, (_, index) =>
       line(index, "READ_VAULT", { vaultUuid: vaultUuid(9), description: "read started" }),
     );

@@ -43,8 +43,8 @@ async function world(malice: Malice): Promise<{ service: HostileService; machine
   return { service, machine: machineFor(service, { env: pair }) };
 }
 
-/** What the program itself may send to a terminal beside text: its colours, the same that its palette has. */
-// oxlint-disable-next-line no-control-regex -- colour sequences are what it is about
+/** What the program itself may send to a terminal beside text: its colors, the same that its palette has. */
+// oxlint-disable-next-line no-control-regex -- color sequences are what it is about
 const ownColors = /\u001B\[(?:1|2|22|3[1-6]|39)m/g;
 const unfit =
   /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;

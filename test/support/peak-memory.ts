@@ -18,7 +18,10 @@ export function memoryReport(): MemoryReport {
   };
 }
 
-/** The most memory that a run of `vault` had, in kilobytes. Raises where it fails. */
+/**
+ * The most memory that a run of `vault` had, in kilobytes.
+ * @throws where it fails
+ */
 export async function memoryOf(machine: Machine, ...args: string[]): Promise<number> {
   const report = memoryReport();
   const result = await machine.vaultWith({ env: report.env }, ...args);

@@ -14,7 +14,7 @@ export interface PtyResult {
   code: number | null;
   /** All that was shown, with line ends as \n, and what was typed where it was echoed. */
   raw: string;
-  /** The same without colours and other control sequences. */
+  /** The same without colors and other control sequences. */
   text: string;
 }
 

@@ -9,7 +9,10 @@ const compiler = join(root, "node_modules", "assemblyscript", "bin", "asc.js");
 /** Vectors of 16 bytes; no memory management, which nothing asks for; 40 pages of memory to begin with. */
 const options = ["-O3", "--noAssert", "--runtime", "stub", "--enable", "simd", "--initialMemory", "40"];
 
-/** What belongs into src/audit/read/scan/scanner-module.ts, compiled from the folder scanner. Raises what the compiler has to say. */
+/**
+ * What belongs into src/audit/read/scan/scanner-module.ts, compiled from the folder scanner.
+ * @throws what the compiler has to say
+ */
 export function compileScanner(): string {
   const folder = mkdtempSync(join(tmpdir(), "vault-scanner-"));
   try {

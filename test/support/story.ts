@@ -38,7 +38,7 @@ export interface Step {
   exit: number;
 }
 
-/** Raises for a line that is none of these. */
+/** @throws for a line that is none of these */
 export function parseStory(text: string): Story {
   const steps: Step[] = [];
   const needs: string[] = [];

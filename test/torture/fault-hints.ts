@@ -12,7 +12,7 @@ export interface Way {
   run(machine: Machine, ...args: string[]): Promise<RunResult>;
 }
 
-/** Does as a person does who reads the hint, the service being well, until the command succeeds; raises if it never does. */
+/** Does as a person does who reads the hint, the service being well, until the command succeeds; throws if it never does. */
 export async function followHints({ service, machine, args, last, run }: Way): Promise<string> {
   const done: string[] = [];
   let result = last;

@@ -68,7 +68,10 @@ const withLists = (after: Part): Part => {
   return whatIf === undefined ? after : { ...after, whatIf: { ...whatIf, vaults: new List(whatIf.vaults) } };
 };
 
-/** The value at a path, in pieces; the whole list of vaults is one line of JSON. Throws `usage` where there is none. */
+/**
+ * The value at a path, in pieces; the whole list of vaults is one line of JSON.
+ * @throws `usage` where there is none
+ */
 export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path: string): Generator<string> {
   const [root, index] = path.split(".");
   if (root === "vaults" && index === undefined) {

@@ -19,8 +19,9 @@ export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own
 }
 
 /**
- * The files as they are named, or without one this machine's journal. Throws `invalid-input` for a file that cannot be read. The
- * state is read only: where files are given and it cannot be read, that is a warning.
+ * The files as they are named, or without one this machine's journal. The state is read only: where files are given and it cannot
+ * be read, that is a warning.
+ * @throws `invalid-input` for a file that cannot be read
  */
 export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
   const inputs = await Promise.all(files.map(async (file) => await inputOf(app, file)));
@@ -79,7 +80,10 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
   };
 }
 
-/** Checks, before anything is read, that --html may write there. Throws `invalid-input` and `usage`. */
+/**
+ * Checks, before anything is read, that --html may write there.
+ * @throws `invalid-input` and `usage`
+ */
 export async function checkPage(app: Needs, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;

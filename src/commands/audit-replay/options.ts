@@ -19,7 +19,7 @@ export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "un
   whatIf?: WhatIf | undefined;
 }
 
-/** Throws `invalid-input` for a value, and `usage` for flags that do not go together. */
+/** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
 export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...rest }: AuditReplayFlags): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
     throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {

@@ -66,7 +66,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
   }
 }
 
-/** Throws `usage` for a span of time that holds nothing. */
+/** @throws `usage` for a span of time that holds nothing */
 function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
   const from = since === undefined ? undefined : timeOf(since, now);

@@ -8,7 +8,7 @@ import { count } from "../../cli/words.ts";
 
 type Needs = Pick<App, "ask" | "configuration" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory" | "waiting">;
 
-/** Throws `usage` for flags that contradict each other. */
+/** @throws `usage` for flags that contradict each other */
 export function checkBackup(options: BackupOptions): void {
   const misplaced = options.restore === true ? ["force"] : ["serviceRestored", "yes"];
   const name = misplaced.find((each) => options[each as keyof BackupOptions] === true);

@@ -36,7 +36,10 @@ export async function runConfigList(app: Needs, { origin }: OptionsOf<typeof lis
   return 0;
 }
 
-/** The effective value of one setting, raw; a secret only with --reveal. Throws `usage` where it is not set. */
+/**
+ * The effective value of one setting, raw; a secret only with --reveal.
+ * @throws `usage` where it is not set
+ */
 export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): Promise<number> {
   warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);

@@ -8,7 +8,7 @@ type Needs = Pick<App, "ask" | "narrator" | "output" | "profile" | "redactor" | 
 
 type Source = NonNullable<RekeyOptions["to"]>;
 
-/** Throws `usage` for flags that contradict each other. */
+/** @throws `usage` for flags that contradict each other */
 export function checkRekey(options: RekeyOptions): RekeyOptions {
   const { to, newPassphrase, newStateKey } = options;
   const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;

@@ -47,7 +47,10 @@ export async function runConfigUnset(app: Pick<App, "output" | "profile" | "stat
   return await print(app, { profile: name, key, value: null }, `${key} is not set (profile ${name})`);
 }
 
-/** Makes a profile the current one. Throws `usage` for one that is not there. */
+/**
+ * Makes a profile the current one.
+ * @throws `usage` for one that is not there
+ */
 export async function runConfigUse(app: Pick<App, "output" | "state">, { name }: OptionsOf<typeof use>): Promise<number> {
   await (
     await app.state()
@@ -83,7 +86,7 @@ async function checkSource(app: Pick<App, "profile" | "state">, key: string, val
   });
 }
 
-/** Throws `usage` for a profile that is not there; the default one need not be. */
+/** @throws `usage` for a profile that is not there; the default one need not be */
 function profileIn({ profiles }: Configuration, name: string): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined || name === "default") return profile ?? {};

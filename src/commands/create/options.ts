@@ -7,7 +7,10 @@ import { validate } from "../../protocol/validate.ts";
 import { checkContentsOptions } from "../exchange/contents.ts";
 import type { CreateOptions } from "./descriptor.ts";
 
-/** Refuses what does not belong to the kind. Throws `usage`, and `invalid-input` for an expiry date that has passed. */
+/**
+ * Refuses what does not belong to the kind.
+ * @throws `usage`, and `invalid-input` for an expiry date that has passed
+ */
 export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: number): void {
   checkContentsOptions(options, chosen);
   const offlineOnly = (["maxUsage", "expiryDate"] as const).find((name) => options[name] !== undefined);
@@ -33,7 +36,7 @@ export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: nu
   }
 }
 
-/** Throws `invalid-input` naming the pair by its key. */
+/** @throws `invalid-input` naming the pair by its key */
 export function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
   if (given === undefined) return undefined;
   const fail = (what: string): never => {

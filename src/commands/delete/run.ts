@@ -31,7 +31,10 @@ export async function runDelete(app: Needs, options: DeleteOptions): Promise<num
   }
 }
 
-/** The last four characters are what a person looks at. Throws `usage` where nobody can be asked, `interrupted` on a no. */
+/**
+ * The last four characters are what a person looks at.
+ * @throws `usage` where nobody can be asked, `interrupted` on a no
+ */
 async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, for good?`;

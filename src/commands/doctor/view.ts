@@ -18,7 +18,7 @@ const levelWidth = 5;
 /** Lines of a message are not shorter than this, whatever the terminal. */
 const narrowest = 24;
 
-/** Each finding with what to do below it, then the sum. Lines fit the columns; colour where the stream has it. */
+/** Each finding with what to do below it, then the sum. Lines fit the columns; color where the stream has it. */
 export async function doctorTable(findings: readonly Shown[], facts: TerminalFacts): Promise<string> {
   const palette = await createPalette(facts.color);
   const checks = Math.max(0, ...findings.map(({ check }) => widthOf(check)));

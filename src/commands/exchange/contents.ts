@@ -20,7 +20,10 @@ export interface GivenContents {
   content: string | undefined;
 }
 
-/** Refuses options that do not belong to each other, or to the kind of the vault. Reads nothing. Throws `usage`. */
+/**
+ * Refuses options that do not belong to each other, or to the kind of the vault. Reads nothing.
+ * @throws `usage`
+ */
 export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
   const parts = (["cardNumber", "cardName", "expiry"] as const).filter((name) => options[name] !== undefined);
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", `${message}: nothing was sent`, { hint });
@@ -36,7 +39,10 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
   }
 }
 
-/** Reads and validates what is given, and tells the redaction about it. Throws `usage` and `invalid-input`, never showing a value. */
+/**
+ * Reads and validates what is given, and tells the redaction about it.
+ * @throws `usage` and `invalid-input`, never showing a value
+ */
 export async function readContents(
   app: Pick<App, "host" | "redactor" | "secretOption" | "sources">,
   options: ContentsOptions,
@@ -51,7 +57,10 @@ export async function readContents(
   return { card, content };
 }
 
-/** All that a vault of this kind holds, from what was given (and asked for). Throws `usage`, naming what is missing. */
+/**
+ * All that a vault of this kind holds, from what was given (and asked for).
+ * @throws `usage`, naming what is missing
+ */
 export function completeContents(kind: Kind, { card, content }: GivenContents): Contents {
   if (!isCreditCard(kind)) {
     if (content !== undefined) return { content };
@@ -83,7 +92,7 @@ async function readParts(app: Pick<App, "secretOption" | "sources">, options: Co
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
-/** Throws `invalid-input`. */
+/** @throws `invalid-input` */
 function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
   const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
   if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, like 04/2029");
@@ -110,7 +119,10 @@ function readJson(json: string): unknown {
 
 const fine: CreditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
 
-/** One part of a card, by the rule of section 2.7. Throws `invalid-input` naming the flag and the rule. */
+/**
+ * One part of a card, by the rule of section 2.7.
+ * @throws `invalid-input` naming the flag and the rule
+ */
 function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
   const checked = validate(creditCard, { ...fine, [part]: value });
   if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");

@@ -5,7 +5,10 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { inTheWay } from "../../files/durable-file.ts";
 
-/** The program's own files must not be written over by what a flag names. Throws `invalid-input`. */
+/**
+ * The program's own files must not be written over by what a flag names.
+ * @throws `invalid-input`
+ */
 export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">, flag: string, path: string): void {
   const real = (file: string): string => {
     const folder = dirname(resolve(app.host.cwd, file));
@@ -21,7 +24,10 @@ export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings
   });
 }
 
-/** Checks, before anything is sent, that --credentials-out can be written. Throws `invalid-input`. */
+/**
+ * Checks, before anything is sent, that --credentials-out can be written.
+ * @throws `invalid-input`
+ */
 export async function checkCredentialsFile(
   app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
   path: string,

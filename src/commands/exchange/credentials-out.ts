@@ -59,7 +59,10 @@ export class CredentialsOut {
     this.#unknown = held;
   }
 
-  /** For a vault that is new: whatever the file holds is not its own. Throws `invalid-input`. */
+  /**
+   * For a vault that is new: whatever the file holds is not its own.
+   * @throws `invalid-input`
+   */
   checkEmpty(): void {
     if (this.#isEmpty()) return;
     throw new VaultError("invalid-input", `--credentials-out: ${this.path} is not empty, and is not replaced: nothing was sent`, {

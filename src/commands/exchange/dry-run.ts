@@ -24,7 +24,7 @@ interface PlannedPair {
 const allowed = "allows it";
 
 /**
- * --dry-run: what would be sent, and what it would count towards a lock. Checks what a run would check before its first
+ * --dry-run: what would be sent, and what it would count toward lockout. Checks what a run would check before its first
  * write, and throws the same errors but those of the guard, which it tells; sends and records nothing.
  */
 export async function dryRun(app: Pick<App, "output" | "settings">, context: ExchangeContext, request: ExchangeRequest): Promise<number> {

@@ -18,7 +18,10 @@ export interface GivenPair {
   exact?: string | undefined;
 }
 
-/** Reads credentials, hashedPin and device from where the command line says. Throws `usage` and `invalid-input`. */
+/**
+ * Reads credentials, hashedPin and device from where the command line says.
+ * @throws `usage` and `invalid-input`
+ */
 export async function readPairChoice(
   app: Pick<App, "device" | "redactor" | "secretOption" | "sources">,
   options: ExchangeOptions,
@@ -42,7 +45,10 @@ export async function readPairChoice(
   };
 }
 
-/** Refuses options that do not belong to each other. Reads nothing. Throws `usage`. */
+/**
+ * Refuses options that do not belong to each other. Reads nothing.
+ * @throws `usage`
+ */
 export function checkPairOptions({ credentials, encryptedData, payload, generation }: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
@@ -75,7 +81,10 @@ async function readGiven(
   return { document: readCredentials(app, exact, "--credentials"), exact };
 }
 
-/** Of an online vault. Throws `invalid-input`. */
+/**
+ * Of an online vault.
+ * @throws `invalid-input`
+ */
 export async function readHashedPin(
   app: Pick<App, "secretOption">,
   options: Pick<ExchangeOptions, "hashedPin">,

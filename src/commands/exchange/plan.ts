@@ -120,7 +120,10 @@ function checkLeft(app: Pick<App, "settings">, record: VaultRecord, options: Exc
   if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
 }
 
-/** Holds the vault and runs the exchange; undefined after --dry-run, which prints. Throws what `runExchange` throws. */
+/**
+ * Holds the vault and runs the exchange; undefined after --dry-run, which prints.
+ * @throws what `runExchange` throws
+ */
 export async function runPlanned(
   app: Pick<App, "hold" | "output" | "settings">,
   { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,

@@ -14,7 +14,10 @@ import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
 
-/** Prints credentials in clear: that is what it is for. Throws `no-credentials` for a vault that has none. */
+/**
+ * Prints credentials in clear: that is what it is for.
+ * @throws `no-credentials` for a vault that has none
+ */
 export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });

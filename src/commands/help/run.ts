@@ -7,7 +7,10 @@ import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
 import { topicText } from "./topics.ts";
 
-/** The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line). Throws `usage` where they name nothing. */
+/**
+ * The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line).
+ * @throws `usage` where they name nothing
+ */
 export function helpText(program: Command, words: readonly string[], format: "table" | "json" | "ndjson"): string {
   const document = (value: unknown): string => `${JSON.stringify(value, null, format === "json" ? 2 : 0)}\n`;
   const [first] = words;

@@ -33,8 +33,8 @@ export type Place = { line: number } | { item: number };
 export const placeName = (place: Place): string => ("line" in place ? `line ${place.line}` : `item ${place.item}`);
 
 /**
- * All that a file for `vault import --file` holds: NDJSON, or a JSON array. Throws `invalid-input` with the place of the first
- * entry that is not valid.
+ * All that a file for `vault import --file` holds: NDJSON, or a JSON array.
+ * @throws `invalid-input` with the place of the first entry that is not valid
  */
 export async function readImportFile(app: Pick<App, "sources">, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
   const content = path === "-" ? await app.sources.readStdin("--file") : await readNamed(app, path);

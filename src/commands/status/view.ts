@@ -88,7 +88,7 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
   return (await factsTable(facts, options)) + (await history(vault, view, palette));
 }
 
-/** The counters towards a lock, a row each vault. */
+/** The counters toward lockout, a row each vault. */
 export async function guardList(vaults: readonly ShownGuard[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults.\n";
   const palette = await createPalette(view.facts.color);

@@ -19,8 +19,9 @@ export interface ControlClient {
 }
 
 /**
- * Reaches the sandbox of a ready file. Raises `usage` if the file is not there or not one; each call raises `network` if nothing
- * listens, `unauthorised` if another sandbox does, `invalid-input` for an unknown vault or a bad rule, `service` else.
+ * Reaches the sandbox of a ready file.
+ * @throws `usage` if the file is not there or not one; each call throws `network` if nothing listens, `unauthorised` if another
+ * sandbox does, `invalid-input` for an unknown vault or a bad rule, `service` else
  */
 export function connectControl(readyFile: string): ControlClient {
   const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {

@@ -16,7 +16,10 @@ export interface ReadyFile extends ReadyDocument {
   controlToken: string;
 }
 
-/** Written whole or not at all, mode 0600. Raises `state`. */
+/**
+ * Written whole or not at all, mode 0600.
+ * @throws `state`
+ */
 export function writeReadyFile(file: string, ready: ReadyFile): void {
   try {
     removeLeftovers(file);
@@ -26,7 +29,10 @@ export function writeReadyFile(file: string, ready: ReadyFile): void {
   }
 }
 
-/** What is needed to reach a running sandbox. Raises `usage` if the file is missing or not one of a sandbox. */
+/**
+ * What is needed to reach a running sandbox.
+ * @throws `usage` if the file is missing or not one of a sandbox
+ */
 export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "controlToken"> {
   const hint = `start one with: vault sandbox start --ready-file ${file}`;
   let given: Partial<ReadyFile> | null;

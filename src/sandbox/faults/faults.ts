@@ -9,7 +9,7 @@ export interface FaultMatch {
   uuid?: string;
 }
 
-/** Misbehaviour that is named by a word alone. */
+/** Misbehavior that is named by a word alone. */
 export const plainActions = [
   /** The request is not processed; the connection is closed. */
   "drop-before",
@@ -87,7 +87,10 @@ function matches(match: FaultMatch, request: Pick<AnyEndpoint, "operation" | "st
   return match.uuid === undefined || match.uuid.toLowerCase() === request.uuid.toLowerCase();
 }
 
-/** Checks a rule that came as JSON. Raises `invalid-input` naming the field. */
+/**
+ * Checks a rule that came as JSON.
+ * @throws `invalid-input` naming the field
+ */
 export function checkFaultRule(given: unknown): FaultRule {
   const rule = fields(given, "fault", ["match", "action", "skip", "times"]);
   const match = fields(rule["match"] ?? {}, "fault.match", ["operation", "step", "uuid"]);

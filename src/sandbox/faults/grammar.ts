@@ -21,7 +21,10 @@ import { checkFaultRule, plainActions } from "./faults.ts";
  */
 export const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
 
-/** Reads one fault. Raises `invalid-input` naming the part that is wrong. */
+/**
+ * Reads one fault.
+ * @throws `invalid-input` naming the part that is wrong
+ */
 export function parseFault(text: string): FaultRule {
   const fail = (rule: string): never => {
     throw new VaultError("invalid-input", `fault ${JSON.stringify(text)}: ${rule}`, { hint: `for example ${faultExamples.join(", ")}` });

@@ -30,7 +30,7 @@ export interface SandboxOptions {
   seed?: readonly VaultInput[];
   /** What an earlier sandbox left: `seed` is ignored then. */
   state?: State;
-  /** Called with the state after every change, before the answer leaves. What it raises, the call raises. */
+  /** Called with the state after every change, before the answer leaves. What it throws, the call throws. */
   save?(state: State): void;
 }
 
@@ -82,7 +82,10 @@ export class Sandbox {
     return this.#log.add(call, findVault(world, call.uuid), world.now);
   }
 
-  /** Raises `invalid-input` for a broken rule. Not part of what `reset` goes back to. */
+  /**
+   * Not part of what `reset` goes back to.
+   * @throws `invalid-input` for a broken rule
+   */
   addVault(input: VaultInput): KnownVault {
     const vault = createVault(this.#world(), input);
     this.#save(this.#state);
@@ -109,7 +112,10 @@ export class Sandbox {
     return all.filter((vault) => vault !== undefined && vault.state !== "deleted").map((vault) => knownVault(vault as VaultState));
   }
 
-  /** The console's lock. Raises `invalid-input` for an unknown or deleted vault, as do `unlock` and `inspect`. */
+  /**
+   * The console's lock.
+   * @throws `invalid-input` for an unknown or deleted vault, as do `unlock` and `inspect`
+   */
   lock(uuid: string): void {
     lock(this.#open(uuid), "console");
     this.#save(this.#state);

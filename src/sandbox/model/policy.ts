@@ -46,7 +46,10 @@ const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist
   autoLockAfterMs: 1,
 };
 
-/** A partial policy checked and completed with the defaults. Raises `invalid-input` naming the setting. */
+/**
+ * A partial policy checked and completed with the defaults.
+ * @throws `invalid-input` naming the setting
+ */
 export function completePolicy(given: unknown, where = "policy"): Policy {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new VaultError("invalid-input", `${where}: must be an object, like {"lockAfterFailed":3,"tokenTtlMs":300000}`);
@@ -83,7 +86,10 @@ function checkSetting(name: string, value: unknown, where: string): void {
   }
 }
 
-/** The policy of a `--policy FILE`. Raises `invalid-input` if it cannot be read, is not JSON or breaks a rule. */
+/**
+ * The policy of a `--policy FILE`.
+ * @throws `invalid-input` if it cannot be read, is not JSON or breaks a rule
+ */
 export function readPolicy(file: string): Partial<Policy> {
   let given: unknown;
   try {

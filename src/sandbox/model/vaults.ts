@@ -18,8 +18,8 @@ export interface KnownVault {
 }
 
 /**
- * Makes a vault and its CREATE_VAULT item, which says where a call came from. Raises `invalid-input` for a broken rule or a
- * uuid that is taken.
+ * Makes a vault and its CREATE_VAULT item, which says where a call came from.
+ * @throws `invalid-input` for a broken rule or a uuid that is taken
  */
 export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
   const input = structuredClone(checkVaultInput(given, where));

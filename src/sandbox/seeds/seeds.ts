@@ -27,8 +27,8 @@ export const demoSeed: readonly VaultInput[] = [
 ];
 
 /**
- * The vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput. Raises `invalid-input` naming the vault
- * (counted from 1) and the field.
+ * The vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput.
+ * @throws `invalid-input` naming the vault (counted from 1) and the field
  */
 export function readSeed(name: string): readonly VaultInput[] {
   if (name === "demo") return demoSeed;

@@ -18,7 +18,10 @@ const schemas: Partial<Record<keyof VaultInput, Parameters<typeof validate>[0]>>
 };
 const known = ["kind", "label", "content", ...Object.keys(schemas)];
 
-/** Checks one vault of a seed, strictly: unknown fields are refused. Raises `invalid-input` naming place and field. */
+/**
+ * Checks one vault of a seed, strictly: unknown fields are refused.
+ * @throws `invalid-input` naming place and field
+ */
 export function checkVaultInput(given: unknown, where: string): VaultInput {
   const fail = (field: string, rule: string): never => {
     throw new VaultError("invalid-input", `${where}: ${field} ${rule}`);

@@ -11,13 +11,16 @@ import type { State } from "../model/state.ts";
 export interface DataFolder {
   /** What was left by an earlier sandbox; undefined in a new folder. */
   readonly state: State | undefined;
-  /** Durable when it returns; does nothing if nothing has changed. Raises `state`; the file is as it was then. */
+  /**
+   * Durable when it returns; does nothing if nothing has changed.
+   * @throws `state`; the file is as it was then
+   */
   save(state: State): void;
   /** Lets the folder go; the operating system does it when the process dies. */
   close(): void;
 }
 
-/** Raises `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged. */
+/** @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged */
 export function openDataFolder(folder: string): DataFolder {
   const file = path.join(folder, "sandbox.json");
   try {

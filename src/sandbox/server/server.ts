@@ -16,7 +16,10 @@ export interface RunningServer {
 
 const bodyLimit = 1024 * 1024;
 
-/** Listens on 127.0.0.1 only; port 0 takes a free one. Raises `usage` if the port cannot be had. */
+/**
+ * Listens on 127.0.0.1 only; port 0 takes a free one.
+ * @throws `usage` if the port cannot be had
+ */
 export async function listen(handle: Handler, random: Random, port: number): Promise<RunningServer> {
   const timers = new Set<NodeJS.Timeout>();
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {

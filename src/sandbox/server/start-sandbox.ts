@@ -52,7 +52,7 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocumen
   close(): Promise<void>;
 }
 
-/** Raises `invalid-input` for a bad seed or policy, `busy` or `state` for a data folder that cannot be used. */
+/** @throws `invalid-input` for a bad seed or policy, `busy` or `state` for a data folder that cannot be used */
 export function openSandbox(settings: SandboxSettings, afterReset = (): void => {}): OpenSandbox {
   const folder = settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
   try {
@@ -83,8 +83,9 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, aft
 }
 
 /**
- * Starts the sandbox on 127.0.0.1 and resolves once it listens and the ready file is written. Raises what `openSandbox`
- * raises, `usage` for a port that cannot be had, `state` for a ready file that cannot be written; nothing runs then.
+ * Starts the sandbox on 127.0.0.1 and resolves once it listens and the ready file is written.
+ * @throws what `openSandbox` throws, `usage` for a port that cannot be had, `state` for a ready file that cannot be written;
+ * nothing runs then
  */
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
   // There is no reset before it listens.

@@ -33,10 +33,11 @@ export interface BackupFacts extends Holdings {
 }
 
 /**
- * Copies the whole state, as it is at one instant, into one file, while other processes go on. What is sealed stays sealed;
- * the key is not in it. The file (mode 0600) is there whole and durable when this resolves, or not at all. Entered in the
- * journal; where that fails it is a warning. Throws `invalid-input` for a file that cannot be written there or, without
- * `force`, exists; `state` where there is no state, or it cannot be read.
+ * Copies the whole state, as it is at one instant, into one file, while other processes go on. What is sealed stays sealed; the
+ * key is not in it. The file (mode 0600) is there whole and durable when this resolves, or not at all. Entered in the journal;
+ * where that fails it is a warning.
+ * @throws `invalid-input` for a file that cannot be written there or, without `force`, exists; `state` where there is no state,
+ * or it cannot be read
  */
 export async function backupState({ options, opening, locks }: WholeState, file: string, force: boolean): Promise<BackupFacts> {
   checkTarget(options, file, force);

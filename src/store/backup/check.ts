@@ -34,9 +34,9 @@ export function holdingsOf(db: DatabaseSync): Holdings {
 }
 
 /**
- * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it. Throws
- * `invalid-input` where there is no file, `state` for one that is no backup, damaged, newer than this program, or sealed with
- * another key (named then).
+ * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it.
+ * @throws `invalid-input` where there is no file, `state` for one that is no backup, damaged, newer than this program, or sealed
+ * with another key (named then)
  */
 export function checkBackup(file: string, newest: number, keyring: Keyring | null): Holdings {
   checkHeader(file);

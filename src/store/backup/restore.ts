@@ -32,7 +32,10 @@ export interface RestoreFacts extends Holdings, RestoreCautions {
   merged: boolean;
 }
 
-/** Checks a backup before anything is asked or touched. Throws `invalid-input` and `state` as `checkBackup` does. */
+/**
+ * Checks a backup before anything is asked or touched.
+ * @throws `invalid-input` and `state` as `checkBackup` does
+ */
 export function examineBackup({ options, opening }: WholeState, file: string): Examined {
   const keyring = new Keyring(options.keySource, file, options.warn, options.keys);
   const backup = checkBackup(file, opening.migrations.length, keyring);
@@ -41,12 +44,12 @@ export function examineBackup({ options, opening }: WholeState, file: string): E
 }
 
 /**
- * Puts the state of a backup in the place of the present one, which goes whole into a folder beside it. No exchange is under
- * way meanwhile: every vault is held. Killed at any instant, it leaves the state of before, or the restored one whole once
- * something opens it. The tables of an older version are brought up to date. Counters, superseded pairs and refused
- * combinations that the present state knows are kept; with `serviceRestored` only the counters are: the service was brought
- * back to an earlier time as well, so that its old pairs may be valid again, and those of the backup are sent. Throws `busy`,
- * `interrupted`, `state` (also where the present state is of a newer version), with the present state as it was.
+ * Puts the state of a backup in the place of the present one, which goes whole into a folder beside it. No exchange is under way
+ * meanwhile: every vault is held. Killed at any instant, it leaves the state of before, or the restored one whole once something
+ * opens it. The tables of an older version are brought up to date. Counters, superseded pairs and refused combinations that the
+ * present state knows are kept; with `serviceRestored` only the counters are: the service was brought back to an earlier time as
+ * well, so that its old pairs may be valid again, and those of the backup are sent.
+ * @throws `busy`, `interrupted`, `state` (also where the present state is of a newer version), with the present state as it was
  */
 export async function restoreState(state: WholeState, file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
   const { directory } = state.options;

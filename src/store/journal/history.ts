@@ -14,7 +14,10 @@ export interface StateHistory {
   close(): void;
 }
 
-/** Opens the journal read only; null where there is no state. Makes nothing, needs no key. Throws `state`. */
+/**
+ * Opens the journal read only; null where there is no state. Makes nothing, needs no key.
+ * @throws `state`
+ */
 export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
   const db = await openForReading(directory, clock);
   if (db === null) return null;

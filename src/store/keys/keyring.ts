@@ -21,7 +21,10 @@ export class Keyring {
   #newest: SealingKey | null = null;
   #warned = false;
 
-  /** Throws `invalid-input` for a given key that is none. `state` is the path that messages name; `had` are keys that were had before. */
+  /**
+   * `state` is the path that messages name; `had` are keys that were had before.
+   * @throws `invalid-input` for a given key that is none
+   */
   constructor(source: KeySource, state: string, warn: (message: string) => void, had = new Map<string, SealingKey>()) {
     this.#had = had;
     this.#source = source;
@@ -31,8 +34,8 @@ export class Keyring {
   }
 
   /**
-   * The key that fits the sealed values of the database, which `ensure` or `prepare` has made ready. Throws `state` if it
-   * is another one by now: what is outdated must not seal.
+   * The key that fits the sealed values of the database, which `ensure` or `prepare` has made ready.
+   * @throws `state` if it is another one by now: what is outdated must not seal
    */
   fitting(db: DatabaseSync): SealingKey {
     const needed = neededKeyId(db);
@@ -56,8 +59,8 @@ export class Keyring {
   }
 
   /**
-   * Makes the key of this id ready, if values are sealed with one. Throws `state`, before anything is written, if it cannot be
-   * had or another one was given.
+   * Makes the key of this id ready, if values are sealed with one.
+   * @throws `state`, before anything is written, if it cannot be had or another one was given
    */
   async ensure(needed: string | null): Promise<void> {
     if (needed === null || this.#had.has(needed)) return;
@@ -99,7 +102,10 @@ export class Keyring {
     if (this.#source.type === "file") rememberState(this.#source.path, this.#state);
   }
 
-  /** Any key by its id: the given one, or by the key file. Throws `state` if it cannot be had. */
+  /**
+   * Any key by its id: the given one, or by the key file.
+   * @throws `state` if it cannot be had
+   */
   async key(id: string): Promise<SealingKey> {
     const had = this.#given?.id === id ? this.#given : this.#had.get(id);
     const entries = had === undefined ? this.#entries() : null;

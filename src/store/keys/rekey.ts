@@ -74,9 +74,10 @@ export interface Rekeyed {
 }
 
 /**
- * Seals everything with a new key (DESIGN, Durable state): all locks held; key file with all keys, synced; databases; configuration;
- * everything read back; the old keys dropped. Killed between any two steps, every value opens with a key of the key file,
- * and another rekey finishes. Throws `state` before anything is changed where a key cannot be had or a value does not open.
+ * Seals everything with a new key (DESIGN, Durable state): all locks held; key file with all keys, synced; databases;
+ * configuration; everything read back; the old keys dropped. Killed between any two steps, every value opens with a key of the
+ * key file, and another rekey finishes.
+ * @throws `state` before anything is changed where a key cannot be had or a value does not open
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };

@@ -36,7 +36,10 @@ export function sealedValues(db: DatabaseSync): SealedValue[] {
 /** The ids of all keys that a database needs. */
 export const keyIdsIn = (db: DatabaseSync): string[] => [...new Set(sealedValues(db).map(({ sealed }) => keyIdOf(sealed)))];
 
-/** Opens every sealed value. Throws `state` for the first that does not open. */
+/**
+ * Opens every sealed value.
+ * @throws `state` for the first that does not open
+ */
 export function openAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey>): void {
   for (const value of sealedValues(db)) open(keys, value);
 }

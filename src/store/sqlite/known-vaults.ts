@@ -8,8 +8,9 @@ import { applicationId, isListed, migrations } from "./schema.ts";
 export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
 
 /**
- * The vaults that `status` lists, for completion: nothing is made, migrated, tightened or checkpointed, no key is read, nobody
- * is waited for. Throws what SQLite or the system throws; empty where there is no state, or one of a newer version.
+ * The vaults that `status` lists, for completion: nothing is made, migrated, tightened or checkpointed, no key is read, nobody is
+ * waited for.
+ * @throws what SQLite or the system throws; empty where there is no state, or one of a newer version
  */
 export function readKnownVaults(directory: string): KnownVault[] {
   const path = join(directory, "vault.db");

@@ -36,8 +36,9 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
 }
 
 /**
- * Opens the database, or returns null if there is none. Throws what SQLite throws, `isBusy` included; throws `state`
- * for a file that is not a state of this program, or one of a newer version, and leaves both as they are.
+ * Opens the database, or returns null if there is none.
+ * @throws what SQLite throws, `isBusy` included; throws `state` for a file that is not a state of this program, or one of a newer
+ * version, and leaves both as they are
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((ending) => fileIfThere(path + ending));
@@ -63,7 +64,7 @@ export function migrate(connection: DatabaseSync, migrations: readonly string[])
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
-/** Throws `state` if a newer version of this program has changed the database. */
+/** @throws `state` if a newer version of this program has changed the database */
 export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
   const version = schemaVersion(connection);
   if (version <= newest) return;
@@ -77,7 +78,7 @@ function configure(connection: DatabaseSync, platform: string): void {
   if (platform === "darwin") connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }
 
-/** Throws `state` for what is not a state of this program, and for one of a newer version. */
+/** @throws `state` for what is not a state of this program, and for one of a newer version */
 export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
   const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
   if (found !== applicationId) {

@@ -3,8 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
 /**
- * Opens a database to be read only, so that nothing is made beside it: one at rest, without these files beside it, would be
- * given an empty WAL. Throws what SQLite throws.
+ * Opens a database to be read only, so that nothing is made beside it: one at rest, without these files beside it, would be given
+ * an empty WAL.
+ * @throws what SQLite throws
  */
 export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
   const url = pathToFileURL(path);

@@ -12,7 +12,8 @@ import { onState } from "../../files/state-error.ts";
 
 /**
  * The database of a state on one snapshot, to be read only: nothing is made, migrated, tightened or finished, and no key is
- * needed. Null where there is no state. Throws `state` for one that cannot be read. To be closed.
+ * needed. Null where there is no state. To be closed.
+ * @throws `state` for one that cannot be read
  */
 export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
   if (findPrivateDirectory(directory) === null) return null;

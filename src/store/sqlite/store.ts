@@ -20,9 +20,10 @@ import type { StateDatabase } from "./state-database.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
 
 /**
- * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first
- * one that writes. Throws `invalid-input` for a given key that is none; its methods throw `state` where the directory,
- * the database or the key cannot be used, with nothing overwritten. `scripts` make the tables.
+ * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first one that
+ * writes. `scripts` make the tables.
+ * @throws `invalid-input` for a given key that is none; its methods throw `state` where the directory, the database or the key
+ * cannot be used, with nothing overwritten
  */
 export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): LocalStore {
   return new SqliteStore(options, scripts);

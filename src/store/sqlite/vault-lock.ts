@@ -49,7 +49,10 @@ export class VaultLocks {
     this.#takeEpoch = takeEpoch;
   }
 
-  /** Waits for other holders. Throws `busy` at the deadline, `interrupted` when aborted, `state`. */
+  /**
+   * Waits for other holders.
+   * @throws `busy` at the deadline, `interrupted` when aborted, `state`
+   */
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
     const holder = uuid.toLowerCase();
     const slot = slotOf(holder);
@@ -67,7 +70,10 @@ export class VaultLocks {
     }
   }
 
-  /** Takes every slot, so that no exchange is under way in any process, and does the work. Throws as `take`. */
+  /**
+   * Takes every slot, so that no exchange is under way in any process, and does the work.
+   * @throws as `take`
+   */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const taken: DatabaseSync[] = [];
     try {

@@ -153,7 +153,10 @@ export class SqliteVaultSession implements VaultSession {
     await this.#parts.keyring.prepareState(await this.#parts.database.read(neededKeyId));
   }
 
-  /** One transaction. Throws `state` if the lock was taken again since this session got it: it is not ours any more. */
+  /**
+   * One transaction.
+   * @throws `state` if the lock was taken again since this session got it: it is not ours any more
+   */
   async #write<T>(change: (db: DatabaseSync) => T, durability?: Durability): Promise<T> {
     return await this.#parts.database.write((db) => {
       if (this.#released) throw new VaultError("internal", `vault ${this.uuid} was written to after it had been released`);

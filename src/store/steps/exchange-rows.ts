@@ -43,7 +43,7 @@ export function sealToken(key: SealingKey, place: Pick<VaultPlace, "service" | "
   return seal(key, tokenPlace(place, exchangeId), isPlain ? token : asJson + JSON.stringify(token));
 }
 
-/** Throws `state` if the exchange has no token, or the key does not open it. */
+/** @throws `state` if the exchange has no token, or the key does not open it */
 export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, row: ExchangeRow): string {
   if (row.token !== null) {
     const token = unseal(key, tokenPlace(place, row.id), row.token);

@@ -34,7 +34,10 @@ export function keptGeneration(rows: VaultRows, generation: number): Credentials
   return row;
 }
 
-/** The pair of a generation. Throws `state` if it is no longer kept, or the key does not open it. */
+/**
+ * The pair of a generation.
+ * @throws `state` if it is no longer kept, or the key does not open it
+ */
 export function openCredentials(key: SealingKey, place: Pick<Place, "service" | "uuid">, row: CredentialsRow): Credentials {
   if (row.sealed === null) throw notKept(place.uuid, row.generation);
   return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;

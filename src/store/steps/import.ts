@@ -84,7 +84,7 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
 
 /**
  * Where the new pair of a document stands among the candidates; `known` where it is live here and more than an import.
- * Throws `no-credentials` for a document that is older than what a start has proved here.
+ * @throws `no-credentials` for a document that is older than what a start has proved here
  */
 function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
@@ -106,10 +106,10 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
 }
 
 /**
- * The generation of a given pair: the live one that it is recorded as, or a new one (`imported`), with the hashedPin and
- * the device that the vault had last, where none are given. What goes beside a pair that the service knows is changed by a
- * success only: another hashedPin or device makes it a new, unproven generation. Throws `no-credentials` for a superseded
- * pair.
+ * The generation of a given pair: the live one that it is recorded as, or a new one (`imported`), with the hashedPin and the
+ * device that the vault had last, where none are given. What goes beside a pair that the service knows is changed by a success
+ * only: another hashedPin or device makes it a new, unproven generation.
+ * @throws `no-credentials` for a superseded pair
  */
 function ensureGeneration(
   rows: VaultRows,

@@ -90,7 +90,7 @@ export interface ExchangeRow {
   adopted: number;
 }
 
-/** Throws `no-credentials` if this service's vault is not known. */
+/** @throws `no-credentials` if this service's vault is not known */
 export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   if (vault !== null) return vault;
   throw new VaultError("no-credentials", `no credentials are known for vault ${uuid} at ${service}`, {

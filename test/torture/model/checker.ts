@@ -28,7 +28,7 @@ export interface Explored {
 
 /**
  * Goes through all states of a model, breadth first, so that the first violation comes with the shortest way to it; after
- * that looks for states without a way to a goal. Raises if there are more states than `most`: then nothing was explored to
+ * that looks for states without a way to a goal. Throws if there are more states than `most`: then nothing was explored to
  * the end.
  *
  * Our own and not TLC or SPIN: the comparison of the model with the code calls the very functions that are explored here, and a

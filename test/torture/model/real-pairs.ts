@@ -37,7 +37,10 @@ export class RealPairs {
     return number;
   }
 
-  /** By the pair, its fingerprint or the combination that it is refused in. Raises for one that was never seen. */
+  /**
+   * By the pair, its fingerprint or the combination that it is refused in.
+   * @throws for one that was never seen
+   */
   number(what: Pair | string): number {
     const found = this.#numbers.get(typeof what === "string" ? what : fingerprint(uuid, what));
     if (found === undefined) throw new Error("a pair that nobody has handed out");
