@@ -51,7 +51,7 @@ export async function currentSpent(context: ExchangeContext): Promise<Spent> {
   return spentBy(await currentRecord(context), context.policy);
 }
 
-export function summarise(exchange: ExchangeRecord): ExchangeSummary {
+export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   return {
     id: exchange.id,
     operation: exchange.operation,
@@ -85,7 +85,7 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
   if (exchange === undefined) {
     return new VaultError("interrupted", "interrupted: nothing is pending", { vault: uuid, retry: "safe", hint: "run the command again" });
   }
-  const facts = { vault: uuid, exchange: summarise(exchange) };
+  const facts = { vault: uuid, exchange: summarize(exchange) };
   if (exchange.state === "intent") {
     return new VaultError(
       "interrupted",

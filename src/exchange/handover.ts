@@ -1,5 +1,5 @@
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import type { RecoveryDocument } from "./recovery.ts";
+import type { RecoveryDocument } from "./recovery/document.ts";
 import type { Attempts, Credentials } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 

@@ -1,6 +1,6 @@
 import type { ExchangeContext } from "./context.ts";
 import type { Service, Store } from "./ports.ts";
-import { otherService } from "./prepare.ts";
+import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
 /** What a vault is held with: an exchange's context, before it has a vault. */

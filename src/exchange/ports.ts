@@ -130,9 +130,9 @@ export interface VaultSession {
   markElsewhere(generations: readonly number[]): Promise<void>;
 
   /** ① Its id is new for every start that is sent. Counts one start without acknowledgement, and one that possibly failed. */
-  intend(intent: Intent): Promise<void>;
+  recordIntent(intent: Intent): Promise<void>;
   /** intent → discarded; what ① counted is taken back. */
-  takeBack(exchangeId: string, error: ErrorNote): Promise<void>;
+  revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
   /** intent stays; notes the error, and that the service is out. Not synced. */
   unanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
@@ -162,7 +162,7 @@ export interface VaultSession {
   /** ending|in-doubt → expired: the old pair is current, the new one void. */
   expire(exchangeId: string, error: ErrorNote): Promise<void>;
   /** ending → in-doubt. */
-  doubt(exchangeId: string, error: ErrorNote): Promise<void>;
+  markInDoubt(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * Takes over what another machine left in a recovery document: both pairs become candidates, and nothing that is known changes
    * its standing. Where no exchange is open it becomes one in state ending, with one unanswered end call; an unread one is held.

@@ -1,23 +1,23 @@
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { object } from "../protocol/answers.ts";
-import { expiredError, inDoubt } from "./acknowledge.ts";
-import { adoptRecovery } from "./adopt.ts";
+import { expiredError, inDoubt } from "./end/acknowledge.ts";
+import { adoptRecovery } from "./recovery/adopt.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, interrupted, summarise, throwIfInterrupted } from "./context.ts";
+import { currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
 import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { Attempts, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
-import type { Prepared } from "./prepare.ts";
-import { prepare } from "./prepare.ts";
-import { pairOnly, recoveryDocument } from "./recovery-of.ts";
-import type { RecoveryDocument } from "./recovery.ts";
-import { sendEnd } from "./send-end.ts";
-import { settledByStart, settleLeft } from "./settle.ts";
-import type { StartedWith, StartRequest } from "./start-with.ts";
-import { startWith } from "./start-with.ts";
+import type { Prepared } from "./start/prepare.ts";
+import { prepare } from "./start/prepare.ts";
+import { pairOnly, recoveryDocument } from "./recovery/of-exchange.ts";
+import type { RecoveryDocument } from "./recovery/document.ts";
+import { sendEnd } from "./end/send.ts";
+import { settledByStart, settleLeft } from "./end/settle.ts";
+import type { StartedWith, StartRequest } from "./start/try-candidates.ts";
+import { startWith } from "./start/try-candidates.ts";
 import type { Settled } from "./states.ts";
 
 export interface ExchangeRequest extends StartRequest {
@@ -147,7 +147,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   }
   const ended = await sendEnd(context, exchange, true).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
-      throw error.with({ vault: context.session.uuid, exchange: summarise(exchange) });
+      throw error.with({ vault: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
   // Its start counts, so that it is not called safe to repeat.
@@ -187,7 +187,7 @@ function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: un
     : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
   return new VaultError("pending", `${message}; the new credentials are stored and nothing was acknowledged`, {
     vault: uuid,
-    exchange: summarise(held),
+    exchange: summarize(held),
     hint:
       (error instanceof HandoverFailure ? error.hint : undefined) ??
       `read it again with the old pair: vault ${held.operation} ${uuid} --discard-pending; or finish it: ${ways}`,

@@ -65,7 +65,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
 
     it("after the vault was forgotten it is a new one, whose counters are zero", async () => {
       await on.session.record({ credentials: pair("old"), kind: "generic/offline" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.forget();
       await on.fixture.store.creating(creation);
       await on.fixture.store.created(creation, vault);
@@ -94,7 +94,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
     const on = eachOn(make, imported);
 
     it("a delete is journalled and counted like a start, and ends with the credentials removed and the counters zero", async () => {
-      await on.session.intend(intent("d1", 1, { operation: "delete" }));
+      await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
       expect(await known(on.session)).toMatchObject({
         unackedStarts: 1,
         failedAttempts: 1,
@@ -108,13 +108,13 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
     });
 
     it("removes them with an exchange open, too, and fingerprints of superseded pairs stay", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.start("x1", started("second"));
       await on.session.ending("x1", true);
       await on.session.acknowledge("x1");
-      await on.session.intend(intent("x2", 2));
+      await on.session.recordIntent(intent("x2", 2));
       await on.session.start("x2", started("third"));
-      await on.session.intend(intent("d1", 2, { operation: "delete" }));
+      await on.session.recordIntent(intent("d1", 2, { operation: "delete" }));
       await on.session.deleted("d1");
       expect((await known(on.session)).open).toBeNull();
       expect(await on.session.isSuperseded(pair("first"))).toBe(true);
@@ -122,8 +122,8 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
 
     it("is conditional on its ①", async () => {
       await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
-      await on.session.intend(intent("d1", 1, { operation: "delete" }));
-      await on.session.takeBack("d1", problem);
+      await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
+      await on.session.revertIntent("d1", problem);
       await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
       expect(await standings(on.session)).toEqual(["1 imported"]);
     });

@@ -13,8 +13,8 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     const state = async () => (await known(on.session)).last?.state;
 
     it("① counts a start, and one that possibly failed", async () => {
-      await on.session.intend(intent("x1", 1));
-      await on.session.intend(intent("x2", 1));
+      await on.session.recordIntent(intent("x1", 1));
+      await on.session.recordIntent(intent("x2", 1));
       expect(await counters()).toEqual([2, 2, 2]);
       const { last, open } = await known(on.session);
       expect(open).toBeNull();
@@ -40,33 +40,33 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("① refuses an id that exists, and a generation that does not", async () => {
-      await on.session.intend(intent("x1", 1));
-      await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
-      await expect(on.session.intend(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
+      await on.session.recordIntent(intent("x1", 1));
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.recordIntent(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
       expect(await counters()).toEqual([1, 1, 1]);
     });
 
     it("takes back exactly what ① counted", async () => {
-      await on.session.intend(intent("x1", 1));
-      await on.session.intend(intent("x2", 1));
-      await on.session.takeBack("x2", problem);
+      await on.session.recordIntent(intent("x1", 1));
+      await on.session.recordIntent(intent("x2", 1));
+      await on.session.revertIntent("x2", problem);
       expect(await counters()).toEqual([1, 1, 1]);
       expect(await state()).toBe("discarded");
-      await on.session.takeBack("x1", problem);
+      await on.session.revertIntent("x1", problem);
       expect(await counters()).toEqual([0, 0, 0]);
-      await expect(on.session.takeBack("x1", problem)).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.revertIntent("x1", problem)).rejects.toMatchObject({ code: "state" });
     });
 
     it("takes nothing back that a reset has zeroed already", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.resetCounters("all");
-      await on.session.intend(intent("x2", 1));
-      await on.session.takeBack("x1", problem);
+      await on.session.recordIntent(intent("x2", 1));
+      await on.session.revertIntent("x1", problem);
       expect(await counters()).toEqual([1, 1, 1]);
     });
 
     it("leaves an unanswered start as it is, with the error; its service is out until a probe is answered", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       expect(await on.session.isOut()).toBe(false);
       await on.session.unanswered("x1", problem);
       expect(await on.session.isOut()).toBe(true);
@@ -78,11 +78,11 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("counts refused credentials once and remembers the combination", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination-a", problem);
       expect(await counters()).toEqual([1, 1, 0]);
       expect(await state()).toBe("rejected");
-      await on.session.intend(intent("x2", 1));
+      await on.session.recordIntent(intent("x2", 1));
       await on.session.reject("x2", "combination-b", problem);
       expect(await counters()).toEqual([2, 2, 0]);
       expect((await known(on.session)).generations[0]?.refused).toBe(true);
@@ -92,16 +92,16 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("neither counts nor remembers a combination when the vault is locked or gone", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", null, problem);
       expect(await state()).toBe("rejected");
       expect(await counters()).toEqual([1, 0, 0]);
     });
 
     it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {
-      await on.session.intend(intent("x0", 1));
+      await on.session.recordIntent(intent("x0", 1));
       await on.session.reject("x0", "combination-of-second", problem);
-      await on.session.intend(intent("x1", 1, { kind: "credit-card/online" }));
+      await on.session.recordIntent(intent("x1", 1, { kind: "credit-card/online" }));
       const facts = {
         usesRemaining: 3,
         limited: true,
@@ -133,7 +133,7 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("② ends every other exchange of the vault: there is never more than one open", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await startExchange(on.session, "x2", 1, "second");
       await startExchange(on.session, "x3", 1, "third");
       const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
@@ -144,11 +144,11 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     it("② settles an exchange in doubt by the pair that was accepted", async () => {
       await startExchange(on.session, "x1", 1, "second");
       await on.session.ending("x1", true);
-      await on.session.doubt("x1", problem);
+      await on.session.markInDoubt("x1", problem);
       expect(await state()).toBe("in-doubt");
       await startExchange(on.session, "x2", 2, "third");
       await on.session.ending("x2", true);
-      await on.session.doubt("x2", problem);
+      await on.session.markInDoubt("x2", problem);
       await startExchange(on.session, "x3", 2, "fourth");
       const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
       expect(states).toEqual(["x3 started", "x2 expired", "x1 acknowledged"]);
@@ -175,8 +175,8 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it("④ zeroes the starts and erases the token", async () => {
-      await on.session.intend(intent("x0", 1));
-      await on.session.takeBack("x0", problem);
+      await on.session.recordIntent(intent("x0", 1));
+      await on.session.revertIntent("x0", problem);
       on.fixture.clock.at += 1000;
       expect(await exchange(on.session, "x1", 1, "second")).toBe(2);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, open: null, lastError: null });
@@ -187,9 +187,9 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     it.each([
       ["acknowledge", async () => await on.session.acknowledge("x1")],
       ["expire", async () => await on.session.expire("x1", problem)],
-      ["doubt", async () => await on.session.doubt("x1", problem)],
+      ["markInDoubt", async () => await on.session.markInDoubt("x1", problem)],
       ["endAnswered", async () => await on.session.endAnswered("x1", problem)],
-      ["takeBack", async () => await on.session.takeBack("x1", problem)],
+      ["revertIntent", async () => await on.session.revertIntent("x1", problem)],
       ["reject", async () => await on.session.reject("x1", "combination", problem)],
       ["unanswered", async () => await on.session.unanswered("x1", problem)],
       ["start", async () => await on.session.start("x1", started("third"))],

@@ -117,7 +117,7 @@ export async function imported(fixture: StoreFixture, name = "first"): Promise<V
 
 /** Starts an exchange: it is at ②. Returns the new generation. */
 export async function startExchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
-  await session.intend(intent(exchangeId, base));
+  await session.recordIntent(intent(exchangeId, base));
   return await session.start(exchangeId, started(name));
 }
 

@@ -74,14 +74,14 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         "vault 3",
       ]);
       await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
-      for (const id of ["x1", "x2", "x3"]) await on.session.intend(intent(id, 1));
+      for (const id of ["x1", "x2", "x3"]) await on.session.recordIntent(intent(id, 1));
       expect((await on.fixture.store.exchanges(service, uuid, 2)).map((e) => e.id)).toEqual(["x3", "x2"]);
     });
 
     it("forget removes pairs and exchanges; counters, refusals, fingerprints and numbers outlive it", async () => {
       await on.session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
       await exchange(on.session, "x1", 1, "second");
-      await on.session.intend(intent("x2", 2));
+      await on.session.recordIntent(intent("x2", 2));
       await on.session.reject("x2", "combination", problem);
       await on.session.forget();
       expect(await known(on.session)).toMatchObject({
@@ -109,7 +109,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
 
     it("a reset zeroes both counters; what was refused stays refused", async () => {
       await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       await on.session.resetCounters("all");
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, lastError: null });
@@ -119,7 +119,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {
       await on.session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device, label: "Ada" });
       await exchange(on.session, "x1", 1, "second");
-      await on.session.intend(intent("x2", 2));
+      await on.session.recordIntent(intent("x2", 2));
       await on.session.reject("x2", "combination", problem);
       await startExchange(on.session, "x3", 2, "third");
       const before = await known(on.session);
@@ -145,7 +145,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       await on.session.record({ credentials: pair("a"), kind: "generic/offline" });
       await expect(on.session.rebindFrom(service)).rejects.toMatchObject({ code: "no-credentials" });
       await exchange(on.session, "y1", 1, "b");
-      await on.session.intend(intent("y2", 2));
+      await on.session.recordIntent(intent("y2", 2));
       await on.session.reject("y2", "combination", problem);
       await on.session.forget();
       await on.session.rebindFrom(service);
@@ -191,7 +191,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.session.adopt({ ...document, tokenExpiry: "2026-11-21T10:04:59Z", old: pair("lost") })).toBe("open");
       expect(await standings(on.session)).toEqual(["4 imported", "3 imported", "2 current", "1 superseded"]);
       expect((await known(on.session)).generations.map((g) => g.placed)).toEqual(["older", "older", null, null]);
-      await on.session.doubt("far1", problem);
+      await on.session.markInDoubt("far1", problem);
       const next = { ...document, exchangeId: "far2", old: pair("current"), new: pair("later"), tokenExpiry: "2026-11-21T11:00:00Z" };
       expect(await on.session.adopt(next)).toBe("candidates");
       expect((await known(on.session)).generations[0]).toMatchObject({ generation: 6, standing: "imported", placed: "successor" });
@@ -219,7 +219,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       await on.session.ending("x1", true);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
-      await on.session.intend(intent("x2", 1));
+      await on.session.recordIntent(intent("x2", 1));
       await on.session.reject("x2", "combination", problem);
       expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
       expect((await known(on.session)).open).toMatchObject({ id: "x1", state: "in-doubt" });
@@ -227,7 +227,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
 
     it("a refused pair that is imported once more is no longer a refused one; it counts like any other", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       expect(await on.session.record({ credentials: pair("old"), kind: "credit-card/online" })).toBe(1);
       expect(await on.session.wasRefused("combination")).toBe(false);
@@ -236,7 +236,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
 
     it("counters that came with credentials are taken over, and never lowered", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.takeOver({ unackedStarts: 3, failedAttempts: 0, possiblyFailed: 0, refused: ["combination"] });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 1, possiblyFailed: 1 });
       await on.session.takeOver({ unackedStarts: 0, failedAttempts: 2, possiblyFailed: 0, refused: [] });
@@ -246,16 +246,16 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
 
     it("a reset can be of what is only possibly failed", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
-      await on.session.intend(intent("x2", 1));
+      await on.session.recordIntent(intent("x2", 1));
       await on.session.resetCounters("unanswered");
       expect(await known(on.session)).toMatchObject({ unackedStarts: 2, failedAttempts: 1, possiblyFailed: 0 });
     });
 
     it("what was handed out is known elsewhere, and a token that is no UTF-8 comes back as it was", async () => {
       await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.start("x1", started("second", { token: "\ud800 alone" }));
       expect(await on.session.token("x1")).toBe("\ud800 alone");
       expect((await known(on.session)).generations.map((g) => g.elsewhere)).toEqual([false, true]);

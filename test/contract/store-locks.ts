@@ -73,7 +73,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
       const rival = on.fixture.another();
       await expect(rival.lock(service, other(77), patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
       await Promise.all(sessions.map(async (s) => await s.record({ credentials: pair("first"), kind: "generic/offline" })));
-      await Promise.all(sessions.map(async (s) => await s.intend(intent("x1", 1))));
+      await Promise.all(sessions.map(async (s) => await s.recordIntent(intent("x1", 1))));
       expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
       await (await rival.lock(service, other(77), patient(on.fixture.clock, 0))).release();
@@ -85,7 +85,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
       const next = await held(on.fixture);
       await on.session.release();
       await expect(on.fixture.store.lock(service, uuid, patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
-      await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
       await next.release();
     });
   });

@@ -38,7 +38,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
     });
 
     it("a refusal supersedes nothing", async () => {
-      await on.session.intend(intent("x1", 1));
+      await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       expect(await standings(on.session)).toEqual(["1 imported"]);
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
@@ -80,7 +80,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
     it("in doubt both pairs live; the accepted one wins", async () => {
       await startExchange(on.session, "x1", 1, "second");
       await on.session.ending("x1", true);
-      await on.session.doubt("x1", problem);
+      await on.session.markInDoubt("x1", problem);
       expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
       await startExchange(on.session, "x2", 2, "third");
       expect(await standings(on.session)).toEqual(["3 offered", "2 current", "1 superseded"]);
@@ -89,7 +89,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
     it("in doubt can end as expired too", async () => {
       await startExchange(on.session, "x1", 1, "second");
       await on.session.ending("x1", true);
-      await on.session.doubt("x1", problem);
+      await on.session.markInDoubt("x1", problem);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
     });
@@ -151,7 +151,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       await on.session.ending("x1", true);
       await on.session.acknowledge("x1");
       const newer = { ...device, browserVersion: "129.0" };
-      await on.session.intend(intent("x2", 2));
+      await on.session.recordIntent(intent("x2", 2));
       await on.session.start("x2", started("third", { hashedPin: "bmV3", device: newer }));
       expect(await on.session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "bmV3" });
       expect(await on.session.credentials(2)).toEqual({ ...pair("second"), hashedPin: "bmV3" });
@@ -177,7 +177,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       expect(await on.session.read()).toBeNull();
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
       await expect(on.session.credentials(1)).rejects.toMatchObject({ code: "no-credentials" });
-      await expect(on.session.intend(intent("x1", 1))).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "no-credentials" });
       await on.session.record({ credentials: pair("other"), kind: "generic/offline" });
       expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere, "https://vault.example/vaultsvc/v1-2"]);
     });

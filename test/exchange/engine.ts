@@ -1,5 +1,5 @@
-import type { AckChoice } from "../../src/exchange/acknowledge.ts";
-import { acknowledgeLeft } from "../../src/exchange/acknowledge.ts";
+import type { AckChoice } from "../../src/exchange/end/acknowledge.ts";
+import { acknowledgeLeft } from "../../src/exchange/end/acknowledge.ts";
 import type { Delivery } from "../../src/exchange/handover.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery.ts";
+import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery/document.ts";
 
 /** Documents as they were written once. None of them is ever changed or removed: they lie on the disks of others. */
 const folder = join(import.meta.dirname, "..", "fixtures", "documents");

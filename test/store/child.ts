@@ -57,7 +57,7 @@ const actions: Record<string, () => Promise<void>> = {
     let durable = 0;
     try {
       for (;;) {
-        await session.intend(intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0));
+        await session.recordIntent(intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0));
         await session.start(`x${durable + 1}`, started(`pair-${durable + 1}-${"x".repeat(2000)}`));
         durable += 1;
       }

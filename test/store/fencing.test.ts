@@ -30,7 +30,7 @@ const everything = () => tables.map((table) => state.sql(`SELECT * FROM ${table}
 
 describe("a process that has lost its vault", () => {
   const idle = async (): Promise<void> => await Promise.resolve();
-  const atIntent = async (): Promise<void> => await session.intend(intent("x1", 1));
+  const atIntent = async (): Promise<void> => await session.recordIntent(intent("x1", 1));
   const atStarted = async (): Promise<void> => void (await startExchange(session, "x1", 1, "second"));
   const atEnding = async (): Promise<void> => {
     await atStarted();
@@ -53,8 +53,8 @@ describe("a process that has lost its vault", () => {
 
   it.each<[string, () => Promise<void>, () => Promise<unknown>]>([
     ["record", idle, async () => await session.record({ credentials: pair("given"), kind: "generic/offline" })],
-    ["intend", idle, async () => await session.intend(intent("x2", 1))],
-    ["takeBack", atIntent, async () => await session.takeBack("x1", problem)],
+    ["recordIntent", idle, async () => await session.recordIntent(intent("x2", 1))],
+    ["revertIntent", atIntent, async () => await session.revertIntent("x1", problem)],
     ["unanswered", atIntent, async () => await session.unanswered("x1", problem)],
     ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
     ["start", atIntent, async () => await session.start("x1", started("second"))],
@@ -63,7 +63,7 @@ describe("a process that has lost its vault", () => {
     ["endAnswered", atEnding, async () => await session.endAnswered("x1", problem)],
     ["acknowledge", atEnding, async () => await session.acknowledge("x1")],
     ["expire", atEnding, async () => await session.expire("x1", problem)],
-    ["doubt", atEnding, async () => await session.doubt("x1", problem)],
+    ["markInDoubt", atEnding, async () => await session.markInDoubt("x1", problem)],
     ["adopt", idle, async () => await session.adopt(document)],
     ["resetCounters", atIntent, async () => await session.resetCounters("all")],
     ["forget", idle, async () => await session.forget()],
@@ -94,7 +94,7 @@ describe("the journal", () => {
 
   it("says what was done, in order", async () => {
     await exchange(session, "x1", 1, "second");
-    await session.intend(intent("x2", 2));
+    await session.recordIntent(intent("x2", 2));
     await session.reject("x2", "combination", problem);
     expect(events()).toEqual(["imported", "intent", "started", "ending", "acknowledged", "intent", "rejected"]);
     const [last] = state.sql("SELECT * FROM journal ORDER BY seq DESC LIMIT 1");

@@ -93,7 +93,7 @@ describe("the files of a state", () => {
 
   it("what was committed is there although nothing was closed", async () => {
     const session = await imported(state);
-    await session.intend(intent("x1", 1));
+    await session.recordIntent(intent("x1", 1));
     expect(statSync(`${state.path}-wal`).size).toBeGreaterThan(0);
     expect((await state.another().find(uuid))[0]?.unackedStarts).toBe(1);
   });
@@ -102,7 +102,7 @@ describe("the files of a state", () => {
     const session = await imported(state);
     const rival = new DatabaseSync(state.path);
     rival.exec("BEGIN IMMEDIATE");
-    await expect(session.intend(intent("x1", 1))).rejects.toMatchObject({
+    await expect(session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("busy") as string,
     });
@@ -111,9 +111,9 @@ describe("the files of a state", () => {
     state.clock.meanwhile = () => {
       if (state.clock.slept.length === 3) rival.exec("ROLLBACK");
     };
-    await session.intend(intent("x1", 1));
+    await session.recordIntent(intent("x1", 1));
     expect(state.clock.slept.length).toBe(3);
-    await session.takeBack("x1", problem);
+    await session.revertIntent("x1", problem);
     rival.close();
   });
 });

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { pairsOf } from "../../src/exchange/recovery-of.ts";
-import { parseCredentials } from "../../src/exchange/recovery.ts";
+import { pairsOf } from "../../src/exchange/recovery/of-exchange.ts";
+import { parseCredentials } from "../../src/exchange/recovery/document.ts";
 import { knownStates } from "../../src/store/keys/known-states.ts";
 import { card, device, expectExit, expectFarFromLock, note, offlineCard, offlineNote, onlineCard } from "../support/lab.ts";
 import { documentOf, errorOf, pairIn } from "../support/machine.ts";

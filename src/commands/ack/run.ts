@@ -1,8 +1,8 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeLeft } from "../../exchange/acknowledge.ts";
+import { acknowledgeLeft } from "../../exchange/end/acknowledge.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
-import { noCredentials, otherService } from "../../exchange/prepare.ts";
+import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import type { Acknowledged } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";

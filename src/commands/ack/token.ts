@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import { summarise } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/context.ts";
 import { dispositionOf } from "../../exchange/dispositions.ts";
 import { withErrorFacts } from "../../exchange/error-facts.ts";
 import { nextTry } from "../../exchange/next-try.ts";
@@ -73,7 +73,7 @@ async function refuseOwnToken({ session }: ExchangeContext, token: string): Prom
   if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
   throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine: nothing was sent`, {
     vault: session.uuid,
-    exchange: summarise(open),
+    exchange: summarize(open),
     hint: `vault ack ${session.uuid}`,
   });
 }

@@ -1,8 +1,8 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import type { CreateOutcome, CreateRequest } from "../../exchange/create.ts";
-import { createVault, findIt } from "../../exchange/create.ts";
-import { credentialsJson } from "../../exchange/recovery.ts";
+import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
+import { createVault, findIt } from "../../exchange/single/create.ts";
+import { credentialsJson } from "../../exchange/recovery/document.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard, isOnline, kindList } from "../../protocol/endpoints.ts";

@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { checkDelete, deleteVault } from "../../exchange/delete.ts";
+import { checkDelete, deleteVault } from "../../exchange/single/delete.ts";
 import type { DeleteOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";

@@ -1,5 +1,5 @@
 import type { LocalState } from "../../app.ts";
-import { liveGenerations } from "../../exchange/candidates.ts";
+import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "./finding.ts";
 import { count } from "../../cli/words.ts";

@@ -4,9 +4,9 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { Credentials } from "../../exchange/records.ts";
-import type { GivenCredentials } from "../../exchange/recovery.ts";
-import { pairsOf, vaultOf } from "../../exchange/recovery-of.ts";
-import { parseCredentials } from "../../exchange/recovery.ts";
+import type { GivenCredentials } from "../../exchange/recovery/document.ts";
+import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { inTheWay, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 

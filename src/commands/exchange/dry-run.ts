@@ -1,14 +1,14 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { choosePairs } from "../../exchange/choose-pair.ts";
+import { choosePairs } from "../../exchange/start/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { guardStart } from "../../exchange/guard.ts";
-import type { Prepared } from "../../exchange/prepare.ts";
-import { prepare } from "../../exchange/prepare.ts";
+import type { Prepared } from "../../exchange/start/prepare.ts";
+import { prepare } from "../../exchange/start/prepare.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import type { ExchangeRequest } from "../../exchange/run.ts";
 import { generationOf } from "../../exchange/run.ts";
-import { toSettle } from "../../exchange/settle.ts";
+import { toSettle } from "../../exchange/end/settle.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";

@@ -1,9 +1,9 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { PairChoice } from "../../exchange/choose-pair.ts";
-import type { GivenCredentials } from "../../exchange/recovery.ts";
-import { pairsOf } from "../../exchange/recovery-of.ts";
-import { parseCredentials } from "../../exchange/recovery.ts";
+import type { PairChoice } from "../../exchange/start/choose-pair.ts";
+import type { GivenCredentials } from "../../exchange/recovery/document.ts";
+import { pairsOf } from "../../exchange/recovery/of-exchange.ts";
+import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";

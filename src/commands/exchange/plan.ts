@@ -1,14 +1,14 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { checkRecovery } from "../../exchange/adopt.ts";
+import { checkRecovery } from "../../exchange/recovery/adopt.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { guardStart } from "../../exchange/guard.ts";
-import { checkStart } from "../../exchange/prepare.ts";
+import { checkStart } from "../../exchange/start/prepare.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../exchange/run.ts";
 import { runExchange } from "../../exchange/run.ts";
-import { pairsOf, vaultOf } from "../../exchange/recovery-of.ts";
+import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Credentials, VaultRecord } from "../../exchange/records.ts";
-import { toSettle } from "../../exchange/settle.ts";
+import { toSettle } from "../../exchange/end/settle.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";

@@ -1,11 +1,11 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { choosePairs } from "../../exchange/choose-pair.ts";
+import { choosePairs } from "../../exchange/start/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { noCredentials } from "../../exchange/prepare.ts";
-import { recoveryJson } from "../../exchange/recovery.ts";
-import { pairOnly, recoveryDocument } from "../../exchange/recovery-of.ts";
+import { noCredentials } from "../../exchange/start/prepare.ts";
+import { recoveryJson } from "../../exchange/recovery/document.ts";
+import { pairOnly, recoveryDocument } from "../../exchange/recovery/of-exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";

@@ -1,8 +1,8 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { summarise } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/context.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
-import { noCredentials } from "../../exchange/prepare.ts";
+import { noCredentials } from "../../exchange/start/prepare.ts";
 import type { ForgetOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
@@ -42,7 +42,7 @@ function stillOpen(uuid: string, open: ExchangeRecord): VaultError {
     `an exchange of vault ${uuid} is ${open.state}: forgetting it now could lose the vault`,
     {
       vault: uuid,
-      exchange: summarise(open),
+      exchange: summarize(open),
       hint: `finish it first: vault ${doubt ? "get" : "ack"} ${uuid}; or forget it all the same: vault forget ${uuid} --discard-pending`,
     },
   );

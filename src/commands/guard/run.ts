@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { allows, judge } from "../../exchange/guard.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { noCredentials } from "../../exchange/prepare.ts";
+import { noCredentials } from "../../exchange/start/prepare.ts";
 import type { GuardOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { GivenCredentials } from "../../exchange/recovery.ts";
-import { parseCredentials } from "../../exchange/recovery.ts";
+import type { GivenCredentials } from "../../exchange/recovery/document.ts";
+import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { device, type Device, uuid } from "../../protocol/fields.ts";
 import { parseJson } from "../../protocol/json.ts";

@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { serviceDetails } from "../../exchange/service-errors.ts";
-import { refusedSingle, sendSingle } from "../../exchange/single-call.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";

@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { noCredentials } from "../../exchange/prepare.ts";
+import { noCredentials } from "../../exchange/start/prepare.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "./vault-status.ts";

@@ -1,4 +1,4 @@
-import { currentGeneration } from "../../exchange/candidates.ts";
+import { currentGeneration } from "../../exchange/start/candidates.ts";
 import type { Policy } from "../../exchange/context.ts";
 import { allows, judge } from "../../exchange/guard.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";

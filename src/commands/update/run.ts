@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { summarise } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/context.ts";
 import type { ExchangeResult } from "../../exchange/run.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard } from "../../protocol/endpoints.ts";
@@ -63,6 +63,6 @@ async function printReceipt(
   const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
   const { receiptTable } = await import("../../cli/vault-view.ts");
   const hint = state === "held" ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`;
-  const done = { what: `the update is ${state}`, vault: uuid, exchange: summarise(exchange), hint };
+  const done = { what: `the update is ${state}`, vault: uuid, exchange: summarize(exchange), hint };
   await app.output.printDone(document, async (view) => await receiptTable(delivery, contents, exchange, view), done);
 }

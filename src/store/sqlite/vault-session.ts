@@ -50,8 +50,8 @@ export class SqliteVaultSession implements VaultSession {
     this.#parts = parts;
   }
 
-  readonly intend = this.#step(starts.intend, ({ exchangeId }) => exchange(exchangeId));
-  readonly takeBack = this.#step(starts.takeBack, exchange);
+  readonly recordIntent = this.#step(starts.recordIntent, ({ exchangeId }) => exchange(exchangeId));
+  readonly revertIntent = this.#step(starts.revertIntent, exchange);
   readonly unanswered = this.#step(starts.unanswered, exchange, "unsynced");
   readonly isBack = this.#step(starts.isBack, nothing, "unsynced");
   readonly reject = this.#step(starts.reject, exchange);
@@ -61,7 +61,7 @@ export class SqliteVaultSession implements VaultSession {
   readonly endAnswered = this.#step(ends.endAnswered, exchange);
   readonly acknowledge = this.#step(ends.acknowledge, exchange);
   readonly expire = this.#step(ends.expire, exchange);
-  readonly doubt = this.#step(ends.doubt, exchange);
+  readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
   readonly record = this.#sealing(record, ({ credentials }) => ({ pairs: [credentials] }));
   readonly adopt = this.#sealing(adopt, (document) => ({ exchange: document.exchangeId, pairs: [document.old, document.new] }));
   readonly takeOver = this.#step(keeping.takeOver, nothing);

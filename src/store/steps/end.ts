@@ -61,7 +61,7 @@ export function expire(rows: VaultRows, exchangeId: string, error: ErrorNote): v
   noteError(rows, error);
 }
 
-export function doubt(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+export function markInDoubt(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   row.state = "in-doubt";
   noteError(rows, error);

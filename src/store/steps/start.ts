@@ -19,7 +19,7 @@ import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 /** Each function is the step of `VaultSession` by its name, whose contract it carries. */
 
 /** ① */
-export function intend(rows: VaultRows, { exchangeId, operation, kind, externalRef, generation }: Intent): void {
+export function recordIntent(rows: VaultRows, { exchangeId, operation, kind, externalRef, generation }: Intent): void {
   keptGeneration(rows, generation);
   if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
@@ -49,7 +49,7 @@ export function intend(rows: VaultRows, { exchangeId, operation, kind, externalR
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation });
 }
 
-export function takeBack(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
   count(rows, { starts: -row.counted_start, failed: -row.counted_failed, possibly: -row.counted_failed });
   endExchange(rows, row, "discarded", { takenBack: true, error });

@@ -19,7 +19,7 @@ export interface Client {
   /** An unanswered start of this generation may be repeated by the program itself. */
   mayRepeat(store: Store, generation: number): boolean;
   /** A definite error about the token, with so many end calls unanswered before. */
-  deadToken(store: Store, exchange: number | null, before: number): "expire" | "doubt";
+  deadToken(store: Store, exchange: number | null, before: number): "expire" | "markInDoubt";
 }
 
 const failedWouldLock = (store: Store): boolean => store.failed + 1 >= lockAt.failed;
@@ -78,7 +78,7 @@ export const client: Client = {
   deadToken(store, id, before) {
     const exchange = exchangeOf(store, id);
     const isOursAlone = generationOf(store, exchange?.next ?? null)?.elsewhere === false && exchange?.adopted === false;
-    return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false ? "expire" : "doubt";
+    return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false ? "expire" : "markInDoubt";
   },
 };
 
@@ -111,7 +111,7 @@ export function begin(client: Client, state: State, place: number, command: Comm
   // Who gives --generation means one that is there now, whatever settling makes of it.
   const right = state.store.generations.filter((g) => g.pair === state.service.pair && g.standing !== "superseded");
   const pairs = command.chooses ? right.slice(-1).map((g) => g.number) : [];
-  state.processes[place] = { ...idle, at: "intend", command, pairs };
+  state.processes[place] = { ...idle, at: "recordIntent", command, pairs };
   const open = openOf(state.store);
   if (command.do === "ack") return beginAck(state, place, command, open);
   const settle = client.toSettle(state.store, command);
@@ -164,7 +164,7 @@ export function choose(client: Client, state: State, place: number): string | un
 export function tryStart(client: Client, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   if (!process.forced && client.guardRefuses(state.store)) return finish(state, place, "guard");
-  const at = client.needsProbe(state.store) ? "probe" : "intend";
+  const at = client.needsProbe(state.store) ? "probe" : "recordIntent";
   Object.assign(process, { at, reply: null, late: false, exchange: null });
   return undefined;
 }

@@ -22,12 +22,12 @@ export function askedBy(state: State, process: Process): string {
   switch (at) {
     case "probe":
       return "probe";
-    case "intend":
-      return `intend ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)}`;
+    case "recordIntent":
+      return `recordIntent ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)}`;
     case "send-start":
       return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
     case "start-answered":
-      if (reply === "not-sent" || reply === "rate" || reply === "application") return "takeBack";
+      if (reply === "not-sent" || reply === "rate" || reply === "application") return "revertIntent";
       if (reply === "refused" || reply === "locked" || reply === "gone") return `reject ${reply === "refused"}`;
       return "unanswered";
     case "store":
@@ -42,7 +42,7 @@ export function askedBy(state: State, process: Process): string {
       return `send-end ${exchange?.operation} ${place(process.offered)}`;
     case "end-answered":
       if (reply === "success") return "acknowledge";
-      if (reply === "no-answer") return "doubt";
+      if (reply === "no-answer") return "markInDoubt";
       return reply === "token" ? asDesigned.client.deadToken(state.store, process.exchange, process.before) : "endAnswered";
   }
 }

@@ -131,8 +131,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^counting: .* starts/,
     parts: writes({
-      intend(store, intent) {
-        steps.intend(store, intent);
+      recordIntent(store, intent) {
+        steps.recordIntent(store, intent);
         store.unacked -= 1;
       },
     }),
@@ -141,7 +141,7 @@ export const flaws: Flaw[] = [
     mistake: "a start that went unanswered is taken back",
     in: free,
     breaks: /^counting: .* starts/,
-    parts: writes({ unanswered: (store, id) => steps.takeBack(store, id) }),
+    parts: writes({ unanswered: (store, id) => steps.revertIntent(store, id) }),
   },
   {
     mistake: "a success zeroes the starts",
@@ -159,8 +159,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^counting: .* failed/,
     parts: writes({
-      intend(store, intent) {
-        steps.intend(store, intent);
+      recordIntent(store, intent) {
+        steps.recordIntent(store, intent);
         if (store.generations.find((g) => g.number === intent.base)?.proven !== true) return;
         Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
         Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });

@@ -100,7 +100,7 @@ function exchangeKey(exchange: Exchange, { processes, store }: State, kept: read
   return `${key})`;
 }
 
-const beforeSuccess = ["probe", "intend", "send-start", "start-answered"];
+const beforeSuccess = ["probe", "recordIntent", "send-start", "start-answered"];
 
 function processKey(process: Process | null, names: Names, { store }: State): string {
   if (process === null) return "|";

@@ -36,17 +36,17 @@ function onward({ client }: Parts, process: Process): void {
 export function probed(parts: Parts, state: State, place: number, isAnswered: boolean): string | undefined {
   const process = state.processes[place] as Process;
   if (!isAnswered) return finish(state, place, "network");
-  process.at = "intend";
+  process.at = "recordIntent";
   return write(parts, state, place, (steps, store) => steps.isBack(store));
 }
 
 /** ①. It is noted as an exchange of its own for every start that is sent. */
-function intend(parts: Parts, state: State, place: number): string | undefined {
+function recordIntent(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = (state.fresh += 1);
   const { command, pairs } = process;
   const operation = command.do === "update" ? "update" : "get";
-  const code = write(parts, state, place, (steps, store) => steps.intend(store, { id, operation, base: pairs[0] ?? 0 }));
+  const code = write(parts, state, place, (steps, store) => steps.recordIntent(store, { id, operation, base: pairs[0] ?? 0 }));
   if (code === undefined) Object.assign(process, { at: "send-start", exchange: id });
   return code;
 }
@@ -62,7 +62,7 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
   const id = process.exchange ?? 0;
   const { reply, late } = process;
   const refused = write(parts, state, place, (steps, store) => {
-    if (reply === "not-sent" || reply === "rate" || reply === "application") steps.takeBack(store, id);
+    if (reply === "not-sent" || reply === "rate" || reply === "application") steps.revertIntent(store, id);
     else if (reply === "refused" || reply === "locked" || reply === "gone") steps.reject(store, id, reply === "refused");
     else steps.unanswered(store, id);
   });
@@ -167,7 +167,7 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, before, late } = process;
-  const settled = reply === "no-answer" ? "doubt" : parts.client.deadToken(state.store, process.exchange, before);
+  const settled = reply === "no-answer" ? "markInDoubt" : parts.client.deadToken(state.store, process.exchange, before);
   const refused = write(parts, state, place, (steps, store) => {
     if (reply === "success") steps.acknowledge(store, id);
     else if (reply === "token" || reply === "no-answer") steps[settled](store, id);
@@ -183,7 +183,7 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
 }
 
 const writing: Partial<Record<Point, (parts: Parts, state: State, place: number) => string | undefined>> = {
-  intend,
+  recordIntent,
   "start-answered": startAnswered,
   store: storePair,
   deliver: (parts, state, place) => deliver(parts, state, place, "delivered"),

@@ -1,5 +1,5 @@
 import { VaultError, asVaultError } from "../../../src/errors.ts";
-import { acknowledgeLeft } from "../../../src/exchange/acknowledge.ts";
+import { acknowledgeLeft } from "../../../src/exchange/end/acknowledge.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../src/exchange/handover.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
@@ -24,8 +24,8 @@ export type Event = Asked | { code: string };
 class Died extends Error {}
 
 const writing = [
-  "intend",
-  "takeBack",
+  "recordIntent",
+  "revertIntent",
   "unanswered",
   "reject",
   "start",
@@ -34,7 +34,7 @@ const writing = [
   "endAnswered",
   "acknowledge",
   "expire",
-  "doubt",
+  "markInDoubt",
 ] as const;
 type Writing = (typeof writing)[number];
 
@@ -202,7 +202,7 @@ export class RealEngine {
 
   #written(name: Writing, [first, second, third]: unknown[]): string {
     const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
-    if (name === "intend") {
+    if (name === "recordIntent") {
       const intent = first as { operation: string; generation: number };
       const pair = this.#store.readGenerations().find(({ number }) => number === intent.generation)?.pair ?? -1;
       return words(intent.operation, this.#place(pair));

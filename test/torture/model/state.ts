@@ -121,7 +121,7 @@ export type Point =
   /** Asks whether the service is there, before a start after one that went unanswered. */
   | "probe"
   /** ① */
-  | "intend"
+  | "recordIntent"
   | "send-start"
   /** It has an answer other than a success, and writes what that says. */
   | "start-answered"

@@ -40,10 +40,10 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
   const call = (name: string, inModel: Call["inModel"], inCode: Call["inCode"]): Call => ({ name: `${name} ${at}`, inModel, inCode });
   const intents = store.generations.map(({ number }) =>
     call(
-      `intend with generation ${number}`,
-      (steps, s) => steps.intend(s, { id, operation: "get", base: number }),
+      `recordIntent with generation ${number}`,
+      (steps, s) => steps.recordIntent(s, { id, operation: "get", base: number }),
       async (session) =>
-        await session.intend({ exchangeId: at, operation: "get", kind, externalRef: "", generation: real.generation(store, number) }),
+        await session.recordIntent({ exchangeId: at, operation: "get", kind, externalRef: "", generation: real.generation(store, number) }),
     ),
   );
   const base = store.exchanges.find((exchange) => exchange.id === id)?.base ?? 0;
@@ -51,9 +51,9 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
   return [
     ...intents,
     call(
-      "takeBack",
-      (steps, s) => steps.takeBack(s, id),
-      async (session) => await session.takeBack(at, error),
+      "revertIntent",
+      (steps, s) => steps.revertIntent(s, id),
+      async (session) => await session.revertIntent(at, error),
     ),
     call(
       "unanswered",
@@ -119,9 +119,9 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       async (session) => await session.expire(at, error),
     ),
     call(
-      "doubt",
-      (steps, s) => steps.doubt(s, id),
-      async (session) => await session.doubt(at, error),
+      "markInDoubt",
+      (steps, s) => steps.markInDoubt(s, id),
+      async (session) => await session.markInDoubt(at, error),
     ),
   ];
 }

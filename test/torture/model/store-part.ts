@@ -11,8 +11,8 @@ export class NotTaken extends Error {}
  * they are given; after `NotTaken` it is to be thrown away.
  */
 export interface StoreSteps {
-  intend(store: Store, intent: { id: number; operation: Operation; base: number }): void;
-  takeBack(store: Store, id: number): void;
+  recordIntent(store: Store, intent: { id: number; operation: Operation; base: number }): void;
+  revertIntent(store: Store, id: number): void;
   unanswered(store: Store, id: number): void;
   isBack(store: Store): void;
   /** `counts` is false for a vault that is locked or gone. */
@@ -23,7 +23,7 @@ export interface StoreSteps {
   endAnswered(store: Store, id: number): void;
   acknowledge(store: Store, id: number): void;
   expire(store: Store, id: number): void;
-  doubt(store: Store, id: number): void;
+  markInDoubt(store: Store, id: number): void;
   /** `numbers` are those of generations that have to be made. */
   adopt(store: Store, document: Document, numbers: readonly [old: number, next: number]): void;
   record(store: Store, given: { number: number; pair: number }): void;
@@ -105,13 +105,13 @@ function ensure(store: Store, number: number, pair: number, placed: Placed | nul
 }
 
 export const storeSteps: StoreSteps = {
-  intend(store, { id, operation, base }) {
+  recordIntent(store, { id, operation, base }) {
     if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined) throw new NotTaken();
     const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, adopted: false, seen: false };
     store.exchanges.push({ id, operation, state: "intent", base, countedStart: 1, countedFailed: 1, ...nothing });
     count(store, 1, 1, 1);
   },
-  takeBack(store, id) {
+  revertIntent(store, id) {
     const exchange = inState(store, id, ["intent"]);
     count(store, -exchange.countedStart, -exchange.countedFailed, -exchange.countedFailed);
     exchange.state = "discarded";
@@ -186,7 +186,7 @@ export const storeSteps: StoreSteps = {
     if (next !== undefined) next.standing = "void";
     exchange.state = "expired";
   },
-  doubt(store, id) {
+  markInDoubt(store, id) {
     inState(store, id, ["ending"]).state = "in-doubt";
   },
   adopt(store, document, [old, next]) {

@@ -150,7 +150,7 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
     case "send-end":
       sendEnd(parts, bounds, place, go);
       break;
-    case "intend":
+    case "recordIntent":
     case "start-answered":
     case "store":
     case "hold":
@@ -166,7 +166,7 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
 }
 
 function wordsFor({ at, reply }: Process): string {
-  const words: Partial<Record<Point, string>> = { intend: "① intent", store: "② started", hold: "held", ending: "③ ending" };
+  const words: Partial<Record<Point, string>> = { recordIntent: "① intent", store: "② started", hold: "held", ending: "③ ending" };
   if (at === "start-answered") return `the start: ${reply}`;
   return words[at] ?? (reply === "success" ? "④ acknowledged" : `the end call: ${reply}`);
 }

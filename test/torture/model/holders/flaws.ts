@@ -57,7 +57,7 @@ export const holderFlaws: Flaw[] = [
     mistake: "a token error means expired, although a document has left",
     in: documents.replace("SUCCESS", "ERROR"),
     breaks: /calls void what the service accepts/,
-    parts: decides({ deadToken: (_store, _exchange, before) => (before === 0 ? "expire" : "doubt") }),
+    parts: decides({ deadToken: (_store, _exchange, before) => (before === 0 ? "expire" : "markInDoubt") }),
   },
   {
     mistake: "an unanswered start of proven credentials does not count as possibly failed",
@@ -65,8 +65,8 @@ export const holderFlaws: Flaw[] = [
     breaks: /the vault is locked/,
     isFoundLate: true,
     parts: writes({
-      intend(store, intent) {
-        steps.intend(store, intent);
+      recordIntent(store, intent) {
+        steps.recordIntent(store, intent);
         if (generationOf(store, intent.base)?.proven !== true) return;
         Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
         Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });

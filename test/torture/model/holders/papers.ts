@@ -59,7 +59,7 @@ export function keepFile(holders: Holders, { at, purpose, reply, offered }: Proc
   if (file === null) return;
   if (at === "end-answered" && reply === "success" && purpose === "own")
     holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted };
-  else if (at === "intend" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store) };
+  else if (at === "recordIntent" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store) };
 }
 
 /** Where a container begins: nothing is kept but what its file says. */

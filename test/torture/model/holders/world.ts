@@ -55,7 +55,7 @@ function writeOn(parts: Parts, bounds: HolderBounds, holders: Holders, place: nu
   for (;;) {
     const process = holders.machines[place]?.process ?? null;
     if (process === null || requests.includes(process.at)) return { died };
-    if (holders.left.faults > 0 && process.at !== "intend" && process.at !== "deliver") {
+    if (holders.left.faults > 0 && process.at !== "recordIntent" && process.at !== "deliver") {
       const dead = editHolders(holders);
       (dead.machines[place] as { process: null }).process = null;
       dead.left.faults -= 1;

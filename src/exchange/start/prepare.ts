@@ -1,10 +1,10 @@
-import { VaultError } from "../errors.ts";
-import type { Endpoint, Kind, Operation } from "../protocol/endpoints.ts";
-import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
+import { VaultError } from "../../errors.ts";
+import type { Endpoint, Kind, Operation } from "../../protocol/endpoints.ts";
+import { findEndpoint, isOnline, kinds } from "../../protocol/endpoints.ts";
 import type { PairChoice } from "./choose-pair.ts";
 import { checkGiven, chooseKind } from "./choose-pair.ts";
-import type { ExchangeContext } from "./context.ts";
-import type { VaultRecord } from "./records.ts";
+import type { ExchangeContext } from "../context.ts";
+import type { VaultRecord } from "../records.ts";
 
 /** What is settled about a start before anything is written or sent. */
 export interface Prepared {

@@ -1,8 +1,8 @@
-import { VaultError } from "../errors.ts";
-import { isOnline } from "../protocol/endpoints.ts";
-import type { ExchangeContext } from "./context.ts";
-import type { Credentials, OpenExchange, VaultRecord } from "./records.ts";
-import type { GivenCredentials, RecoveryDocument } from "./recovery.ts";
+import { VaultError } from "../../errors.ts";
+import { isOnline } from "../../protocol/endpoints.ts";
+import type { ExchangeContext } from "../context.ts";
+import type { Credentials, OpenExchange, VaultRecord } from "../records.ts";
+import type { GivenCredentials, RecoveryDocument } from "./document.ts";
 
 /** The recovery document of an exchange that has its new pair, read from the state. */
 export async function recoveryDocument(

@@ -1,20 +1,20 @@
-import { VaultError } from "../errors.ts";
-import { isSuccess } from "../protocol/answers.ts";
-import type { Kind } from "../protocol/endpoints.ts";
-import { inDoubt } from "./acknowledge.ts";
-import type { ChosenPair, PairChoice } from "./choose-pair.ts";
-import { choosePairs } from "./choose-pair.ts";
-import type { ExchangeContext } from "./context.ts";
-import { admit, currentRecord, note, pause, summarise } from "./context.ts";
-import { dispositionOf } from "./dispositions.ts";
-import { withErrorFacts } from "./error-facts.ts";
-import { guardStart } from "./guard.ts";
-import type { Reply } from "./ports.ts";
-import { noCredentials } from "./prepare.ts";
-import type { OpenExchange, VaultRecord } from "./records.ts";
-import { awaitService, notSent } from "./send-start.ts";
-import { serviceDetails, wording } from "./service-errors.ts";
-import { refusedBy } from "./start-refused.ts";
+import { VaultError } from "../../errors.ts";
+import { isSuccess } from "../../protocol/answers.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { inDoubt } from "../end/acknowledge.ts";
+import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
+import { choosePairs } from "../start/choose-pair.ts";
+import type { ExchangeContext } from "../context.ts";
+import { admit, currentRecord, note, pause, summarize } from "../context.ts";
+import { dispositionOf } from "../dispositions.ts";
+import { withErrorFacts } from "../error-facts.ts";
+import { guardStart } from "../guard.ts";
+import type { Reply } from "../ports.ts";
+import { noCredentials } from "../start/prepare.ts";
+import type { OpenExchange, VaultRecord } from "../records.ts";
+import { awaitService, notSent } from "../start/send.ts";
+import { serviceDetails, wording } from "../service-errors.ts";
+import { refusedBy } from "../start/refused.ts";
 
 export interface DeleteRequest extends Pick<PairChoice, "device" | "force"> {
   externalRef?: string | undefined;
@@ -60,7 +60,7 @@ export function checkDelete(uuid: string, record: VaultRecord | null, discardPen
   const found = doubt ? inDoubt({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}, its outcome is open`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     vault: uuid,
-    exchange: summarise(open),
+    exchange: summarize(open),
     hint: `finish it first: vault ${doubt ? "get" : "ack"} ${uuid}; or delete the vault all the same: vault delete ${uuid} --discard-pending`,
   });
 }
@@ -83,7 +83,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
     await admit(context, kind);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    await session.intend({ exchangeId, operation: "delete", kind, externalRef, generation });
+    await session.recordIntent({ exchangeId, operation: "delete", kind, externalRef, generation });
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
     const reply = await context.service.single(call, context.signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) {

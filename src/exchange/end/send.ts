@@ -1,13 +1,13 @@
-import { VaultError } from "../errors.ts";
-import { isSuccess, object } from "../protocol/answers.ts";
-import type { Answer } from "../protocol/answers.ts";
-import type { ExchangeContext } from "./context.ts";
-import { currentRecord, interrupted, note, pause, summarise, throwIfInterrupted, tokenAlive, tokenEnds } from "./context.ts";
-import { dispositionOf } from "./dispositions.ts";
-import { nextTry } from "./next-try.ts";
-import type { EndCall, Reply } from "./ports.ts";
-import type { ExchangeRecord, OpenExchange } from "./records.ts";
-import { serviceDetails, wording } from "./service-errors.ts";
+import { VaultError } from "../../errors.ts";
+import { isSuccess, object } from "../../protocol/answers.ts";
+import type { Answer } from "../../protocol/answers.ts";
+import type { ExchangeContext } from "../context.ts";
+import { currentRecord, interrupted, note, pause, summarize, throwIfInterrupted, tokenAlive, tokenEnds } from "../context.ts";
+import { dispositionOf } from "../dispositions.ts";
+import { nextTry } from "../next-try.ts";
+import type { EndCall, Reply } from "../ports.ts";
+import type { ExchangeRecord, OpenExchange } from "../records.ts";
+import { serviceDetails, wording } from "../service-errors.ts";
 
 /** The kinds of reply that settle nothing. */
 type Unsettled = Exclude<Reply, { type: "answer" }>;
@@ -56,7 +56,7 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
 
 /** The token is dead by its expiry, and one more try has settled nothing: a start finds out which pair is valid. */
 async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: Unsettled): Promise<Ended> {
-  await context.session.doubt(exchange.id, note(context, "in-doubt", reply.cause));
+  await context.session.markInDoubt(exchange.id, note(context, "in-doubt", reply.cause));
   return { outcome: "in-doubt", answer: reply.type === "no-answer" ? reply.answer : undefined };
 }
 
@@ -73,7 +73,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
     if (!(error instanceof VaultError) || error.code === "state") throw error;
     throw new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${error.message}`, {
       vault: session.uuid,
-      exchange: summarise(exchange),
+      exchange: summarize(exchange),
       hint: `${error.code === "invalid-input" ? `${error.facts.hint}; then: ` : ""}vault ack ${session.uuid}`,
       cause: error,
     });
@@ -126,7 +126,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   if (end !== "refused") await session.endAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);
-  const facts = { vault: session.uuid, exchange: summarise(exchange), service: serviceDetails(answer) };
+  const facts = { vault: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };
   if (code === "unauthorised") {
     throw new VaultError(
       "pending",
@@ -147,7 +147,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
     await session.expire(id, note(context, "service", said));
     return { outcome: "expired", answer };
   }
-  await session.doubt(id, note(context, "in-doubt", said));
+  await session.markInDoubt(id, note(context, "in-doubt", said));
   return { outcome: "in-doubt", answer };
 }
 
@@ -199,7 +199,7 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
   const cause = reply.type === "answer" ? "rate limited" : reply.cause;
   const facts = {
     vault: uuid,
-    exchange: summarise(exchange),
+    exchange: summarize(exchange),
     service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
   };
   return new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${cause}`, {

@@ -1,7 +1,7 @@
-import { VaultError } from "../errors.ts";
-import type { ExchangeContext } from "./context.ts";
-import type { AdoptionOutcome } from "./records.ts";
-import type { RecoveryDocument } from "./recovery.ts";
+import { VaultError } from "../../errors.ts";
+import type { ExchangeContext } from "../context.ts";
+import type { AdoptionOutcome } from "../records.ts";
+import type { RecoveryDocument } from "./document.ts";
 
 /**
  * Takes a recovery document over, whatever its age and whatever is open here: both its pairs become candidates, and what this

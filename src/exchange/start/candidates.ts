@@ -1,5 +1,5 @@
-import { VaultError } from "../errors.ts";
-import type { Generation, VaultRecord } from "./records.ts";
+import { VaultError } from "../../errors.ts";
+import type { Generation, VaultRecord } from "../records.ts";
 
 const live = (generation: Generation): boolean => ["current", "imported", "offered"].includes(generation.standing);
 

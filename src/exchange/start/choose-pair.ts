@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { VaultError } from "../errors.ts";
-import type { Kind } from "../protocol/endpoints.ts";
-import { isOnline, kindList } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
+import { VaultError } from "../../errors.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { isOnline, kindList } from "../../protocol/endpoints.ts";
+import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
-import type { ExchangeContext } from "./context.ts";
-import { guardDevice, refusedBefore } from "./guard.ts";
-import type { Credentials, Generation, VaultRecord } from "./records.ts";
+import type { ExchangeContext } from "../context.ts";
+import { guardDevice, refusedBefore } from "../guard.ts";
+import type { Credentials, Generation, VaultRecord } from "../records.ts";
 
 /** What the user gave for the start, checked against the interface already. */
 export interface PairChoice {

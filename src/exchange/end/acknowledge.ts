@@ -1,15 +1,15 @@
-import type { Retry } from "../errors.ts";
-import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import type { ExchangeContext } from "./context.ts";
-import { currentRecord, interrupted, summarise } from "./context.ts";
-import { withErrorFacts } from "./error-facts.ts";
-import { HandoverFailure } from "./handover.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
-import { recoveryDocument } from "./recovery-of.ts";
-import type { RecoveryDocument } from "./recovery.ts";
-import { sendEnd } from "./send-end.ts";
-import { serviceDetails, wording } from "./service-errors.ts";
+import type { Retry } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
+import type { Answer } from "../../protocol/answers.ts";
+import type { ExchangeContext } from "../context.ts";
+import { currentRecord, interrupted, summarize } from "../context.ts";
+import { withErrorFacts } from "../error-facts.ts";
+import { HandoverFailure } from "../handover.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
+import { recoveryDocument } from "../recovery/of-exchange.ts";
+import type { RecoveryDocument } from "../recovery/document.ts";
+import { sendEnd } from "./send.ts";
+import { serviceDetails, wording } from "../service-errors.ts";
 import { heldError } from "./settle.ts";
 
 export interface AckChoice {
@@ -55,7 +55,7 @@ async function meetObligations(context: ExchangeContext, record: VaultRecord, op
   if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
     throw new VaultError("pending", "this read of a limited vault is not known to have been delivered, and acknowledging may use it up", {
       vault: uuid,
-      exchange: summarise(open),
+      exchange: summarize(open),
       hint: `read it again with the old pair: vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""}; or acknowledge it unread: vault ack ${uuid} --unread`,
     });
   }
@@ -78,7 +78,7 @@ async function saveNow(
     const { uuid } = context.session;
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       vault: uuid,
-      exchange: summarise(open),
+      exchange: summarize(open),
       hint: `once the command works: vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
     });
   }
@@ -97,7 +97,7 @@ export function inDoubt(
       : "the service does not take the token, and the exchange may have been acknowledged before";
   return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
     vault: uuid,
-    exchange: summarise(exchange),
+    exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
     hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
   });
@@ -109,7 +109,7 @@ export function expiredError(context: ExchangeContext, exchange: ExchangeRecord,
   const message = `the service no longer takes the token: ${wording(answer)}; ${what}, and the old pair is the current one`;
   return new VaultError("service", message, {
     vault: uuid,
-    exchange: summarise(exchange),
+    exchange: summarize(exchange),
     service: serviceDetails(answer),
     retry,
     hint: `nothing is lost: vault ${exchange.operation} ${uuid} starts again`,

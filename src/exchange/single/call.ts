@@ -1,10 +1,10 @@
-import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { dispositionOf } from "./dispositions.ts";
-import type { ExchangeEvent } from "./events.ts";
-import { nextTry } from "./next-try.ts";
-import type { Clock, Reply, Service, SingleCall } from "./ports.ts";
-import { serviceDetails, wording } from "./service-errors.ts";
+import { VaultError } from "../../errors.ts";
+import type { Answer } from "../../protocol/answers.ts";
+import { dispositionOf } from "../dispositions.ts";
+import type { ExchangeEvent } from "../events.ts";
+import { nextTry } from "../next-try.ts";
+import type { Clock, Reply, Service, SingleCall } from "../ports.ts";
+import { serviceDetails, wording } from "../service-errors.ts";
 
 /** What a call outside of an exchange works with. */
 export interface SingleContext {

@@ -1,11 +1,11 @@
-import { VaultError } from "../errors.ts";
-import type { ExchangeContext, Policy } from "./context.ts";
-import { summarise } from "./context.ts";
-import { allows, guardStart, judge } from "./guard.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
-import type { EndOutcome } from "./send-end.ts";
-import { sendEnd } from "./send-end.ts";
-import type { Settled } from "./states.ts";
+import { VaultError } from "../../errors.ts";
+import type { ExchangeContext, Policy } from "../context.ts";
+import { summarize } from "../context.ts";
+import { allows, guardStart, judge } from "../guard.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
+import type { EndOutcome } from "./send.ts";
+import { sendEnd } from "./send.ts";
+import type { Settled } from "../states.ts";
 
 export interface SettleChoice {
   operation: "get" | "update";
@@ -69,7 +69,7 @@ export function heldError(uuid: string, held: ExchangeRecord): VaultError {
       : `vault ack ${uuid}`;
   return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
     vault: uuid,
-    exchange: summarise(held),
+    exchange: summarize(held),
     hint: `finish it: ${ways}; or drop it and start anew with the old pair: vault ${held.operation} ${uuid} --discard-pending`,
   });
 }

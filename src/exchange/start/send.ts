@@ -1,16 +1,16 @@
-import { VaultError } from "../errors.ts";
-import type { StartSuccess } from "../protocol/answers.ts";
-import { readStartSuccess } from "../protocol/answers.ts";
-import type { Endpoint } from "../protocol/endpoints.ts";
-import type { ExchangeContext } from "./context.ts";
-import { admit, currentRecord, interrupted, note, pause, throwIfInterrupted } from "./context.ts";
-import { allowsRetry, guardStart } from "./guard.ts";
-import { nextTry } from "./next-try.ts";
-import type { Reply, StartCall } from "./ports.ts";
-import type { Intent, VaultRecord } from "./records.ts";
-import { serviceDetails } from "./service-errors.ts";
-import type { Repeat } from "./start-refused.ts";
-import { refusedBy } from "./start-refused.ts";
+import { VaultError } from "../../errors.ts";
+import type { StartSuccess } from "../../protocol/answers.ts";
+import { readStartSuccess } from "../../protocol/answers.ts";
+import type { Endpoint } from "../../protocol/endpoints.ts";
+import type { ExchangeContext } from "../context.ts";
+import { admit, currentRecord, interrupted, note, pause, throwIfInterrupted } from "../context.ts";
+import { allowsRetry, guardStart } from "../guard.ts";
+import { nextTry } from "../next-try.ts";
+import type { Reply, StartCall } from "../ports.ts";
+import type { Intent, VaultRecord } from "../records.ts";
+import { serviceDetails } from "../service-errors.ts";
+import type { Repeat } from "./refused.ts";
+import { refusedBy } from "./refused.ts";
 
 /** One start as the engine wants it sent. */
 export interface PlannedStart {
@@ -50,7 +50,7 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
     await admit(context, planned.endpoint.kind);
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
-    await context.session.intend(intentOf(exchangeId, call, planned));
+    await context.session.recordIntent(intentOf(exchangeId, call, planned));
     await tellCounted(context, exchangeId, planned);
     context.tell({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
     const reply = await context.service.start(call, context.signal);
@@ -93,7 +93,7 @@ async function tellCounted(context: ExchangeContext, exchangeId: string, planned
   try {
     await planned.counted();
   } catch (error) {
-    await context.session.takeBack(exchangeId, note(context, "state", (error as Error).message));
+    await context.session.revertIntent(exchangeId, note(context, "state", (error as Error).message));
     throw error;
   }
 }
@@ -129,7 +129,7 @@ export async function notSent(
   reply: Reply & { type: "not-sent" },
   attempt: number,
 ): Promise<Repeat> {
-  await context.session.takeBack(exchangeId, note(context, "network", reply.cause));
+  await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
   if (context.signal.aborted) throw interrupted(context);
   const { waitMs, inTime } = nextTry(context, attempt);
   if (inTime) return { waitMs, cause: reply.cause };

@@ -1,12 +1,12 @@
-import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { isSuccess } from "../protocol/answers.ts";
-import type { ErrorClass } from "../protocol/classify.ts";
-import type { ExchangeContext } from "./context.ts";
-import { note } from "./context.ts";
-import { dispositionOf } from "./dispositions.ts";
-import { nextTry } from "./next-try.ts";
-import { serviceDetails, wording } from "./service-errors.ts";
+import { VaultError } from "../../errors.ts";
+import type { Answer } from "../../protocol/answers.ts";
+import { isSuccess } from "../../protocol/answers.ts";
+import type { ErrorClass } from "../../protocol/classify.ts";
+import type { ExchangeContext } from "../context.ts";
+import { note } from "../context.ts";
+import { dispositionOf } from "../dispositions.ts";
+import { nextTry } from "../next-try.ts";
+import { serviceDetails, wording } from "../service-errors.ts";
 
 /** What of a start matters once it was refused. */
 export interface RefusedStart {
@@ -45,7 +45,7 @@ export async function refusedBy(
   }
   const { is, code, what, start } = dispositionOf(answer);
   const noted = note(context, is === "gone" ? is : code, said);
-  if (start === "not-counted") await session.takeBack(exchangeId, noted);
+  if (start === "not-counted") await session.revertIntent(exchangeId, noted);
   else if (start === "unknown") await session.unanswered(exchangeId, noted);
   else await session.reject(exchangeId, start === "failed-attempt" ? planned.combination : null, noted);
   const facts = { vault: uuid, service };

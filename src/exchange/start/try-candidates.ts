@@ -1,16 +1,16 @@
-import { VaultError } from "../errors.ts";
-import type { Operation } from "../protocol/endpoints.ts";
+import { VaultError } from "../../errors.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
-import type { ExchangeContext } from "./context.ts";
-import { currentRecord } from "./context.ts";
-import { isForPerson, usedSince } from "./guard.ts";
-import type { Handover } from "./handover.ts";
-import type { StartCall } from "./ports.ts";
+import type { ExchangeContext } from "../context.ts";
+import { currentRecord } from "../context.ts";
+import { isForPerson, usedSince } from "../guard.ts";
+import type { Handover } from "../handover.ts";
+import type { StartCall } from "../ports.ts";
 import type { Prepared } from "./prepare.ts";
-import type { Attempts, VaultRecord } from "./records.ts";
-import type { SentStart } from "./send-start.ts";
-import { sendStart } from "./send-start.ts";
+import type { Attempts, VaultRecord } from "../records.ts";
+import type { SentStart } from "./send.ts";
+import { sendStart } from "./send.ts";
 
 export interface StartRequest extends PairChoice {
   operation: Operation;

@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
-import { VaultError } from "../errors.ts";
-import { date } from "../protocol/answers.ts";
-import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { kinds, operations } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
-import type { Attempts } from "./records.ts";
-import { device, opaque, uuid } from "../protocol/fields.ts";
-import { parseJson } from "../protocol/json.ts";
-import { onlineCredentials } from "../protocol/requests.ts";
-import { validate } from "../protocol/validate.ts";
+import { VaultError } from "../../errors.ts";
+import { date } from "../../protocol/answers.ts";
+import type { Kind, Operation } from "../../protocol/endpoints.ts";
+import { kinds, operations } from "../../protocol/endpoints.ts";
+import type { Device } from "../../protocol/fields.ts";
+import type { Attempts } from "../records.ts";
+import { device, opaque, uuid } from "../../protocol/fields.ts";
+import { parseJson } from "../../protocol/json.ts";
+import { onlineCredentials } from "../../protocol/requests.ts";
+import { validate } from "../../protocol/validate.ts";
 
 const countRule = "must be a whole number of at least 0";
 const count = z.number({ error: countRule }).check(z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: countRule }));

@@ -1,14 +1,14 @@
-import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { isSuccess } from "../protocol/answers.ts";
-import type { CreateSuccess } from "../protocol/extended-answers.ts";
-import { readCreateSuccess } from "../protocol/extended-answers.ts";
-import type { Device, Metadata } from "../protocol/fields.ts";
-import type { Reply, Store } from "./ports.ts";
-import type { Creation, Credentials } from "./records.ts";
-import { serviceDetails } from "./service-errors.ts";
-import type { SingleContext } from "./single-call.ts";
-import { refusedSingle, sendSingle } from "./single-call.ts";
+import { VaultError } from "../../errors.ts";
+import type { Answer } from "../../protocol/answers.ts";
+import { isSuccess } from "../../protocol/answers.ts";
+import type { CreateSuccess } from "../../protocol/extended-answers.ts";
+import { readCreateSuccess } from "../../protocol/extended-answers.ts";
+import type { Device, Metadata } from "../../protocol/fields.ts";
+import type { Reply, Store } from "../ports.ts";
+import type { Creation, Credentials } from "../records.ts";
+import { serviceDetails } from "../service-errors.ts";
+import type { SingleContext } from "./call.ts";
+import { refusedSingle, sendSingle } from "./call.ts";
 
 export interface CreateContext extends SingleContext {
   store: Pick<Store, "creating" | "created" | "notCreated">;
