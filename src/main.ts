@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 }
 
 /** What the edge must know of a command that failed. */
-export interface Edge {
+interface Edge {
   /** Errors are JSON: by the command line's own words, until the settings are known. */
   json: boolean;
 }

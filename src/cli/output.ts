@@ -4,7 +4,7 @@ import { jsonText, printable } from "../terminal/redactor.ts";
 import type { DataStream } from "../terminal/streams.ts";
 import type { View } from "./vault-view.ts";
 
-export interface OutputChoice {
+interface OutputChoice {
   format: "table" | "json" | "ndjson";
   /** A dotted path: one value is printed instead of the document. */
   field: string | undefined;

@@ -4,7 +4,7 @@ import { printableLine } from "../terminal/redactor.ts";
 import { defined } from "../protocol/defined.ts";
 
 /** Where a question is asked, and what ends it. */
-export interface PromptPlace {
+interface PromptPlace {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   interrupted: AbortSignal;
 }
@@ -12,7 +12,7 @@ export interface PromptPlace {
 /** What an answer must fulfil: null, or the rule that it breaks. The question is asked until it is null. */
 export type Rule = (answer: string) => string | null;
 
-export interface Question {
+interface Question {
   message: string;
   rule?: Rule;
   /** Taken where only Enter is pressed. */
@@ -21,7 +21,7 @@ export interface Question {
   shown?: (typed: string, state: { isFinal: boolean }) => string;
 }
 
-export interface Choice<T> {
+interface Choice<T> {
   value: T;
   name: string;
   /** Shown while the choice is the one under the cursor. */

@@ -14,7 +14,7 @@ export interface CommandNode {
   examples?: string[];
 }
 
-export interface ArgumentNode {
+interface ArgumentNode {
   name: string;
   required: boolean;
   variadic: boolean;

@@ -12,7 +12,7 @@ export interface Policy {
 }
 
 /** Whether the service answers at all. */
-export type ProbeReply = { reached: true; httpStatus: number } | { reached: false; cause: string; hint: string | null };
+type ProbeReply = { reached: true; httpStatus: number } | { reached: false; cause: string; hint: string | null };
 
 /** All that one exchange works with, for the time that it holds its vault. */
 export interface ExchangeContext {

@@ -4,7 +4,7 @@ import type { ErrorClass } from "../protocol/classify.ts";
 import { classify } from "../protocol/classify.ts";
 
 /** What an ERROR answer means for what it answers: the one table, since the specification gives no codes (section 7). */
-export interface Disposition {
+interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
   what: string;

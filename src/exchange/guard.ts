@@ -5,7 +5,7 @@ import { spentBy } from "./context.ts";
 import type { VaultRecord } from "./records.ts";
 
 /** What the guard says of one more start (invariant 4). */
-export interface GuardVerdict {
+interface GuardVerdict {
   /** By our records, one more failed attempt would lock the vault. */
   failedWouldLock: boolean;
   /** It would only because of starts whose outcome is unknown. */

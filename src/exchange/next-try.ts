@@ -1,7 +1,7 @@
 import type { Clock, Reply } from "./ports.ts";
 
 /** When a call may be repeated: after so many milliseconds, which end before the deadline or do not. */
-export interface NextTry {
+interface NextTry {
   waitMs: number;
   inTime: boolean;
 }

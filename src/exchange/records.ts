@@ -73,7 +73,7 @@ export interface ExchangeRecord {
 export type OpenExchange = ExchangeRecord & { operation: Operation };
 
 /** What a start response says of the vault, besides its contents. */
-export interface VaultFacts extends VaultDates {
+interface VaultFacts extends VaultDates {
   usesRemaining: number | null;
   /** The vault is known to be limited in its number of reads. */
   limited: boolean;

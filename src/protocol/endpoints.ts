@@ -31,7 +31,7 @@ export interface Endpoint extends Described {
   step: Step;
 }
 
-export interface SingleEndpoint extends Described {
+interface SingleEndpoint extends Described {
   operation: SingleOperation;
   step: "single";
 }
@@ -93,7 +93,7 @@ export const isOnline = (kind: Kind): boolean => kind.endsWith("/online");
 export const isCreditCard = (kind: Kind): boolean => kind.startsWith("credit-card/");
 
 /** Kinds whose read is an extended operation. */
-export const extendedKinds: readonly Kind[] = kinds.filter((kind) => findEndpoint(kind, "get", "start")?.extended === true);
+const extendedKinds: readonly Kind[] = kinds.filter((kind) => findEndpoint(kind, "get", "start")?.extended === true);
 
 /** The kinds as a help text lists them, marked where they are extended. */
 export const kindList: string = joined(kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)));

@@ -33,7 +33,7 @@ const offlineGetStart = z.object({
 const content = z.string({ error: "must be text" });
 
 /** What a vault of this kind holds: a card (section 2.7) or a text. */
-export const contentsSchema = (kind: Kind) => (isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content }));
+const contentsSchema = (kind: Kind) => (isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content }));
 
 /** Section 4.3; of a generic vault extended, with `newVault.content` (service-facts: offline-vault/generic/update). */
 const updateStart = (kind: Kind) =>

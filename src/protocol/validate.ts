@@ -6,7 +6,7 @@ export interface Violation {
   rule: string;
 }
 
-export type Validated<T> = { ok: true; value: T } | { ok: false; violations: Violation[] };
+type Validated<T> = { ok: true; value: T } | { ok: false; violations: Violation[] };
 
 /** Checks a value against a schema of the interface. Never throws. */
 export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validated<T> {

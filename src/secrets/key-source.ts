@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 
-export const keySources = ["file", "passphrase", "keyring"] as const;
+const keySources = ["file", "passphrase", "keyring"] as const;
 
 /** Where the key comes from that seals secrets at rest. */
 export type KeySource =

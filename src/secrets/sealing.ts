@@ -9,7 +9,7 @@ export interface SealingKey {
 }
 
 /** Where a sealed value belongs. A value that is found anywhere else does not open. */
-export type SealedPlace = VaultPlace | ProfilePlace;
+type SealedPlace = VaultPlace | ProfilePlace;
 
 export interface VaultPlace {
   service: string;

@@ -4,7 +4,7 @@ import type { Cause, Route } from "./causes.ts";
 import { connectCause, exchangeCause, named, proxyRefusal, tooLargeCause } from "./causes.ts";
 import { replyOf } from "./reply.ts";
 
-export interface CallEnds {
+interface CallEnds {
   /** Called once, with how the call ended. */
   settled(reply: Reply): void;
 }

@@ -7,7 +7,7 @@ import type { RateLimit } from "./rate-limited.ts";
 import { rateLimited } from "./rate-limited.ts";
 import type { Tracing } from "./traced.ts";
 
-export interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
+interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   limit: RateLimit;
   /** Where the application has a bearer token. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;

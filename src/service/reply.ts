@@ -3,7 +3,7 @@ import type { Answer } from "../protocol/answers.ts";
 import { parseJson } from "../protocol/json.ts";
 
 /** A response that has arrived whole. Header names are in lower case. */
-export interface WholeResponse {
+interface WholeResponse {
   httpStatus: number;
   headers: Record<string, string | string[] | undefined>;
   body: Uint8Array;

@@ -11,7 +11,7 @@ import type { Transport } from "./transport.ts";
 import { readTransport } from "./transport.ts";
 
 /** What the settings say about the service, its application and the way to it. */
-export interface ClientSettings extends Transport {
+interface ClientSettings extends Transport {
   baseUrl: string;
   apiPrefix: string;
   /** Section 2.1: both parts are identifiers. */

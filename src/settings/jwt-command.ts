@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { VaultError } from "../errors.ts";
 import { sayLines } from "./child-output.ts";
 
-export interface TokenCommand {
+interface TokenCommand {
   command: string;
   /** As errors name it. */
   source: string;

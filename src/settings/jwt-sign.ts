@@ -5,7 +5,7 @@ import { parseJson } from "../protocol/json.ts";
 import type { Sourced } from "./settings.ts";
 
 /** Claims of a token, but for those that are set when it is signed. */
-export type Claims = Readonly<Record<string, unknown>>;
+type Claims = Readonly<Record<string, unknown>>;
 
 /** How long a token is good that is signed here, in seconds: long enough for an exchange with its repetitions. */
 const lifetimeSeconds = 300;

@@ -11,7 +11,7 @@ import type { Profile } from "./profile.ts";
 import { profileValue, withValue } from "./profile.ts";
 
 /** The configuration of this user, changed by one process at a time. */
-export interface ConfigurationPlace {
+interface ConfigurationPlace {
   directory: string;
   clock: Clock;
   waiting: Waiting;

@@ -5,7 +5,7 @@ import type { GivenFlags, Settings } from "./settings.ts";
 import { resolveSettings } from "./settings.ts";
 import { defined } from "../protocol/defined.ts";
 
-export interface SettingsPlace {
+interface SettingsPlace {
   /** The configuration directory. */
   directory: string;
   /** As it was asked for; undefined for the configuration's own choice. */
@@ -15,7 +15,7 @@ export interface SettingsPlace {
 }
 
 /** What the settings come to. */
-export interface ReadSettings {
+interface ReadSettings {
   settings: Settings;
   profile: NamedProfile;
   /** Why the configuration cannot be used. */

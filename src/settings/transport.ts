@@ -6,7 +6,7 @@ import type { Settings, Sourced } from "./settings.ts";
 import type { SettingWorld } from "./sources.ts";
 import { defined } from "../protocol/defined.ts";
 
-export interface ProxySetting {
+interface ProxySetting {
   /** May hold a user name and a password. */
   url: URL;
   /** The flag, variable or config key that it came from. */

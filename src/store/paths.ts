@@ -2,7 +2,7 @@ import { isAbsolute, join } from "node:path";
 import { VaultError } from "../errors.ts";
 
 /** What decides where a user's files live; passed in, so that this is a pure function of it. */
-export interface UserPlace {
+interface UserPlace {
   platform: string;
   env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */

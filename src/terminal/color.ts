@@ -1,5 +1,5 @@
 /** What decides about color: `choice` is --color (true) or --no-color (false). */
-export interface ColorFacts {
+interface ColorFacts {
   choice: boolean | undefined;
   isTTY: boolean;
   env: Readonly<Record<string, string | undefined>>;

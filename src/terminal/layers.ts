@@ -1,5 +1,5 @@
 /** A reading of a text, and where in the text each of its characters came from. */
-export interface Layer {
+interface Layer {
   text: string;
   /** The offset in the original text of the character at this index (of the end, for the index behind the last). */
   origin(index: number): number;

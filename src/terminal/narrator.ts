@@ -4,7 +4,7 @@ import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { TalkStream } from "./streams.ts";
 
-export interface NarratorOptions {
+interface NarratorOptions {
   stderr: TalkStream;
   /** --quiet, --verbose. */
   quiet: boolean;

@@ -1,7 +1,7 @@
 import { widthOf } from "./width.ts";
 
 /** How far reading has come. */
-export interface Progress {
+interface Progress {
   bytes: number;
   /** Undefined where nobody knows, as on standard input. */
   total: number | undefined;
@@ -44,12 +44,12 @@ const short = (count: number): string =>
 const duration = (seconds: number): string => (seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`);
 
 /** A terminal that takes control sequences: the runtime's own stream, since `stderr` of the host makes them visible. */
-export interface ProgressTerminal {
+interface ProgressTerminal {
   write(text: string): unknown;
   readonly columns?: number | undefined;
 }
 
-export interface ProgressBar {
+interface ProgressBar {
   /** Draws, unless the last time is less than a tenth of a second ago. */
   update(progress: Omit<Progress, "elapsedMs">): void;
   /** Erases the line, so that something else can be written; the next update draws it again. */

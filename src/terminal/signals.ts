@@ -17,7 +17,7 @@ export interface Interrupts {
 }
 
 /** One Ctrl-C may arrive twice, from the terminal and through the launcher. */
-export const sameSignalMs = 100;
+const sameSignalMs = 100;
 
 /** `listen` calls back for every signal; `now` is a clock in milliseconds that does not jump. */
 export function watchInterrupts(listen: (callback: (signal: string) => void) => void, now: () => number): Interrupts {

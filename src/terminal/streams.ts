@@ -47,7 +47,7 @@ export interface InputStream {
   chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-export type Redaction = Pick<Redactor, "redact" | "redactValue">;
+type Redaction = Pick<Redactor, "redact" | "redactValue">;
 
 export class InputTooLong extends Error {
   override readonly name = "InputTooLong";
@@ -61,7 +61,7 @@ export interface OutputOptions {
 }
 
 /** `flush` resolves when every write so far has ended, one way or the other. */
-export type Flushable<T> = T & { flush(): Promise<void> };
+type Flushable<T> = T & { flush(): Promise<void> };
 
 export function dataStream(options: OutputOptions & { isClosed?: () => boolean }): Flushable<DataStream> {
   const queue = writeQueue(options.openWriter);

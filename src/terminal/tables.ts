@@ -5,7 +5,7 @@ import { widthOf, wrap } from "./width.ts";
 /** A text of any origin, with the color it is to be shown in. */
 export type Cell = string | { text: string; paint: (text: string) => string };
 
-export interface TableOptions {
+interface TableOptions {
   palette: Palette;
   /** What the whole table fits into. */
   columns: number;

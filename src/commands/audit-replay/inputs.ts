@@ -14,7 +14,7 @@ type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "state
 type History = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
 
 /** What is replayed, and what this machine knows of it. To be closed. */
-export interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
+interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
   close(): void;
 }
 

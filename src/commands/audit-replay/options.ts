@@ -9,7 +9,7 @@ import { instant } from "../../protocol/fields.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
 /** A moment, in milliseconds since the epoch, or so many milliseconds before now. */
-export type Moment = { at: number } | { ago: number };
+type Moment = { at: number } | { ago: number };
 
 export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
   since?: Moment | undefined;

@@ -15,7 +15,7 @@ import { defined } from "../../protocol/defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
 
-export interface HandoverOptions {
+interface HandoverOptions {
   out: CredentialsOut | undefined;
   saveCmd: string | undefined;
   /** --no-ack: a masked last read is printed all the same, because nothing is acknowledged. */

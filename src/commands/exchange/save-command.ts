@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { sayLines } from "../../settings/child-output.ts";
 import { pause } from "../../terminal/signals.ts";
 
-export interface SaveCommand {
+interface SaveCommand {
   command: string;
   timeoutMs: number;
   /** Without this program's secrets. */

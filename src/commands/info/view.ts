@@ -37,7 +37,7 @@ export async function infoTable(
   return await factsTable(there, { palette, columns: view.facts.columns });
 }
 
-export interface ShownCreated {
+interface ShownCreated {
   kind: string;
   label: string | null;
   generation: number;

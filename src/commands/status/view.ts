@@ -16,7 +16,7 @@ interface Counted {
 }
 
 /** What the table of one vault shows. Dates are ISO 8601. */
-export interface ShownVault extends Counted {
+interface ShownVault extends Counted {
   service: string;
   kind: string;
   generation: number | null;
@@ -38,7 +38,7 @@ export interface ShownVault extends Counted {
   exchanges?: { id: string; operation: string; state: string; generation: number | null; startedAt: string }[];
 }
 
-export interface ShownGuard extends Counted {
+interface ShownGuard extends Counted {
   /** What the guard would refuse, or null. */
   refuses: string | null;
 }

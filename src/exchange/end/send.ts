@@ -16,8 +16,7 @@ type Unsettled = Exclude<Reply, { type: "answer" }>;
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
 /** With the answer that refused it, which is to be shown. */
-export type Ended =
-  { outcome: "acknowledged" } | { outcome: "expired"; answer: Answer } | { outcome: "in-doubt"; answer: Answer | undefined };
+type Ended = { outcome: "acknowledged" } | { outcome: "expired"; answer: Answer } | { outcome: "in-doubt"; answer: Answer | undefined };
 
 /** How long an end call may take beyond the deadline, or beyond the first interruption, in milliseconds. */
 const graceMs = 5000;

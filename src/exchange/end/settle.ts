@@ -7,7 +7,7 @@ import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
 import type { Settled } from "../states.ts";
 
-export interface SettleChoice {
+interface SettleChoice {
   operation: "get" | "update";
   discardPending: boolean;
   force: boolean;

@@ -10,7 +10,7 @@ import { serviceDetails } from "../service-errors.ts";
 import type { SingleContext } from "./call.ts";
 import { refusedSingle, sendSingle } from "./call.ts";
 
-export interface CreateContext extends SingleContext {
+interface CreateContext extends SingleContext {
   store: Pick<Store, "creating" | "created" | "notCreated">;
   redact(text: string): string;
   learnSecret(secret: string): void;

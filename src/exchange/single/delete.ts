@@ -16,7 +16,7 @@ import { awaitService, notSent } from "../start/send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { refusedBy } from "../start/refused.ts";
 
-export interface DeleteRequest extends Pick<PairChoice, "device" | "force"> {
+interface DeleteRequest extends Pick<PairChoice, "device" | "force"> {
   externalRef?: string | undefined;
   /** Delete it although an exchange is open or in doubt. */
   discardPending: boolean;

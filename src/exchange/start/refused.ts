@@ -9,7 +9,7 @@ import { nextTry } from "../next-try.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 
 /** What of a start matters once it was refused. */
-export interface RefusedStart {
+interface RefusedStart {
   generation: number;
   combination: string;
   /** What it was, in words. */

@@ -13,7 +13,7 @@ import type { Repeat } from "./refused.ts";
 import { refusedBy } from "./refused.ts";
 
 /** One start as the engine wants it sent. */
-export interface PlannedStart {
+interface PlannedStart {
   endpoint: Endpoint;
   /** The call, given the id of the exchange that ① records for it. */
   call(exchangeId: string): StartCall;

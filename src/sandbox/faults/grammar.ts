@@ -19,7 +19,7 @@ import { checkFaultRule, plainActions } from "./faults.ts";
  *
  * `get-start:drop-after` · `end:delay=2s*3` · `get-end:status=503*2` · `any:status=429,retry-after=2` · `start:garbage@1`
  */
-export const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
+const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
 
 /**
  * Reads one fault.

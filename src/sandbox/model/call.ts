@@ -48,7 +48,7 @@ export interface CreateBody {
   vault: { creditCard?: CreditCard; content?: string; hashedPin?: string; maxUsage?: number; expiryDate?: string };
 }
 
-export type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
+type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
 
 /**
  * Everything before the vault is looked at: the rate (each call of a known application consumes a place, also an

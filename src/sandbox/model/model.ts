@@ -20,7 +20,7 @@ import type { KnownVault } from "./vaults.ts";
 import { createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
 import type { World } from "./world.ts";
 
-export interface SandboxOptions {
+interface SandboxOptions {
   now(): number;
   policy?: Partial<Policy>;
   /** The same uuids, credentials and tokens on every run; random ones without it. */

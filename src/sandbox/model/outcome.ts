@@ -9,7 +9,7 @@ export interface Outcome {
   body: Record<string, unknown>;
 }
 
-export interface DetailedError {
+interface DetailedError {
   /** The request property that is responsible (section 2.5a). */
   property?: string;
   message: string;

@@ -41,7 +41,7 @@ function decode(segment: string): string {
   }
 }
 
-export interface HandlerParts extends ControlParts {
+interface HandlerParts extends ControlParts {
   /** In front of `/vault/…`, without a slash at its end. */
   prefix: string;
   /** Before each answer of a vault endpoint. */

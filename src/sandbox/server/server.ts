@@ -8,7 +8,7 @@ import type { Random } from "../seeds/random.ts";
 import { isLoopback } from "../../protocol/address.ts";
 import type { Handler } from "./handler.ts";
 
-export interface RunningServer {
+interface RunningServer {
   port: number;
   /** Ends all connections at once; answers that are still due are never sent. A second call does nothing. */
   close(): Promise<void>;

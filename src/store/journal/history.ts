@@ -6,7 +6,7 @@ import type { Near, OwnExchange } from "./own-exchanges.ts";
 import { OwnExchanges } from "./own-exchanges.ts";
 
 /** What this machine has done, on one snapshot. */
-export interface StateHistory {
+interface StateHistory {
   /** Oldest first. */
   journal(): Iterable<JournalLine>;
   /** The exchange with this external reference: see `OwnExchanges.find`. */

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { one, run } from "../sqlite/query.ts";
 
 /** How long entries, and exchanges that are over, are kept. */
-export const journalDays = 400;
+const journalDays = 400;
 
 /** How far past its time the oldest entry must be before anything is removed, so that it happens rarely. */
 const slackDays = 30;

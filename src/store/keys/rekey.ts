@@ -36,7 +36,7 @@ export interface HeldState {
   database: StateDatabase;
 }
 
-export interface Rekeying {
+interface Rekeying {
   keyFile: string;
   /** The state in use. */
   directory: string;

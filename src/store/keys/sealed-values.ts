@@ -11,7 +11,7 @@ const columns = [
 ] as const;
 
 /** A value as it is stored, with the place that it opens for. */
-export interface SealedValue {
+interface SealedValue {
   place: VaultPlace;
   sealed: string;
   /** Puts another value in its place. */

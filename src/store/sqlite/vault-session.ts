@@ -22,7 +22,7 @@ import { runStep } from "./run-step.ts";
 import type { Durability, StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
 
-export interface SessionParts {
+interface SessionParts {
   service: string;
   uuid: string;
   database: StateDatabase;
