@@ -131,7 +131,7 @@ export async function createApp(
     probe: async () => {
       app.serviceName();
       const { baseUrl = "", apiPrefix, timeoutMs } = settings;
-      const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport.ts"), import("./service/probe.ts")]);
+      const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport/transport.ts"), import("./service/probe.ts")]);
       return await probe({ baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(settings, world)) }, host.interrupted);
     },
     device: once(
@@ -149,7 +149,7 @@ async function openClient(app: App, version: string): Promise<Service> {
   const name = app.serviceName();
   if (settings.live) narrator.note(`live profile ${profile.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
-    import("./settings/client-options.ts"),
+    import("./settings/transport/client-options.ts"),
     import("./service/open-service.ts"),
   ]);
   const client = await readClientSettings(settings, settingWorld(app), app.secretSetting);

@@ -1,8 +1,8 @@
 import { getCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { isInNoProxy } from "../../src/settings/no-proxy.ts";
+import { isInNoProxy } from "../../src/settings/transport/no-proxy.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
-import { readTransport } from "../../src/settings/transport.ts";
+import { readTransport } from "../../src/settings/transport/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { certificateAuthority } from "../service/certificate.ts";
 import { fakeWorld } from "./sources.ts";

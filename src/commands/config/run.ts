@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import { checkIdentifier } from "../../settings/client-options.ts";
+import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import { checkKey, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";

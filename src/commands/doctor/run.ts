@@ -1,5 +1,5 @@
 import { configPath } from "../../settings/config-file.ts";
-import { checkSigner } from "../../settings/jwt.ts";
+import { checkSigner } from "../../settings/jwt/jwt.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";

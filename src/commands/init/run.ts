@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import { checkIdentifier } from "../../settings/client-options.ts";
+import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { VaultError } from "../errors.ts";
-import { sayLines } from "./child-output.ts";
+import { VaultError } from "../../errors.ts";
+import { sayLines } from "../child-output.ts";
 
 interface TokenCommand {
   command: string;

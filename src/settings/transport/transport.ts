@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { VaultError } from "../errors.ts";
-import { isLoopback } from "../protocol/address.ts";
+import { VaultError } from "../../errors.ts";
+import { isLoopback } from "../../protocol/address.ts";
 import { isInNoProxy } from "./no-proxy.ts";
-import type { Settings, Sourced } from "./settings.ts";
-import type { SettingWorld } from "./sources.ts";
-import { defined } from "../protocol/defined.ts";
+import type { Settings, Sourced } from "../settings.ts";
+import type { SettingWorld } from "../sources.ts";
+import { defined } from "../../protocol/defined.ts";
 
 interface ProxySetting {
   /** May hold a user name and a password. */

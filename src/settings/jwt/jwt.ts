@@ -1,8 +1,8 @@
-import { VaultError } from "../errors.ts";
-import { environmentWithoutSecrets } from "./child-environment.ts";
-import { once } from "./once.ts";
-import type { Settings } from "./settings.ts";
-import type { SettingWorld } from "./sources.ts";
+import { VaultError } from "../../errors.ts";
+import { environmentWithoutSecrets } from "../child-environment.ts";
+import { once } from "../once.ts";
+import type { Settings } from "../settings.ts";
+import type { SettingWorld } from "../sources.ts";
 
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
@@ -38,7 +38,7 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
       throw new VaultError("invalid-input", "config key jwt.command: excludes jwt.privateKeyFile", { hint: "leave one of them out" });
     }
     const { text: command, source } = jwtCommand;
-    const { runTokenCommand } = await import("./jwt-command.ts");
+    const { runTokenCommand } = await import("./command.ts");
     const { endGroup, say } = world;
     // Also a token with something around it, which is refused.
     const learn = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
@@ -64,7 +64,7 @@ const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settin
 async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings, world: SettingWorld): Promise<Obtain> {
   if (file === undefined) throw missing("jwt.privateKeyFile", "the file of the key that signs them is missing");
   if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
-  const { parseClaims, parsePrivateKey, signJwt } = await import("./jwt-sign.ts");
+  const { parseClaims, parsePrivateKey, signJwt } = await import("./sign.ts");
   const claims = parseClaims(claimsSpec);
   let pem: string;
   try {

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { createPrivateKey, sign } from "node:crypto";
-import { VaultError } from "../errors.ts";
-import { parseJson } from "../protocol/json.ts";
-import type { Sourced } from "./settings.ts";
+import { VaultError } from "../../errors.ts";
+import { parseJson } from "../../protocol/json.ts";
+import type { Sourced } from "../settings.ts";
 
 /** Claims of a token, but for those that are set when it is signed. */
 type Claims = Readonly<Record<string, unknown>>;

@@ -1,12 +1,12 @@
-import { VaultError } from "../errors.ts";
-import { uuid as identifier } from "../protocol/fields.ts";
-import type { Application } from "../protocol/requests.ts";
-import { validate } from "../protocol/validate.ts";
-import type { BearerToken } from "./jwt.ts";
-import { createBearerToken } from "./jwt.ts";
-import type { Settings, Sourced } from "./settings.ts";
-import { missingSetting } from "./settings.ts";
-import type { SettingWorld } from "./sources.ts";
+import { VaultError } from "../../errors.ts";
+import { uuid as identifier } from "../../protocol/fields.ts";
+import type { Application } from "../../protocol/requests.ts";
+import { validate } from "../../protocol/validate.ts";
+import type { BearerToken } from "../jwt/jwt.ts";
+import { createBearerToken } from "../jwt/jwt.ts";
+import type { Settings, Sourced } from "../settings.ts";
+import { missingSetting } from "../settings.ts";
+import type { SettingWorld } from "../sources.ts";
 import type { Transport } from "./transport.ts";
 import { readTransport } from "./transport.ts";
 
