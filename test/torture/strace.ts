@@ -76,7 +76,7 @@ export interface CrashPoint {
 export async function killedAt(point: CrashPoint, run: (more: string[]) => Promise<Traced>): Promise<Traced> {
   const { name, path, seen } = point;
   let { ordinal } = point;
-  for (let tries = 0; tries < 25; tries += 1) {
+  for (let tries = 0; tries < 60; tries += 1) {
     const done = await run([...(path === null ? [] : ["-P", path]), "-e", `inject=${name}:signal=SIGKILL:when=${ordinal}`]);
     const events = done.calls.filter(isEvent);
     const there = events[seen - 1];
