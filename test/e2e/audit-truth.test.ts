@@ -39,10 +39,10 @@ it("of the sandbox's own export, after real commands with faults: every vault as
     for (const { vault, what, fault } of happenings) {
       const { uuid = "", kind = "" } = vaults[vault] ?? {};
       if (fault !== undefined) lab.faults(fault);
-      const quick = ["--force", "--timeout", "250ms", "--max-wait", "250ms", "--json"];
+      const quick = ["--force", "--timeout", "10s", "--max-wait", "2s", "--json"];
       if (what === "get") await command("get", uuid, ...quick);
       else if (what === "hold") await command("get", uuid, "--no-ack", "--discard-pending", ...quick);
-      else if (what === "ack") await command("ack", uuid, "--timeout", "250ms", "--max-wait", "250ms");
+      else if (what === "ack") await command("ack", uuid, "--timeout", "10s", "--max-wait", "2s");
       else if (what === "wrong") await command("get", uuid, "--credentials", "env:WRONG", "--discard-pending", ...quick);
       else if (what === "update" && kind.startsWith("credit")) await command("update", uuid, "--card", "env:CARD", "--yes", ...quick);
       else if (what === "delete" && vault === 4) await command("delete", uuid, "--yes", "--json");
