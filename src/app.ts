@@ -3,6 +3,7 @@ import { createOutput, type Output } from "./cli/output.ts";
 import { createPrompts, passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
 import type { Known } from "./completion/candidates.ts";
 import { createKnown } from "./completion/known.ts";
+import { defined } from "./defined.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { HoldOptions } from "./exchange/hold.ts";
@@ -21,7 +22,7 @@ import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { LocalStore } from "./store/local-store.ts";
-import { configDirectory, stateDirectory } from "./store/paths.ts";
+import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 
@@ -100,7 +101,7 @@ export async function createApp(
     settings,
     profile,
     flags: given,
-    configuration: { directory, keyFile: `${directory}/state.key`, profile: chosen, problem },
+    configuration: { directory, keyFile: defaultKeyFile(host), profile: chosen, problem },
     output: createOutput(host, outputChoice, narrator.warn),
     narrator,
     redactor,
@@ -224,7 +225,7 @@ async function openState(app: App, settings: Settings, anySource = false) {
   };
   const key = stateKeySpec && (await secretSetting(stateKeySpec));
   const demand = anySource ? undefined : settings.stateKeySource;
-  const file: KeySource = { type: "file", path, access, ...(demand === undefined ? {} : { demand }) };
+  const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
   const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
   const store = openStore(options);

@@ -1,3 +1,5 @@
+import { defined } from "./defined.ts";
+
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
  * command may be run again, with the sentence that documents show (cli-contract, Errors). Nothing else in the program maps
@@ -115,8 +117,7 @@ export class VaultError extends Error {
 
   /** The same error with more facts; those it has already win. */
   with(facts: ErrorFacts): VaultError {
-    const has = Object.fromEntries(Object.entries(this.facts).filter(([, fact]) => fact !== undefined));
-    return new VaultError(this.code, this.message, { ...facts, ...has });
+    return new VaultError(this.code, this.message, { ...facts, ...defined(this.facts) });
   }
 
   /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */

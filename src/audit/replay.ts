@@ -21,6 +21,7 @@ import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 import { whatIfReport } from "./report/what-if-report.ts";
 import { VaultError } from "../errors.ts";
+import { defined } from "../defined.ts";
 
 /** More are refused: each takes some 350 bytes. */
 const mostVaults = 4_000_000;
@@ -167,8 +168,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
     *vaults({ problems }) {
       for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(folded, vault);
     },
-    ...(whatIf === undefined ? {} : { whatIf }),
-    ...(reenactment === undefined ? {} : { reenactment }),
+    ...defined({ whatIf, reenactment }),
   };
 }
 

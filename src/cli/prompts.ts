@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { waysToSet } from "../settings/definitions.ts";
 import { printableLine } from "../terminal/redactor.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined } from "../defined.ts";
 
 /** Where a question is asked, and what ends it. */
 interface PromptPlace {

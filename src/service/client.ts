@@ -5,6 +5,7 @@ import type { ConnectionOptions } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import type { HttpRequest, Target } from "./request.ts";
 import { endRequest, singleRequest, startRequest } from "./request.ts";
+import { defined } from "../defined.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
   /** Bounds each call, from the moment it is asked for to the last byte of its answer. */
@@ -54,7 +55,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       signal.addEventListener("abort", onAbort, { once: true });
       waiting.add(call);
       const { body, ...head } = request;
-      connection.dispatch({ ...head, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }, call);
+      connection.dispatch({ ...head, ...defined({ body: body && JSON.stringify(body) }) }, call);
     });
   }
 

@@ -10,6 +10,7 @@ import type { HttpRequest } from "./request.ts";
 import { originOf } from "./request.ts";
 import type { Connector } from "./tunnel.ts";
 import { proxyAuthorization, throughProxy, withoutServerName } from "./tunnel.ts";
+import { defined } from "../defined.ts";
 
 export interface ConnectionOptions {
   baseUrl: string;
@@ -53,7 +54,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);
   const { proxy } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
-  const route: Route = { origin, forwarded, ...(proxy === undefined ? {} : { proxy }) };
+  const route: Route = { origin, forwarded, ...defined({ proxy }) };
   let stop: (() => void) | undefined;
   let made: Socket | undefined;
   const connector = connectorOf(options, route);
@@ -74,7 +75,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       const sent = forwarded
         ? { path: `${origin.origin}${path}`, headers: { ...headers, host: origin.host, ...proxyAuthorization(proxy) } }
         : { path, headers };
-      client.dispatch({ method, ...sent, ...(body === undefined ? {} : { body }) }, handler);
+      client.dispatch({ method, ...sent, ...defined({ body }) }, handler);
     },
     peer: () => (origin.protocol === "https:" && made !== undefined ? peerOf(made as TLSSocket) : undefined),
     stopConnecting: () => stop?.(),
@@ -104,7 +105,7 @@ function connectorOf({ ca, unverified }: ConnectionOptions, { origin, proxy, for
       minVersion: "TLSv1.2",
       // Never left to the environment.
       rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
-      ...(ca === undefined ? {} : { ca: [...ca] }),
+      ...defined({ ca: ca && [...ca] }),
     });
     return (options, callback) => {
       const socket: Socket = connect(options, callback);

@@ -3,7 +3,7 @@ import type { NamedProfile } from "./profile.ts";
 import { findProfile } from "./profile.ts";
 import type { GivenFlags, Settings } from "./settings.ts";
 import { resolveSettings } from "./settings.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined } from "../defined.ts";
 
 interface SettingsPlace {
   /** The configuration directory. */

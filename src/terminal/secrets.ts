@@ -1,4 +1,5 @@
 import { characters } from "../protocol/limits.ts";
+import { count } from "./count.ts";
 
 /** How a secret is shown in table form: only this file turns one into something for the eye. */
 
@@ -16,7 +17,7 @@ export function shownCardNumber(number: string, reveal: boolean): string {
 /** Generic contents: their length. */
 export function shownContent(content: string): string {
   const length = characters(content);
-  return `•••••••• (${length} character${length === 1 ? "" : "s"})`;
+  return `•••••••• (${count(length, "character")})`;
 }
 
 /** `sha256:1f0c94d2a3b8`: names a pair, and nothing can be learned from it. */

@@ -1,3 +1,5 @@
+import { count } from "./count.ts";
+
 /** Units for a distance: the largest one of which there are at least `from`. Rounded down: nobody is told more time than there is. */
 const units = [
   { name: "year", seconds: 365 * 86_400, from: 2 },
@@ -13,8 +15,7 @@ export function distance(at: number, now: number): string {
   const seconds = Math.floor(Math.abs(at - now) / 1000);
   const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
   if (unit === undefined || (at <= now && seconds < 60)) return "now";
-  const count = Math.floor(seconds / unit.seconds);
-  const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
+  const words = count(Math.floor(seconds / unit.seconds), unit.name);
   return at > now ? `in ${words}` : `${words} ago`;
 }
 

@@ -5,6 +5,7 @@ import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
 import { field, flag, small } from "../fold/vault-records.ts";
+import { count } from "../../terminal/count.ts";
 
 /** What holds for all vaults of a log, and takes certainty from what was not seen. */
 export interface LogFacts {
@@ -114,7 +115,7 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, tellsFailures, begi
     ...(unsureOutcomes.length === 0 ? [] : [`outcomes were not understood (${unsureOutcomes.slice(0, 3).map(clip).join(", ")})`]),
     ...(tellsFailures ? [] : ["nothing in these items tells failed accesses from others"]),
     ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed accesses`] : []),
-    ...(skippedLines > 0 ? [`${skippedLines} ${skippedLines === 1 ? "line" : "lines"} could not be read`] : []),
+    ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
   ];
 }
 

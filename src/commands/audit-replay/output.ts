@@ -8,7 +8,7 @@ import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 /** Characters that are written at once: each write to a file is synced. */
 const portion = 1024 * 1024;

@@ -11,8 +11,8 @@ import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
-import { defined } from "../../protocol/defined.ts";
-import { count as inNumber } from "../../cli/words.ts";
+import { defined } from "../../defined.ts";
+import { count as inNumber } from "../../terminal/count.ts";
 
 type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory">;
 

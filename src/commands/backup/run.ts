@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { BackupOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 
 type Needs = Pick<App, "ask" | "configuration" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory" | "waiting">;
 

@@ -2,7 +2,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable } from "../../terminal/tables.ts";
 import type { View } from "../../cli/vault-view.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 
 interface Held {
   file: string;

@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyOptions } from "./descriptor.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 
 type Needs = Pick<App, "ask" | "narrator" | "output" | "profile" | "redactor" | "secretOption" | "secretSetting" | "settings" | "state">;
 

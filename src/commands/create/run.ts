@@ -17,7 +17,7 @@ import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { readHashedPin } from "../exchange/options.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
 import { singleContext } from "../exchange/single-context.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,

@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import type { Finding } from "./finding.ts";
 import { ok, warning } from "./finding.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
 type Probe = Awaited<ReturnType<App["probe"]>>;

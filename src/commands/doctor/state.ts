@@ -2,7 +2,7 @@ import type { LocalState } from "../../app.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "./finding.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 
 export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<LocalState["whole"]>>["inspect"]>>;

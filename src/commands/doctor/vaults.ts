@@ -4,7 +4,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import { nextStep } from "../status/vault-status.ts";
 import type { Finding } from "./finding.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 import { ok, warning } from "./finding.ts";
 
 const day = 86_400_000;

@@ -3,7 +3,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { widthOf, wrap } from "../../terminal/width.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 
 interface Shown {
   check: string;

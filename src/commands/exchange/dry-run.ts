@@ -12,7 +12,7 @@ import { toSettle } from "../../exchange/end/settle.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 /** The pair that would be sent, with what goes beside it. */
 interface PlannedPair {

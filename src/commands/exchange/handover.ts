@@ -11,7 +11,7 @@ import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { GivenPair } from "./options.ts";
 import { learnAll } from "./options.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
 

@@ -8,7 +8,7 @@ import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import { base64 } from "../../protocol/fields.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 export interface GivenPair {
   choice: PairChoice;

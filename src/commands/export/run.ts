@@ -10,7 +10,7 @@ import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
 

@@ -18,7 +18,7 @@ import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { learnAll } from "../exchange/options.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,

@@ -11,7 +11,7 @@ import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { singleContext } from "../exchange/single-context.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store" | "waiting">;
 

@@ -13,7 +13,7 @@ import { VaultError } from "../../errors.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid } from "../exchange/ask.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,

@@ -12,7 +12,7 @@ import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { audit, fault, lock, reset } from "./descriptor.ts";
 import { defaultReadyFile } from "./start.ts";
-import { count } from "../../cli/words.ts";
+import { count } from "../../terminal/count.ts";
 
 const connect = (app: Pick<App, "stateDirectory">, options: { readyFile?: string | undefined }): ControlClient =>
   connectControl(options.readyFile ?? defaultReadyFile(app));

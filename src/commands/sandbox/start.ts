@@ -8,7 +8,7 @@ import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import type { StartOptions } from "./descriptor.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 type Needs = Pick<App, "flags" | "host" | "output" | "settings" | "stateDirectory">;
 

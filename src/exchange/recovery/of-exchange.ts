@@ -3,6 +3,7 @@ import { isOnline } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Credentials, OpenExchange, VaultRecord } from "../records.ts";
 import type { GivenCredentials, RecoveryDocument } from "./document.ts";
+import { defined } from "../../defined.ts";
 
 /** The recovery document of an exchange that has its new pair, read from the state. */
 export async function recoveryDocument(
@@ -40,5 +41,5 @@ export function vaultOf(given: GivenCredentials | undefined): string | undefined
 
 /** A pair with its hashedPin, and nothing else: what --credentials-out holds after the acknowledgement. */
 export function pairOnly({ encryptedData, payload, hashedPin }: Credentials): Credentials {
-  return { encryptedData, payload, ...(hashedPin === undefined ? {} : { hashedPin }) };
+  return defined({ encryptedData, payload, hashedPin });
 }

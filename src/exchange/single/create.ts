@@ -9,6 +9,7 @@ import type { Creation, Credentials } from "../records.ts";
 import { serviceDetails } from "../service-errors.ts";
 import type { SingleContext } from "./call.ts";
 import { refusedSingle, sendSingle } from "./call.ts";
+import { defined } from "../../defined.ts";
 
 interface CreateContext extends SingleContext {
   store: Pick<Store, "creating" | "created" | "notCreated">;
@@ -66,7 +67,7 @@ async function keep(
   { creation, vault, device, label }: CreateRequest,
   success: CreateSuccess,
 ): Promise<CreateOutcome> {
-  const credentials = { ...success.pair, ...(vault.hashedPin === undefined ? {} : { hashedPin: vault.hashedPin }) };
+  const credentials = { ...success.pair, ...defined({ hashedPin: vault.hashedPin }) };
   for (const secret of Object.values(credentials)) context.learnSecret(secret);
   const { uuid, expiryDate, autoLockDate, dateCreated, lastModified } = success;
   const facts = { uuid, expiryDate, autoLockDate, dateCreated, lastModified };

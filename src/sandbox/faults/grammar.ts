@@ -5,6 +5,7 @@ import { uuid as uuidField } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { FaultAction, FaultMatch, FaultRule } from "./faults.ts";
 import { checkFaultRule, plainActions } from "./faults.ts";
+import { defined } from "../../defined.ts";
 
 /**
  * The text form of a fault, one per argument:
@@ -51,12 +52,7 @@ function parseTarget(target: string, fail: Fail): FaultMatch {
     return fail(`the target must be any, get, update, start, end or two of them joined, like get-start; or ${singleOperations.join(", ")}`);
   }
   if (uuid !== undefined && !validate(uuidField, uuid).ok) fail("behind the / must be a vault's uuid of 36 characters");
-  return {
-    ...(parts[1] === undefined ? {} : { operation: parts[1] as Operation }),
-    ...(single === undefined ? {} : { operation: single }),
-    ...(parts[2] === undefined ? {} : { step: parts[2] as Step }),
-    ...(uuid === undefined ? {} : { uuid }),
-  };
+  return defined({ operation: single ?? (parts[1] as Operation | undefined), step: parts[2] as Step | undefined, uuid });
 }
 
 function parseAction(action: string, fail: Fail): FaultAction {

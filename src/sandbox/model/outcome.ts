@@ -1,6 +1,7 @@
 import type { Violation } from "../../protocol/validate.ts";
 import { newUuid } from "../seeds/random.ts";
 import type { World } from "./world.ts";
+import { defined } from "../../defined.ts";
 
 /** An answer of the service before it is written to a socket. */
 export interface Outcome {
@@ -45,9 +46,7 @@ const refusals = {
 
 export function refuse(world: World, why: keyof typeof refusals, property: string | undefined, message: string): Outcome {
   const [status, code] = refusals[why];
-  return refusal(world, status, code, [
-    { ...(property === undefined ? {} : { property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] },
-  ]);
+  return refusal(world, status, code, [{ ...defined({ property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] }]);
 }
 
 export function refuseInvalid(world: World, violations: readonly Violation[]): Outcome {

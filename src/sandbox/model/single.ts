@@ -5,6 +5,7 @@ import { refuseInvalid, success } from "./outcome.ts";
 import { countFailure, facts, responseVault, wrongCredential } from "./start.ts";
 import { createVault, remove } from "./vaults.ts";
 import type { World } from "./world.ts";
+import { defined } from "../../defined.ts";
 
 /**
  * The extended operations, after `admit`. The specification shows none of their shapes, and the method and the answer of a
@@ -17,8 +18,7 @@ export function createCall(world: World, call: Call, { vault, device, metadata, 
   const input = {
     kind: call.endpoint.kind,
     ...vault,
-    ...(device === undefined ? {} : { device }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...defined({ device, metadata }),
   };
   // The schema takes more forms of a date than the model can keep.
   const { expiryDate } = vault;

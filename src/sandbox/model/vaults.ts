@@ -7,6 +7,7 @@ import { newPair, newUuid } from "../seeds/random.ts";
 import type { AuditItem, LockReason, VaultInput, VaultState } from "./state.ts";
 import { checkVaultInput } from "../seeds/vault-input.ts";
 import type { World } from "./world.ts";
+import { defined } from "../../defined.ts";
 
 /** A vault as its owner knows it: what the ready document lists. */
 export interface KnownVault {
@@ -36,7 +37,7 @@ export function createVault(world: World, given: VaultInput, where = "vault", or
     device: input.device ?? null,
     creditCard: input.creditCard ?? null,
     content: input.content ?? null,
-    ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
+    ...defined({ metadata: input.metadata }),
     usesRemaining: input.maxUsage ?? null,
     expiryDate: input.expiryDate === undefined ? null : Date.parse(input.expiryDate),
     autoLockDate: world.now + world.policy.autoLockAfterMs,

@@ -13,6 +13,7 @@ import type { ReadyDocument } from "../control/ready.ts";
 import { writeReadyFile } from "../control/ready.ts";
 import { listen } from "./server.ts";
 import type { VaultInput } from "../model/state.ts";
+import { defined } from "../../defined.ts";
 
 export interface SandboxSettings {
   now(): number;
@@ -67,12 +68,8 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, aft
   const { policy, seed, application, randomSeed } = settings;
   const sandbox = new Sandbox({
     now: () => settings.now(),
-    ...(policy === undefined ? {} : { policy }),
-    ...(seed === undefined ? {} : { seed }),
-    ...(application === undefined ? {} : { application }),
-    ...(randomSeed === undefined ? {} : { randomSeed }),
+    ...defined({ policy, seed, application, randomSeed, state: folder?.state }),
     ...(folder === undefined ? {} : { save: (state) => folder.save(state) }),
-    ...(folder?.state === undefined ? {} : { state: folder.state }),
   });
   const faults = new Faults();
   faults.add(settings.faults ?? []);

@@ -4,7 +4,7 @@ import { isLoopback } from "../../protocol/address.ts";
 import { isInNoProxy } from "./no-proxy.ts";
 import type { Settings, Sourced } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined } from "../../defined.ts";
 
 interface ProxySetting {
   /** May hold a user name and a password. */

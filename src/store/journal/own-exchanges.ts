@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { all, one } from "../sqlite/query.ts";
+import { defined } from "../../defined.ts";
 
 /** An exchange as the journal tells of it, also where its vault was forgotten since. */
 export interface OwnExchange {
@@ -79,7 +80,7 @@ export class OwnExchanges {
       // One that was taken over waits for its end call.
       state: state === undefined || state === "adopted" ? "ending" : state,
       startedAt: at,
-      ...(supersededAt === undefined ? {} : { supersededAt }),
+      ...defined({ supersededAt }),
     };
   }
 

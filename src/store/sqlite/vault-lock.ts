@@ -125,14 +125,14 @@ export class VaultLocks {
 
 function busy(uuid: string | undefined): VaultError {
   return new VaultError("busy", `another process holds ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`, {
-    ...(uuid === undefined ? {} : { vault: uuid }),
+    vault: uuid,
     hint: "nothing was sent: run it again when that one has finished, or wait longer with --max-wait",
   });
 }
 
 function interrupted(uuid: string | undefined): VaultError {
   return new VaultError("interrupted", "stopped while waiting for another process that holds the vault: nothing was sent", {
-    ...(uuid === undefined ? {} : { vault: uuid }),
+    vault: uuid,
     retry: "safe",
   });
 }
