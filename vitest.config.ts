@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import type { TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
-import { isLikeDisk, memoryFolder } from "./test/torture/memory-folder.ts";
+import { isLikeDisk, memoryFolder } from "./test/support/memory-folder.ts";
 
 /** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
 const torture = process.env["TORTURE"];

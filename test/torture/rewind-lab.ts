@@ -11,7 +11,7 @@ import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { memoryFolder } from "./memory-folder.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 import { compiled } from "./strace.ts";
 import { atEndOfFile } from "../support/end-of-file.ts";
 

@@ -9,7 +9,7 @@ import { one, all, run } from "../../../src/store/sqlite/query.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
 import { seal } from "../../../src/secrets/sealing.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
-import { memoryFolder } from "../memory-folder.ts";
+import { memoryFolder } from "../../support/memory-folder.ts";
 import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
 import type { Exchange, Generation, Store } from "./state.ts";
 
