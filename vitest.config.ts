@@ -8,7 +8,12 @@ const torture = process.env["TORTURE"];
 if (isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
-const deepened = ["test/crash/**/*.test.ts", "test/audit/generator.test.ts", "test/sandbox/reenact.test.ts"];
+const deepened = [
+  "test/crash/**/*.test.ts",
+  "test/audit/generator.test.ts",
+  "test/sandbox/reenact.test.ts",
+  "test/e2e/hostile-answers.test.ts",
+];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;
 

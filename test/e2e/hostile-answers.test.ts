@@ -1,29 +1,161 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { errorKinds } from "../../src/errors.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
+import { card, hostileWorld, importOld, kind, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
-import { card, importOld, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { sample } from "../support/campaign.ts";
+import type { Hostile } from "./hostile-answers-table.ts";
+import { answers, redirects, vaults } from "./hostile-answers-table.ts";
+import { tried } from "../support/tally.ts";
 
-const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+const connections: string[] = [];
+/** Whoever is led here has been led away. */
+const elsewhere = createServer((socket) => {
+  connections.push(String(socket.remotePort));
+  socket.destroy();
+});
+let hostile: HostileService;
+let machine: Machine;
+let everything: Hostile[];
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+  const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+  everything = [...answers, ...redirects(there)];
+  hostile = await startHostileService();
+  machine = machineFor(hostile, {
+    env: { CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "1s", VAULTSVC_OUTPUT: "json" },
+  });
+});
+
+afterAll(() => void elsewhere.close());
+
+const uuidOf = (n: number): string => `0f9b1c1e-2d3c-4b5a-8697-${String(n).padStart(12, "0")}`;
+let vaultsSoFar = 0;
+
+interface Tried {
+  result: RunResult;
+  uuid: string;
+  /** The pairs that answers have offered for this vault, in their order, where they were whole. */
+  exported: unknown;
+}
+
+/** A vault of its own, known by its old pair, and one command during which the call `what` is answered with malice. */
+async function tryOn(what: string, { malice }: Hostile, command: (uuid: string) => string[]): Promise<Tried> {
+  vaultsSoFar += 1;
+  const uuid = uuidOf(vaultsSoFar);
+  hostile.be(kind);
+  await importOld(machine, uuid, "credit-card/offline");
+  hostile.be((asked, answered) => (asked.what === what ? malice : kind)(asked, answered));
+  const result = await machine.vault(...command(uuid));
+  hostile.be(kind);
+  return { result, uuid, exported: await machine.exported(uuid) };
+}
+
+const documented = new Set(Object.values(errorKinds).map(({ exitCode }) => exitCode as number));
+
+/** One of the outcomes of the contract, as it says; never a failure of the program itself, and nothing but ours on stderr. */
+function expectOutcome({ code, stdout, stderr }: RunResult): void {
+  expect(code).not.toBe(1);
+  if (code === 0) expect(JSON.parse(stdout)).toBeTypeOf("object");
+  else {
+    expect(documented).toContain(code);
+    expect(errorOf({ code, stdout, stderr, signal: null }).exitCode).toBe(code);
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .filter((line) => !line.startsWith("vault: warning: ")),
+    ).toHaveLength(1);
+  }
+  expect(stderr).not.toMatch(/\bat .*\.(?:ts|js|cjs):\d+/);
+}
+
+async function throughAll(cases: readonly Hostile[], run: (one: Hostile) => Promise<void>): Promise<void> {
+  const chosen = sample(cases, 14);
+  for (const one of chosen) {
+    try {
+      await run(one);
+    } catch (error) {
+      throw new Error(`${one.what}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  expect(connections).toEqual([]);
+  expect(({} as Record<string, unknown>)["status"]).toBeUndefined();
+  tried("hostile answers and files", chosen.length);
+}
+
+const cards = ["--card", "env:CARD"];
+
+describe("whatever the service answers", () => {
+  it.each([
+    ["get-start", "get"],
+    ["update-start", "update"],
+  ])("to %s, the old pair stays the current one unless the answer is whole", async (what, operation) => {
+    await throughAll([...everything, ...vaults], async (one) => {
+      const command = (uuid: string): string[] => [operation, uuid, ...(operation === "update" ? cards : []), "--no-ack"];
+      const { result, exported } = await tryOn(what, one, command);
+      expectOutcome(result);
+      expect(one.good === true ? [0] : [5, 6, 7, 9, 10, 13]).toContain(result.code);
+      if (one.good !== true) expect(exported).toEqual(oldPair);
+      else expect(exported).toMatchObject({ status: "pending", old: oldPair, new: operation === "get" ? offered(result) : {} });
+    });
+  });
+
+  it("to an end call, both pairs are there until the answer is whole, and the program knows where it stands", async () => {
+    await throughAll(everything, async (one) => {
+      const { result, exported } = await tryOn("get-end", one, (uuid) => ["get", uuid]);
+      expectOutcome(result);
+      expect([0, 5, 11, 12, 13]).toContain(result.code);
+      expect(offered(result)).toMatchObject({ encryptedData: expect.stringContaining("of-the-hostile-service") as string });
+      if (result.code === 0) expect(exported).toEqual(offered(result));
+      else
+        expect([oldPair, { status: "pending", old: oldPair, new: offered(result) }]).toContainEqual(
+          expect.objectContaining(partOf(exported)),
+        );
+    });
+  });
+
+  it("to an info, nothing but dates is noted, and none of another vault", async () => {
+    await throughAll([...everything, ...vaults.slice(0, 1)], async (one) => {
+      const { result, exported } = await tryOn("info", one, (uuid) => ["info", uuid]);
+      expectOutcome(result);
+      if (one.good !== true) expect(result.code).not.toBe(0);
+      expect(exported).toEqual(oldPair);
+    });
+  });
+
+  it("to a create, no vault that is known loses its pair", async () => {
+    await throughAll([...everything, ...vaults.filter(({ what }) => !what.includes("token"))], async (one) => {
+      const { result, exported } = await tryOn("offline", one, () => ["create", "--kind", "credit-card/offline", ...cards]);
+      if (!result.stdout.startsWith('{"answer"')) expectOutcome(result);
+      expect([0, 5, 6, 7, 9, 10, 13]).toContain(result.code);
+      expect(exported).toEqual(oldPair);
+    });
+  });
+});
+
+const offered = ({ stdout }: RunResult): Pair => (JSON.parse(stdout) as { vault: { credentials: Pair } }).vault.credentials;
+
+const partOf = (exported: unknown): object => {
+  const { status, old: before, new: after } = exported as { status?: string; old?: Pair; new?: Pair };
+  return status === undefined ? (exported as object) : { status, old: before, new: after };
+};
+
 const another = "99999999-8888-4777-8666-555555555555";
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
-
-/** A machine that knows a vault by its old pair. */
-async function world(): Promise<{ service: HostileService; machine: Machine }> {
-  const service = await startHostileService();
-  const machine = machineFor(service, { env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" } });
-  await importOld(machine, uuid, "generic/offline");
-  return { service, machine };
-}
 
 describe.concurrent("an answer about another vault", () => {
   it.each([["get", "get-start"] as const, ["update", "update-start"] as const])(
     "to a %s is no success: the old pair stays the current one",
     async (operation, what) => {
-      const { service, machine } = await world();
+      const { service, machine, uuid } = await hostileWorld();
       service.be((asked, { good, send }) => send(asked.what === what ? withVault(good, { uuid: another }) : good));
       const contents = operation === "update" ? ["--content", "env:CARD"] : [];
       expectError(await machine.vault(operation, uuid, ...contents, "--json"), 13, "service");
@@ -35,7 +167,7 @@ describe.concurrent("an answer about another vault", () => {
   it.each([{ uuid: another }, { vaultUuid: another }, { vault: { uuid: another } }])(
     "to an info is refused, and nothing of it is noted: %j",
     async (named) => {
-      const { service, machine } = await world();
+      const { service, machine, uuid } = await hostileWorld();
       service.be((_, { good, send }) => send({ ...good, ...named, autoLockDate: "2031-01-01T00:00:00Z" }));
       expectError(await machine.vault("info", uuid, "--json"), 13, "service", /about another vault/);
       expect((await machine.vault("status", uuid, "--json")).stdout).not.toContain("2031-01-01");
@@ -46,7 +178,7 @@ describe.concurrent("an answer about another vault", () => {
   );
 
   it("to a create, one that is known here: its pair stays the current one", async () => {
-    const { service, machine } = await world();
+    const { service, machine, uuid } = await hostileWorld();
     expectExit(await machine.vault("get", uuid, "--json"), 0);
     const before = await machine.exported(uuid);
     service.be((_, { good, send }) => send(withVault(good, { uuid })));
@@ -59,7 +191,7 @@ describe("a large answer", () => {
   const tooLarge = Buffer.alloc(65 * 2 ** 20, "x");
 
   it("of 20 MiB is read whole", async () => {
-    const { service, machine } = await world();
+    const { service, machine, uuid } = await hostileWorld();
     const content = "é".repeat(10 * 2 ** 20);
     service.be((asked, { good, send }) => send(asked.what === "get-start" ? withVault(good, { content }) : good));
     const result = await machine.vault("get", uuid, "--field", "vault.content");
@@ -68,7 +200,7 @@ describe("a large answer", () => {
   });
 
   it("above 64 MiB is told as such, and counts as one start: nothing is repeated", async () => {
-    const { service, machine } = await world();
+    const { service, machine, uuid } = await hostileWorld();
     expectExit(await machine.vault("get", uuid, "--json"), 0);
     const pair = await machine.exported(uuid);
     service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
@@ -82,82 +214,37 @@ describe("a large answer", () => {
   });
 
   it.each([
-    ["an info", ["info", uuid]],
-    ["a create", ["create", "--kind", "generic/offline", "--content", "env:CARD"]],
-    ["a delete", ["delete", uuid, "--yes"]],
+    ["an info", (uuid: string) => ["info", uuid]],
+    ["a create", () => ["create", "--kind", "generic/offline", "--content", "env:CARD"]],
+    ["a delete", (uuid: string) => ["delete", uuid, "--yes"]],
   ])("above 64 MiB to %s: the same", async (_, args) => {
-    const { service, machine } = await world();
+    const { service, machine, uuid } = await hostileWorld();
     service.be((_, { send }) => send(tooLarge));
-    expectError(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, ...args, "--json"), 13, "service", /larger than 64 MiB/);
+    expectError(
+      await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, ...args(uuid), "--json"),
+      13,
+      "service",
+      /larger than 64 MiB/,
+    );
     expect(service.asked).toHaveLength(1);
   });
 });
 
-describe.concurrent("what is nested without end", () => {
-  it.each([[["--json"]], [["--debug"]], [["--json", "--debug"]]])(
-    "in an answer is no answer, whatever is shown of it: %j",
-    async (shown) => {
-      const { service, machine } = await world();
-      for (const [status, code] of [
-        [200, 10],
-        [400, 10],
-        [500, 10],
-      ] as const) {
-        for (const text of [deep, `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000)]) {
-          service.be((_, { send }) => send(`{"responseStatus":{"status":"${status === 200 ? "SUCCESS" : "ERROR"}","x":${text}}}`, status));
-          const result = await machine.vault("info", uuid, ...shown);
-          expectExit(result, code);
-          expect(result.stderr).not.toMatch(/call stack|at .*\.ts:/);
-        }
+it.concurrent.each([[["--json"]], [["--debug"]], [["--json", "--debug"]]])(
+  "what is nested without end is no answer, whatever is shown of it: %j",
+  async (shown) => {
+    const { service, machine, uuid } = await hostileWorld();
+    for (const [status, code] of [
+      [200, 10],
+      [400, 10],
+      [500, 10],
+    ] as const) {
+      for (const text of [deep, `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000)]) {
+        service.be((_, { send }) => send(`{"responseStatus":{"status":"${status === 200 ? "SUCCESS" : "ERROR"}","x":${text}}}`, status));
+        const result = await machine.vault("info", uuid, ...shown);
+        expectExit(result, code);
+        expect(result.stderr).not.toMatch(/call stack|at .*\.ts:/);
       }
-    },
-  );
-
-  it.each<[string, (machine: Machine) => string[], number]>([
-    [
-      "credentials",
-      (m) => ["import", another, "--kind", "generic/offline", "--credentials", `@${m.file("f", `{"state":"pending","x":${deep}}`)}`],
-      3,
-    ],
-    ["a list to import", (m) => ["import", "--file", m.file("f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`)], 3],
-    [
-      "a line to import",
-      (m) => ["import", "--file", m.file("f", `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`)],
-      3,
-    ],
-    ["a device", (m) => ["get", another, "--kind", "generic/online", "--credentials", "env:PAIR", "--device", `@${m.file("f", deep)}`], 3],
-    ["a card", (m) => ["update", uuid, "--card", `@${m.file("f", deep)}`], 3],
-    ["claims", (m) => ["config", "set", "jwt.claims", `@${m.file("f", `{"a":${deep}}`)}`], 3],
-    ["a policy", (m) => ["sandbox", "start", "--policy", m.file("f", `{"jwt":${deep}}`)], 3],
-    ["a seed", (m) => ["sandbox", "start", "--seed", m.file("f", deep)], 3],
-  ])("in a file of the user is refused: %s", async (_, args, code) => {
-    const { service, machine } = await world();
-    const result = await machine.vault(...args(machine), "--json");
-    expectError(result, code, "invalid-input");
-    expect(service.asked).toEqual([]);
-  });
-
-  it("in the configuration is refused, and the file stays as it is", async () => {
-    const { machine } = await world();
-    writeFileSync(join(machine.configDir, "config.json"), `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`);
-    for (const args of [["get", uuid], ["config", "list"], ["config", "set", "rateLimit", "5"], ["status"]]) {
-      const result = await machine.vault(...args, "--json");
-      expect([0, 14]).toContain(result.code);
-      expect(result.stderr).not.toMatch(/call stack/);
     }
-  });
-});
-
-it("a file of credentials that is not UTF-8 is refused: replaced characters would be sent as the pair", async () => {
-  const { service, machine } = await world();
-  const path = join(machine.home, "latin1.json");
-  writeFileSync(path, Buffer.from('{"encryptedData":"caf\u00E9","payload":"b"}', "latin1"));
-  for (const args of [
-    ["import", another, "--kind", "generic/offline", "--credentials", `@${path}`],
-    ["import", "--file", path],
-    ["get", another, "--kind", "generic/offline", "--credentials", `@${path}`],
-  ]) {
-    expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /not UTF-8/);
-  }
-  expect(service.asked).toEqual([]);
-});
+  },
+);

@@ -1,5 +1,11 @@
-/** The suite is the short form of what `npm run torture` does whole: there every step of every command is one to be killed at. */
-const isWhole = process.env["TORTURE"] === "whole";
+/** `npm run torture` tries everything; `npm run torture:short` a sample of it that takes two minutes, and the suite one as small. */
+export const isWhole = process.env["TORTURE"] === "whole";
+
+/** Of cases that are much alike: all of them, or about so many, evenly spread, the first one among them. */
+export function sample<T>(cases: readonly T[], most: number): T[] {
+  if (isWhole || cases.length <= most) return [...cases];
+  return Array.from({ length: most }, (_, index) => cases[Math.floor((index * cases.length) / most)] as T);
+}
 
 /** Of the steps of a command whose every step the campaign takes, the suite takes each ninth. */
 export const stride = isWhole ? 1 : 9;

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
+import { machineFor } from "./machine.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
 type Json = Record<string, unknown>;
@@ -113,4 +114,13 @@ export async function importOld(machine: Machine, uuid: string, vaultKind: strin
     "env:PAIR",
   );
   expectExit(given, 0);
+}
+
+/** A hostile service, and a machine that knows one of its vaults by `oldPair`. Nothing is waited for. */
+export async function hostileWorld(): Promise<{ service: HostileService; machine: Machine; uuid: string }> {
+  const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+  const service = await startHostileService();
+  const machine = machineFor(service, { env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" } });
+  await importOld(machine, uuid, "generic/offline");
+  return { service, machine, uuid };
 }

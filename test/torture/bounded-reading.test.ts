@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { isWhole } from "./effort.ts";
+import { isWhole } from "../support/campaign.ts";
 import { memoryReport } from "../support/peak-memory.ts";
 
 interface Measured {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isWhole } from "./effort.ts";
+import { isWhole } from "../support/campaign.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import type { CrashPoint, Traced } from "./strace.ts";
 import { compiled, crashPoints, killedAt, straceMissing, traced } from "./strace.ts";
-import { tried } from "./tally.ts";
+import { tried } from "../support/tally.ts";
 
 /** A whole run under strace. A first one may still fill the cache of compiled code; what comes after it does all the same. */
 async function wholeRun(lab: RewindLab, { args, env = {} }: Operation): Promise<Traced> {

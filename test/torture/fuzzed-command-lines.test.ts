@@ -10,8 +10,8 @@ import { fakeHost } from "../support/fake-host.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { commandLines, uuid } from "./command-lines.ts";
-import { isWhole } from "./effort.ts";
-import { tried } from "./tally.ts";
+import { isWhole } from "../support/campaign.ts";
+import { tried } from "../support/tally.ts";
 
 const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode as number);
 /** So deep that what leads up stays in it. */

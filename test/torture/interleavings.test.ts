@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { Dice } from "../support/dice.ts";
 import { expectExit, expectInStep, offlineCard, openLab } from "../support/lab.ts";
 import { callsSince, expectOrder } from "./call-order.ts";
-import { isWhole } from "./effort.ts";
+import { isWhole } from "../support/campaign.ts";
 import { playRound } from "./rounds.ts";
-import { tried } from "./tally.ts";
+import { tried } from "../support/tally.ts";
 
 /** Each plays its rounds one after the other on one state, which so has a past. */
 const tables = Array.from({ length: isWhole ? 60 : 2 }, (_, index) => ({ seed: `table ${index}`, vaults: 1 + (index % 3) }));

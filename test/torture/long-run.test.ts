@@ -20,9 +20,9 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { memoryOf } from "../support/peak-memory.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { isWhole } from "./effort.ts";
+import { isWhole } from "../support/campaign.ts";
 import { journalProblems } from "./journal-check.ts";
-import { tried } from "./tally.ts";
+import { tried } from "../support/tally.ts";
 
 const minutes = isWhole ? 50 : 0.25;
 /** Processes at a time: most of their time they wait for each other and for the service. */

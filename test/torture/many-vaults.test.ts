@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import { cleanEnv, vaultBin } from "../support/run-vault.ts";
 import { callsSince, expectOrder } from "./call-order.ts";
-import { isWhole } from "./effort.ts";
-import { tried } from "./tally.ts";
+import { isWhole } from "../support/campaign.ts";
+import { tried } from "../support/tally.ts";
 
 /** The default rate, and one that even a slow machine would be far above. */
 const rates = [

@@ -6,8 +6,8 @@ import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.t
 import type { Machine } from "../support/machine.ts";
 import { expectRefusedInPlace, places, things } from "../support/planted.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { sample } from "./effort.ts";
-import { tried } from "./tally.ts";
+import { sample } from "../support/campaign.ts";
+import { tried } from "../support/tally.ts";
 
 let lab: Lab;
 let prepared: Machine;

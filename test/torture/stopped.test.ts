@@ -18,8 +18,8 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { isWhole } from "./effort.ts";
-import { tried } from "./tally.ts";
+import { isWhole } from "../support/campaign.ts";
+import { tried } from "../support/tally.ts";
 
 interface Stopped {
   run: RunningVault;
