@@ -50,9 +50,9 @@ test("the list sees what is loaded", async () => {
 test("compiled code is cached in a private folder of this user, and only there", async () => {
   const home = tempDir("home");
   const cache = join(home, ".cache", "vaultsvc");
-  await runVault(["--version"], { env: { HOME: home } });
+  await runVault(["--version"], { env: { HOME: home, XDG_CACHE_HOME: undefined } });
   expect(existsSync(cache)).toBe(false);
-  await runVault(["--help"], { env: { HOME: home } });
+  await runVault(["--help"], { env: { HOME: home, XDG_CACHE_HOME: undefined } });
   expect(statSync(cache).mode & 0o777).toBe(0o700);
   expect(readdirSync(cache)).toHaveLength(1);
 
@@ -61,6 +61,9 @@ test("compiled code is cached in a private folder of this user, and only there",
   chmodSync(join(shared, "vaultsvc"), 0o770);
   expect(await runVault(["--help"], { env: { XDG_CACHE_HOME: shared } })).toMatchObject({ code: 0, stderr: "" });
   expect(readdirSync(join(shared, "vaultsvc"))).toEqual([]);
-  expect(await runVault(["--help"], { env: { HOME: join(home, "missing") } })).toMatchObject({ code: 0, stderr: "" });
+  expect(await runVault(["--help"], { env: { HOME: join(home, "missing"), XDG_CACHE_HOME: undefined } })).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
   expect(existsSync(join(home, "missing"))).toBe(false);
 });

@@ -1,15 +1,24 @@
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "../../build.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
+/** Before all tests: the program is built, and there is a folder for its compiled code. Returns what removes that again. */
+export function setup(): () => void {
+  buildOnce();
+  const compiled = mkdtempSync(join(tmpdir(), "vault-compiled-"));
+  process.env["TEST_COMPILED"] = compiled;
+  return () => rmSync(compiled, { recursive: true, force: true });
+}
+
 /**
- * Before all tests: builds the program, if anything that it is built from is newer than what is there. The build is swapped
- * in whole, so that another run of tests in this tree does not meet half of one. A build that fails leaves none: the tests
- * of the program fail then, the others need it not.
+ * Builds the program, if anything that it is built from is newer than what is there. The build is swapped in whole, so that
+ * another run of tests in this tree does not meet half of one. A build that fails leaves none: the tests of the program fail
+ * then, the others need it not.
  */
-export function setup(): void {
+function buildOnce(): void {
   const inputs = ["package.json", "rolldown.config.ts", "build.ts", ...filesUnder("src")].map(changedAt);
   if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
   const { ok, output } = build();

@@ -50,9 +50,18 @@ export function runVault(args: readonly string[], options: RunOptions = {}): Pro
   return startVault(args, options).exit;
 }
 
+/** The program's cache of compiled code, the same for all tests of a run: in a home of its own each process would compile it all. */
+export const compiled = process.env["TEST_COMPILED"] ?? tempDir("compiled");
+
 /** Nothing of the machine's own settings: no CI, no NO_COLOR, no proxies, no VAULTSVC_*; a home folder of its own. */
 export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configDir"> = {}): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { PATH: process.env["PATH"], LANG: "C.UTF-8", TZ: "UTC", TERM: "xterm-256color" };
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env["PATH"],
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    TERM: "xterm-256color",
+    XDG_CACHE_HOME: compiled,
+  };
   if (options.stateDir !== undefined) env["VAULTSVC_STATE"] = options.stateDir;
   if (options.configDir !== undefined) env["VAULTSVC_CONFIG_DIR"] = options.configDir;
   Object.assign(env, options.env);

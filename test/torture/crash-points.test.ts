@@ -5,7 +5,8 @@ import { operations } from "./operations.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import type { CrashPoint, Traced } from "./strace.ts";
-import { compiled, crashPoints, killedAt, straceMissing, traced } from "./strace.ts";
+import { compiled } from "../support/run-vault.ts";
+import { crashPoints, killedAt, straceMissing, traced } from "./strace.ts";
 import { tried } from "../support/tally.ts";
 
 /** A whole run under strace. A first one may still fill the cache of compiled code; what comes after it does all the same. */

@@ -12,7 +12,6 @@ import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
-import { compiled } from "./strace.ts";
 import { atEndOfFile } from "../support/end-of-file.ts";
 
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
@@ -77,9 +76,8 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
   const service = { sandbox, faults, baseUrl: `http://127.0.0.1:${server.port}`, application: sandbox.application };
   const [vault] = sandbox.vaults();
   if (vault === undefined) throw new Error("a lab needs a vault");
-  const env = { XDG_CACHE_HOME: compiled };
   const folder = tempDir("rewind", memoryFolder);
-  const machine = machineFor(service, { env, home: join(folder, "home") });
+  const machine = machineFor(service, { home: join(folder, "home") });
   mkdirSync(machine.home, { mode: 0o700 });
   const [kept, beside] = [join(folder, "kept"), join(folder, "aside")];
   let keptState = structuredClone(state as State);

@@ -3,10 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../support/machine.ts";
 import type { RunOptions, RunResult } from "../support/run-vault.ts";
+import { compiled } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-
-/** Compiled code is kept outside of the home folders: writing it is no part of what is looked at. */
-export const compiled = tempDir("compiled");
 
 /** Why strace cannot be used here, or null where it can. */
 export const straceMissing: string | null = ((): string | null => {
