@@ -5,13 +5,13 @@ import { createVault, findIt } from "../../exchange/single/create.ts";
 import { credentialsJson } from "../../exchange/recovery/document.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { isCreditCard, isOnline, kindList } from "../../protocol/endpoints.ts";
+import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { instant } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { CreateOptions } from "./descriptor.ts";
 import { askKind, askSettings } from "../exchange/ask.ts";
-import { askCard, askContent, completeContents, readContents } from "../exchange/contents.ts";
+import { completeContents, readContents } from "../exchange/contents.ts";
 import { checkCreateOptions, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { readHashedPin } from "../exchange/options.ts";
@@ -65,13 +65,9 @@ async function chooseKind(app: Pick<App, "ask">, options: CreateOptions): Promis
 async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
   const given = await readContents(app, options);
   const hashedPin = await readHashedPin(app, options);
-  if (app.ask.isPossible) {
-    if (isCreditCard(kind)) given.card = await askCard(app, given.card);
-    else given.content ??= await askContent(app);
-  }
   const { maxUsage, expiryDate } = options;
   return {
-    ...completeContents(kind, given),
+    ...(await completeContents(app, kind, given)),
     ...defined({
       hashedPin,
       maxUsage,

@@ -14,7 +14,7 @@ import type { ContentsOptions } from "./flags.ts";
 /** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
 export type Contents = { creditCard: CreditCard } | { content: string };
 
-/** What was given of them: each part is valid, and `completeContents` says which ones are missing. */
+/** What was given of them: each part is valid, and `completeContents` asks for those that are missing. */
 export interface GivenContents {
   card: Partial<CreditCard>;
   content: string | undefined;
@@ -58,17 +58,19 @@ export async function readContents(
 }
 
 /**
- * All that a vault of this kind holds, from what was given (and asked for).
- * @throws `usage`, naming what is missing
+ * All that a vault of this kind holds: what was given, and on a terminal the answers to questions about the rest.
+ * @throws `usage` naming what is missing, `interrupted`
  */
-export function completeContents(kind: Kind, { card, content }: GivenContents): Contents {
-  if (!isCreditCard(kind)) {
-    if (content !== undefined) return { content };
-    throw new VaultError("usage", "--content is missing: nothing was sent", { hint: "--content @FILE, - or env:NAME" });
-  }
-  const { number, name, expiryMonth, expiryYear } = card;
+export async function completeContents(app: Pick<App, "ask" | "redactor">, kind: Kind, given: GivenContents): Promise<Contents> {
+  if (isCreditCard(kind)) return { creditCard: app.ask.isPossible ? await askCard(app, given.card) : completeCard(given.card) };
+  if (given.content !== undefined) return { content: given.content };
+  if (app.ask.isPossible) return { content: await askContent(app) };
+  throw new VaultError("usage", "--content is missing: nothing was sent", { hint: "--content @FILE, - or env:NAME" });
+}
+
+function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditCard>): CreditCard {
   if (number !== undefined && name !== undefined && expiryMonth !== undefined && expiryYear !== undefined) {
-    return { creditCard: { number, name, expiryMonth, expiryYear } };
+    return { number, name, expiryMonth, expiryYear };
   }
   const missing = [
     ...(number === undefined ? ["--card-number"] : []),
@@ -155,7 +157,7 @@ function invalid(where: string, rule: string): VaultError {
 }
 
 /** The parts of a card that are not given yet, each asked for until it is valid (specification, section 2.7). */
-export async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<CreditCard>): Promise<CreditCard> {
+async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<CreditCard>): Promise<CreditCard> {
   const { redactor } = app;
   const number =
     given.number ??
@@ -177,7 +179,7 @@ export async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial
 }
 
 /** The text of a generic vault, one line of it; not shown. */
-export async function askContent(app: Pick<App, "ask" | "redactor">): Promise<string> {
+async function askContent(app: Pick<App, "ask" | "redactor">): Promise<string> {
   const content = await app.ask.secret({
     message: "New contents (one line; for more, give --content @FILE)",
     rule: notEmpty,

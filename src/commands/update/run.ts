@@ -2,11 +2,9 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { ExchangeResult } from "../../exchange/run.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
-import { isCreditCard } from "../../protocol/endpoints.ts";
 import type { UpdateOptions } from "./descriptor.ts";
-import type { Contents, GivenContents } from "../exchange/contents.ts";
-import { askCard, askContent, checkContentsOptions, completeContents, readContents } from "../exchange/contents.ts";
+import type { Contents } from "../exchange/contents.ts";
+import { checkContentsOptions, completeContents, readContents } from "../exchange/contents.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { ExchangeNeeds, PlannedExchange } from "../exchange/plan.ts";
 import { closeExchange, runPlanned, withPlan } from "../exchange/plan.ts";
@@ -18,7 +16,7 @@ export async function runUpdate(app: Needs, options: UpdateOptions): Promise<num
   const given = await readContents(app, options);
   await withPlan(app, options, "update", async (planned) => {
     checkContentsOptions(options, planned.kind);
-    const contents = await allContents(app, planned.kind, given);
+    const contents = await completeContents(app, planned.kind, given);
     const dryRun = options.dryRun === true;
     if (!dryRun && options.yes !== true) await confirmUpdate(app, planned, contents);
     const result = await runPlanned(app, { ...planned, request: { ...planned.request, newVault: contents } }, dryRun);
@@ -27,12 +25,6 @@ export async function runUpdate(app: Needs, options: UpdateOptions): Promise<num
     closeExchange(app, planned.uuid, result);
   });
   return 0;
-}
-
-async function allContents(app: Pick<App, "ask" | "redactor">, kind: Kind, given: GivenContents): Promise<Contents> {
-  if (!app.ask.isPossible) return completeContents(kind, given);
-  if (isCreditCard(kind)) return { creditCard: await askCard(app, given.card) };
-  return { content: given.content ?? (await askContent(app)) };
 }
 
 async function confirmUpdate(
