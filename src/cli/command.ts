@@ -55,15 +55,18 @@ export interface RawInput {
 }
 
 export interface Command extends Descriptor {
-  /** Checks the command line and runs it; resolves to the exit code. */
-  run?: (app: App, input: RawInput) => Promise<number>;
+  /** As `command` has joined it: its options fit the descriptor. */
+  run?: (app: App, options: never) => Promise<number>;
   /** In place of `run`, for what needs neither settings nor state: the text for stdout. `program` makes the tree of all commands. */
   print?: (input: RawInput, format: "table" | "json" | "ndjson", program: () => CommanderCommand) => Promise<string>;
   commands?: readonly Command[];
 }
 
-/** What a command does, with the options as they were checked. Its module, with all that it needs, is loaded only when it is called. */
+/** What a command does with its checked options; resolves to the exit code. It loads what it needs: help and completion do not. */
 export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;
+
+/** Joins a descriptor and what runs it. */
+export const command = <const D extends Descriptor>(descriptor: D, run: NoInfer<Run<D>>): Command => ({ ...descriptor, run });
 
 /** The options of a command line, checked: those that were not given are absent. */
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> & ArgumentValues<D["arguments"]>;

@@ -57,7 +57,8 @@ export async function runProgram(commands: readonly Command[], argv: readonly st
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const app = await (await wiring()).createApp(host, globals, version, command.mode);
       edge.json = app.output.format !== "table";
-      result.exitCode = (await command.run?.(app, input)) ?? 0;
+      const { parseOptions } = await import("./parse-options.ts");
+      result.exitCode = (await command.run?.(app, parseOptions(command, input, app.output.field) as never)) ?? 0;
     };
   const output = helpOutput(host, (text) => (result.text += text));
   try {

@@ -1,5 +1,6 @@
 import type { Command as CommanderCommand, OutputConfiguration } from "commander";
 import type { Command, Descriptor, Run } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import type { Act, ProgramResult, Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 import { ack } from "./ack/descriptor.ts";
@@ -8,58 +9,58 @@ import { backup } from "./backup/descriptor.ts";
 import { completion } from "./completion.ts";
 import * as config from "./config/descriptor.ts";
 import { create } from "./create/descriptor.ts";
-import { deleteVault } from "./delete/descriptor.ts";
+import { deleteVault } from "./delete.ts";
 import { doctor } from "./doctor/descriptor.ts";
 import { exportVaults } from "./export/descriptor.ts";
-import { forget } from "./forget/descriptor.ts";
-import { get } from "./get/descriptor.ts";
-import { guard } from "./guard/descriptor.ts";
+import { forget } from "./forget.ts";
+import { get } from "./get.ts";
+import { guard } from "./guard.ts";
 import { help } from "./help/descriptor.ts";
 import { importVaults } from "./import/descriptor.ts";
 import { info } from "./info/descriptor.ts";
 import { init } from "./init/descriptor.ts";
 import * as sandbox from "./sandbox/descriptor.ts";
 import { status } from "./status/descriptor.ts";
-import { update } from "./update/descriptor.ts";
+import { update } from "./update.ts";
 
-/** All commands, each with what loads it. */
+/** All commands. Those with several files are joined here with what loads them. */
 const commands: readonly Command[] = [
-  command(get, async () => (await import("./get/run.ts")).runGet),
-  command(update, async () => (await import("./update/run.ts")).runUpdate),
-  command(ack, async () => (await import("./ack/run.ts")).runAck),
-  command(status, async () => (await import("./status/run.ts")).runStatus),
-  command(guard, async () => (await import("./guard/run.ts")).runGuard),
-  command(auditReplay, async () => (await import("./audit-replay/run.ts")).runAuditReplay),
-  command(importVaults, async () => (await import("./import/run.ts")).runImport),
-  command(exportVaults, async () => (await import("./export/run.ts")).runExport),
-  command(forget, async () => (await import("./forget/run.ts")).runForget),
-  command(info, async () => (await import("./info/run.ts")).runInfo),
-  command(create, async () => (await import("./create/run.ts")).runCreate),
-  command(deleteVault, async () => (await import("./delete/run.ts")).runDelete),
-  command(backup, async () => (await import("./backup/run.ts")).runBackup),
-  command(doctor, async () => (await import("./doctor/run.ts")).runDoctor),
-  command(init, async () => (await import("./init/run.ts")).runInit),
+  get,
+  update,
+  loaded(ack, async () => (await import("./ack/run.ts")).runAck),
+  loaded(status, async () => (await import("./status/run.ts")).runStatus),
+  guard,
+  loaded(auditReplay, async () => (await import("./audit-replay/run.ts")).runAuditReplay),
+  loaded(importVaults, async () => (await import("./import/run.ts")).runImport),
+  loaded(exportVaults, async () => (await import("./export/run.ts")).runExport),
+  forget,
+  loaded(info, async () => (await import("./info/run.ts")).runInfo),
+  loaded(create, async () => (await import("./create/run.ts")).runCreate),
+  deleteVault,
+  loaded(backup, async () => (await import("./backup/run.ts")).runBackup),
+  loaded(doctor, async () => (await import("./doctor/run.ts")).runDoctor),
+  loaded(init, async () => (await import("./init/run.ts")).runInit),
   {
     ...config.config,
     commands: [
-      command(config.list, async () => (await import("./config/list.ts")).runConfigList),
-      command(config.get, async () => (await import("./config/list.ts")).runConfigGet),
-      command(config.set, async () => (await import("./config/run.ts")).runConfigSet),
-      command(config.unset, async () => (await import("./config/run.ts")).runConfigUnset),
-      command(config.path, async () => (await import("./config/list.ts")).runConfigPath),
-      command(config.use, async () => (await import("./config/run.ts")).runConfigUse),
-      command(config.rekey, async () => (await import("./config/rekey.ts")).runRekey),
+      loaded(config.list, async () => (await import("./config/list.ts")).runConfigList),
+      loaded(config.get, async () => (await import("./config/list.ts")).runConfigGet),
+      loaded(config.set, async () => (await import("./config/run.ts")).runConfigSet),
+      loaded(config.unset, async () => (await import("./config/run.ts")).runConfigUnset),
+      loaded(config.path, async () => (await import("./config/list.ts")).runConfigPath),
+      loaded(config.use, async () => (await import("./config/run.ts")).runConfigUse),
+      loaded(config.rekey, async () => (await import("./config/rekey.ts")).runRekey),
     ],
   },
   {
     ...sandbox.sandbox,
     commands: [
-      command(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
-      command(sandbox.reset, async () => (await import("./sandbox/control.ts")).runReset),
-      command(sandbox.audit, async () => (await import("./sandbox/control.ts")).runAudit),
-      command(sandbox.lock, async () => (await import("./sandbox/control.ts")).runLock),
-      command(sandbox.unlock, async () => (await import("./sandbox/control.ts")).runUnlock),
-      command(sandbox.fault, async () => (await import("./sandbox/control.ts")).runFault),
+      loaded(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
+      loaded(sandbox.reset, async () => (await import("./sandbox/control.ts")).runReset),
+      loaded(sandbox.audit, async () => (await import("./sandbox/control.ts")).runAudit),
+      loaded(sandbox.lock, async () => (await import("./sandbox/control.ts")).runLock),
+      loaded(sandbox.unlock, async () => (await import("./sandbox/control.ts")).runUnlock),
+      loaded(sandbox.fault, async () => (await import("./sandbox/control.ts")).runFault),
     ],
   },
   completion,
@@ -73,13 +74,6 @@ export const buildProgram = (version: string, act: Act, output: OutputConfigurat
 export const runProgram = async (argv: readonly string[], around: Surroundings): Promise<ProgramResult> =>
   await cli.runProgram(commands, argv, around);
 
-/** Joins a descriptor and what runs it. */
-function command<const D extends Descriptor>(descriptor: D, load: () => Promise<NoInfer<Run<D>>>): Command {
-  return {
-    ...descriptor,
-    run: async (app, input) => {
-      const [run, { parseOptions }] = await Promise.all([load(), import("../cli/parse-options.ts")]);
-      return await run(app, parseOptions(descriptor, input, app.output.field));
-    },
-  };
+function loaded<const D extends Descriptor>(descriptor: D, load: () => Promise<NoInfer<Run<D>>>): Command {
+  return command(descriptor, async (app, options) => await (await load())(app, options));
 }

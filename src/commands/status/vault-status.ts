@@ -77,3 +77,22 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
 }
 
 export type VaultStatus = ReturnType<typeof describeVault>;
+
+/** One vault of `guard`. */
+export function describeGuard(record: VaultRecord, policy: Policy) {
+  const verdict = judge(record, policy);
+  return {
+    uuid: record.uuid,
+    label: record.label,
+    unackedStarts: record.unackedStarts,
+    failedAttempts: record.failedAttempts,
+    possiblyFailed: record.possiblyFailed,
+    limits: { ...policy },
+    allows: allows(verdict),
+    refuses: allows(verdict)
+      ? null
+      : verdict.failedWouldLock
+        ? `any start: it could be failed attempt number ${policy.failed}`
+        : `any start: it could be unacknowledged start number ${policy.unacked}`,
+  };
+}

@@ -1,0 +1,75 @@
+import type { App } from "../app.ts";
+import { command } from "../cli/command.ts";
+import { VaultError } from "../errors.ts";
+import { exchangeFlags, extended } from "./exchange/flags.ts";
+
+type Needs = Pick<App, "ask" | "device" | "hold" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store">;
+
+/** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
+export const deleteVault = command(
+  {
+    name: "delete",
+    summary: "delete a vault at the service, for good (extended)",
+    description:
+      "Delete a vault at the service, for good, and then its credentials here. Needs the right credentials, which this machine must know; " +
+      `wrong ones count towards a lock, so it passes the guard like a start. ${extended}`,
+    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    options: {
+      externalRef: exchangeFlags.externalRef,
+      discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },
+      force: exchangeFlags.force,
+      yes: { flag: "--yes", help: "do not ask for the last four characters of the uuid" },
+    },
+    examples: ["vault delete $VAULT --yes", "vault delete $VAULT --yes --external-ref 'closed account 2291'"],
+    fields: ["deleted"],
+  },
+  async (app: Needs, options) => {
+    const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all([
+      import("./exchange/ask.ts"),
+      import("./exchange/look-up.ts"),
+      import("../exchange/single/delete.ts"),
+    ]);
+    await askSettings(app);
+    const target = await askVault(app, options.uuid, "delete");
+    await app.service();
+    const discardPending = options.discardPending === true;
+    // What is missing or open is said before anybody is asked.
+    const record = await lookUp(app, target);
+    checkDelete(target, record, discardPending);
+    await confirmByUuid(app, options.yes === true, target, record?.label ?? null);
+    const context = await app.hold(target);
+    try {
+      const device = await app.device();
+      const deleted = await deleteVault(context, {
+        externalRef: options.externalRef,
+        force: options.force === true,
+        discardPending,
+        device,
+      });
+      const document = { deleted: [{ uuid: target, kind: deleted.kind, externalRef: deleted.externalRef }] };
+      const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
+      const done = { what: `vault ${target} is deleted`, vault: target, hint: "nothing is left to do" };
+      await app.output.printDone(document, () => line, done);
+      return 0;
+    } finally {
+      await context.session.release();
+    }
+  },
+);
+
+/**
+ * The last four characters are what a person looks at.
+ * @throws `usage` where nobody can be asked, `interrupted` on a no
+ */
+async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
+  if (yes) return;
+  const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, for good?`;
+  if (!app.ask.isPossible) {
+    throw new VaultError("usage", `${question} Nobody can be asked here`, { vault: target, hint: "give --yes to confirm" });
+  }
+  const wanted = target.slice(-4).toLowerCase();
+  const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
+  const typed = await app.ask.text({ message: `${question} Type the last four characters of its uuid (Enter to keep it)`, rule });
+  if (typed.trim().toLowerCase() === wanted) return;
+  throw new VaultError("interrupted", "not confirmed: nothing was changed", { vault: target, retry: "safe" });
+}

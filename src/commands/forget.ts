@@ -1,0 +1,62 @@
+import type { App } from "../app.ts";
+import { command } from "../cli/command.ts";
+import { VaultError } from "../errors.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+
+type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
+
+/** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
+export const forget = command(
+  {
+    name: "forget",
+    summary: "remove a vault's credentials from the state",
+    description: "Remove a vault's credentials from the state. The counters towards a lock are kept.",
+    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    options: {
+      discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },
+      yes: { flag: "--yes", help: "do not ask" },
+    },
+    examples: ["vault export $VAULT > copy.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"],
+    fields: ["forgotten"],
+  },
+  async (app: Needs, options) => {
+    const [{ confirmOrFail }, { askVault }] = await Promise.all([import("../cli/prompts.ts"), import("./exchange/ask.ts")]);
+    const target = await askVault(app, options.uuid, "forget");
+    const discardPending = options.discardPending === true;
+    // The vault is not held while a person thinks; so it is looked at again afterwards.
+    const found = await (await app.store()).find(target);
+    if (found.length < 2) await check(target, found[0], discardPending);
+    await confirmOrFail(
+      app.ask,
+      options.yes === true,
+      `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
+    );
+    const context = await app.hold(target, { local: true });
+    try {
+      await check(target, await context.session.read(), discardPending);
+      await context.session.forget();
+    } finally {
+      await context.session.release();
+    }
+    await app.output.printDone({ forgotten: [target] }, () => `${target}  forgotten; the counters towards a lock are kept\n`);
+    return 0;
+  },
+);
+
+/** @throws `no-credentials`; `pending` or `in-doubt` while an exchange is open, unless it is to be discarded */
+async function check(uuid: string, record: VaultRecord | null | undefined, discardPending: boolean): Promise<void> {
+  const [{ summarize }, { noCredentials }] = await Promise.all([import("../exchange/context.ts"), import("../exchange/start/prepare.ts")]);
+  if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(uuid);
+  const { open } = record;
+  if (open === null || discardPending) return;
+  const isDoubt = open.state === "in-doubt";
+  throw new VaultError(
+    isDoubt ? "in-doubt" : "pending",
+    `an exchange of vault ${uuid} is ${open.state}: forgetting it now could lose the vault`,
+    {
+      vault: uuid,
+      exchange: summarize(open),
+      hint: `finish it first: vault ${isDoubt ? "get" : "ack"} ${uuid}; or forget it all the same: vault forget ${uuid} --discard-pending`,
+    },
+  );
+}

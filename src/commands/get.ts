@@ -1,0 +1,40 @@
+import type { App } from "../app.ts";
+import { command } from "../cli/command.ts";
+import { VaultError } from "../errors.ts";
+import { exchangeFields, exchangeFlags } from "./exchange/flags.ts";
+import type { ExchangeNeeds } from "./exchange/plan.ts";
+
+/** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
+export const get = command(
+  {
+    name: "get",
+    summary: "read a vault",
+    description: "Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.",
+    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    options: { ...exchangeFlags, yes: { flag: "--yes", help: "do not ask, with --generation and --force" } },
+    examples: [
+      "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
+      "vault get $VAULT --json",
+      "vault get $VAULT --field vault.creditCard.number",
+      "vault get $VAULT --dry-run",
+    ],
+    fields: exchangeFields,
+  },
+  async (app: ExchangeNeeds, options) => {
+    refuseClosedOutput(app);
+    const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");
+    await withPlan(app, options, "get", async (planned) => {
+      const result = await runPlanned(app, planned, options.dryRun === true);
+      if (result !== undefined) closeExchange(app, planned.uuid, result);
+    });
+    return 0;
+  },
+);
+
+/** Contents that nobody can receive would count as delivered. */
+function refuseClosedOutput({ host }: Pick<App, "host">): void {
+  if (!host.stdout.isClosed) return;
+  throw new VaultError("usage", "standard output is closed, and the contents would be lost: nothing was sent", {
+    hint: "run it again with an output, like > FILE (> /dev/null, opened for writing only, discards the contents)",
+  });
+}

@@ -1,0 +1,81 @@
+import type { App } from "../app.ts";
+import { command } from "../cli/command.ts";
+import { VaultError } from "../errors.ts";
+import type { ExchangeResult } from "../exchange/run.ts";
+import type { Contents } from "./exchange/contents.ts";
+import { contentsFlags, exchangeFields, exchangeFlags } from "./exchange/flags.ts";
+import type { ExchangeNeeds, PlannedExchange } from "./exchange/plan.ts";
+
+type Needs = ExchangeNeeds & Pick<App, "profile">;
+
+/** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
+export const update = command(
+  {
+    name: "update",
+    summary: "give a vault new contents",
+    description:
+      "Give an offline vault new contents: start, store the new credentials durably, acknowledge, print a receipt. " +
+      "On a terminal it shows the new contents, masked, and asks before it sends them.",
+    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    options: { ...contentsFlags, ...exchangeFlags, yes: { flag: "--yes", help: "do not ask" } },
+    examples: [
+      "vault update $VAULT --card @card.json",
+      "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",
+      "vault update $VAULT --card @card.json --dry-run",
+    ],
+    fields: exchangeFields,
+  },
+  async (app: Needs, options) => {
+    const [{ checkContentsOptions, completeContents, readContents }, { closeExchange, runPlanned, withPlan }] = await Promise.all([
+      import("./exchange/contents.ts"),
+      import("./exchange/plan.ts"),
+    ]);
+    const given = await readContents(app, options);
+    await withPlan(app, options, "update", async (planned) => {
+      checkContentsOptions(options, planned.kind);
+      const contents = await completeContents(app, planned.kind, given);
+      const dryRun = options.dryRun === true;
+      if (!dryRun && options.yes !== true) await confirmUpdate(app, planned, contents);
+      const result = await runPlanned(app, { ...planned, request: { ...planned.request, newVault: contents } }, dryRun);
+      if (result === undefined) return;
+      await printReceipt(app, planned.uuid, result, contents);
+      closeExchange(app, planned.uuid, result);
+    });
+    return 0;
+  },
+);
+
+async function confirmUpdate(
+  app: Pick<App, "ask" | "host" | "profile" | "settings">,
+  { uuid, record }: PlannedExchange,
+  contents: Contents,
+): Promise<void> {
+  const label = record?.label ?? null;
+  const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
+  const { settings, profile } = app;
+  const mark = settings.live ? `Live profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
+  // A change by way of a live profile is confirmed also where nobody can be asked: by --yes.
+  if (!app.ask.isPossible) {
+    if (settings.live) await (await import("../cli/prompts.ts")).confirmOrFail(app.ask, false, `${mark}${question}`);
+    return;
+  }
+  const { contentsTable } = await import("../cli/vault-view.ts");
+  await app.host.stderr.writeColored(await contentsTable(contents, { facts: app.host.stderr, now: app.host.now(), reveal: false }));
+  if (await app.ask.confirm(`${mark}${question}`)) return;
+  throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
+}
+
+async function printReceipt(
+  app: Pick<App, "output">,
+  uuid: string,
+  { delivery, exchange }: ExchangeResult,
+  contents: Contents,
+): Promise<void> {
+  const { vault, kind, settled } = delivery;
+  const { state, acknowledgedAt } = exchange;
+  const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
+  const [{ receiptTable }, { summarize }] = await Promise.all([import("../cli/vault-view.ts"), import("../exchange/context.ts")]);
+  const hint = state === "held" ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`;
+  const done = { what: `the update is ${state}`, vault: uuid, exchange: summarize(exchange), hint };
+  await app.output.printDone(document, async (view) => await receiptTable(delivery, contents, exchange, view), done);
+}
