@@ -10,12 +10,14 @@ import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
 import { HandoverFailure } from "./handover.ts";
 import type { Attempts, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
+import type { PairChoice } from "./start/choose-pair.ts";
 import type { Prepared } from "./start/prepare.ts";
 import { prepare } from "./start/prepare.ts";
 import { pairOnly, recoveryDocument } from "./recovery/of-exchange.ts";
 import type { RecoveryDocument } from "./recovery/document.ts";
 import { sendEnd } from "./end/send.ts";
-import { settledByStart, settleLeft } from "./end/settle.ts";
+import type { Left } from "./end/settle.ts";
+import { settledByStart, settleLeft, toSettle } from "./end/settle.ts";
 import type { StartedWith, StartRequest } from "./start/try-candidates.ts";
 import { startWith } from "./start/try-candidates.ts";
 import type { Settled } from "./states.ts";
@@ -48,16 +50,36 @@ export async function runExchange(context: ExchangeContext, request: ExchangeReq
 async function exchangeWith(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
   if (request.recovery !== undefined) await adoptRecovery(context, request.recovery);
   const known = await context.session.read();
-  const prepared = await prepare(context, known, request.operation, request);
-  const settled = known === null ? [] : await settleLeft(context, known, request);
+  const plan = await planExchange(context, known, request);
+  const settled = known === null ? [] : await settleLeft(context, known, plan.left);
   throwIfInterrupted(context);
-  const recordedAs = await recordGiven(context, request, prepared);
+  const recordedAs = await recordGiven(context, request, plan);
   if (request.attempts !== undefined) await context.session.takeOver(request.attempts);
   const before = await currentRecord(context);
   const generation = generationOf(request, before, recordedAs);
-  const started = await startWith(context, before, { ...request, generation }, prepared);
-  const stored = await store(context, request, prepared.kind, started, settled);
+  const started = await startWith(context, before, { ...request, generation }, plan);
+  const stored = await store(context, request, plan.kind, started, settled);
   return await deliverAndEnd(context, request, stored);
+}
+
+/** What an exchange does first and starts with: `runExchange` does it, --dry-run shows it. */
+export interface ExchangePlan extends Prepared {
+  left: Left;
+}
+
+/**
+ * Decides all that can be decided before anything is written or sent. `choice` is what to start with, where that is not the
+ * request's.
+ * @throws what `prepare` and `toSettle` throw
+ */
+export async function planExchange(
+  context: ExchangeContext,
+  record: VaultRecord | null,
+  request: ExchangeRequest,
+  choice: PairChoice = request,
+): Promise<ExchangePlan> {
+  const prepared = await prepare(context, record, request.operation, choice);
+  return { ...prepared, left: record === null ? "by the start" : toSettle(record, context.policy, request) };
 }
 
 /** With an exchange open, a given pair is one of its two, and the journal knows better which of them to send. */

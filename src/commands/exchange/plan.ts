@@ -117,7 +117,7 @@ async function planExchange(
 function checkLeft(app: Pick<App, "settings">, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
   const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
-  if (toSettle(record, policy, choice) === "by the start" && !choice.force) guardStart(record, policy);
+  if (toSettle(record, policy, choice) !== "acknowledge" && !choice.force) guardStart(record, policy);
 }
 
 /**

@@ -14,12 +14,17 @@ interface SettleChoice {
 }
 
 /**
- * What a new start does about an exchange that an earlier run left (DESIGN, Settling): acknowledges it first, where the journal
- * says that an end call may have been sent or where the user had asked for an update; else the start itself drops it, or settles
- * one in doubt.
- * @throws `pending` for a held exchange, and `guard` where only a choice by a person is left
+ * What becomes of an exchange that an earlier run left: it is acknowledged before the start, or the start drops or settles it; or
+ * the guard forbids the start, and a person decides.
  */
-export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): "acknowledge" | "by the start" {
+export type Left = "acknowledge" | "by the start" | "for a person";
+
+/**
+ * Decides it (DESIGN, Settling): an exchange is acknowledged where the journal says that an end call may have been sent, or where
+ * the user had asked for an update.
+ * @throws `pending` for a held exchange
+ */
+export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): Left {
   const { open } = record;
   if (open === null) return "by the start";
   if (open.state === "ending") return "acknowledge";
@@ -28,18 +33,18 @@ export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoi
   if (choice.operation === "update") return "by the start";
   if (open.operation === "update") return "acknowledge";
   if (choice.force || allows(judge(record, policy))) return "by the start";
-  // Acknowledging an undelivered read of a limited vault would use it up unseen: that is for a person to decide.
-  if (open.limited) guardStart(record, policy);
-  return "acknowledge";
+  // Acknowledging an undelivered read of a limited vault would use it up unseen.
+  return open.limited ? "for a person" : "acknowledge";
 }
 
 /**
  * Does it, and returns what it settled; a start may follow.
- * @throws as `toSettle`, and what an end call throws
+ * @throws `guard` where a person decides, and what an end call throws
  */
-export async function settleLeft(context: ExchangeContext, record: VaultRecord, choice: SettleChoice): Promise<Settled[]> {
+export async function settleLeft(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
   const { open } = record;
-  if (toSettle(record, context.policy, choice) !== "acknowledge" || open === null) return [];
+  if (left === "for a person") guardStart(record, context.policy);
+  if (left !== "acknowledge" || open === null) return [];
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
   context.tell({ type: "settled", settled });
