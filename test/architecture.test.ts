@@ -64,7 +64,7 @@ const table: Record<string, Allowance> = {
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: { parts: ["files", "protocol", "errors", "defined"], packages: ["zod", "node:sqlite"] },
   terminal: { parts: ["protocol", "errors"], types: ["exchange"], packages: ["chalk", "cli-table3"] },
-  completion: { parts: ["settings", "protocol", "errors"], packages: ["commander"] },
+  completion: { parts: ["settings", "protocol", "errors"] },
 };
 
 const src = join(import.meta.dirname, "..", "src");

@@ -6,13 +6,14 @@ import { settingDefinitions } from "../src/settings/definitions.ts";
 import { findProfile } from "../src/settings/profile.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
 import { errorKinds } from "../src/errors.ts";
-import { buildProgram } from "../src/commands/program.ts";
+import { describeCommand } from "../src/cli/describe.ts";
+import { vault } from "../src/commands/program.ts";
 import { codeBlocks, section, tableRows } from "./support/markdown.ts";
 import { tempDir } from "./support/temp-dir.ts";
 
 const root = join(import.meta.dirname, "..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
-const program = buildProgram("0.0.0", () => async () => {}, {});
+const program = describeCommand(vault);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
   scripts: Record<string, string>;
@@ -51,11 +52,11 @@ describe("the README and the program say the same", () => {
   });
 
   test("commands", () => {
-    const names = program.commands.map((command) => code(`vault ${command.name()}`));
+    const names = program.commands.map((command) => code(`vault ${command.name}`));
     expect(tableRows(section(readme, "Commands")).map(([name]) => name)).toEqual(names);
-    const sandbox = program.commands.find((command) => command.name() === "sandbox");
+    const sandbox = program.commands.find((command) => command.name === "sandbox");
     const row = tableRows(section(readme, "Commands")).find(([name]) => name === "`vault sandbox`")?.[1] ?? "";
-    for (const { name } of sandbox?.commands.map((command) => ({ name: command.name() })) ?? []) expect(row).toContain(code(name));
+    for (const { name } of sandbox?.commands ?? []) expect(row).toContain(code(name));
   });
 
   test("every flag and every variable that it names exists", () => {

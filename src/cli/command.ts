@@ -57,10 +57,19 @@ export interface RawInput {
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
   run?: (app: App, options: never) => Promise<number>;
-  /** In place of `run`, for what needs neither settings nor state: the text for stdout. `program` makes the tree of all commands. */
-  print?: (input: RawInput, format: "table" | "json" | "ndjson", program: () => CommanderCommand) => Promise<string>;
+  /** In place of `run`, for what needs neither settings nor state: the text for stdout. */
+  print?: (input: RawInput, format: "table" | "json" | "ndjson", program: WholeProgram) => Promise<string>;
   commands?: readonly Command[];
 }
+
+/** All commands, as data and as commander has them. */
+export interface WholeProgram {
+  root: Command;
+  build: () => CommanderCommand;
+}
+
+export const descriptionOf = ({ summary, description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` }: Descriptor): string =>
+  description;
 
 /** What a command does with its checked options; resolves to the exit code. It loads what it needs: help and completion do not. */
 export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;

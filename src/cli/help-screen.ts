@@ -1,4 +1,5 @@
-import type { Command, Help } from "commander";
+import type { Help } from "commander";
+import type { Command } from "./command.ts";
 import { topics } from "./topics.ts";
 
 /** What people do, in the order in which they come to it, with the commands for it. One that is not named here is listed last. */
@@ -12,13 +13,13 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */
-export function helpScreen(program: Command, helper: Help): string {
+export function helpScreen({ name, description = "", commands = [] }: Command, helper: Help): string {
   const width = helper.helpWidth ?? 80;
   const listed = ["help", ...Object.values(tasks).flat()];
-  const others = program.commands.map((command) => command.name()).filter((name) => !listed.includes(name));
+  const others = commands.map(({ name }) => name).filter((name) => !listed.includes(name));
   const groups = Object.entries({ ...tasks, More: others }).flatMap(([task, names]) => {
-    const commands = names.flatMap((name) => program.commands.find((command) => command.name() === name) ?? []);
-    const items = commands.map((command) => helper.formatItem(command.name(), 13, command.summary(), helper));
+    const found = names.flatMap((name) => commands.find((command) => command.name === name) ?? []);
+    const items = found.map((command) => helper.formatItem(command.name, 13, command.summary, helper));
     return items.length > 0 ? [`${task}:`, ...items] : [];
   });
   const more = [
@@ -27,9 +28,9 @@ export function helpScreen(program: Command, helper: Help): string {
     `vault help TOPIC tells more: ${Object.keys(topics).join(", ")}.`,
   ];
   return [
-    `Usage: ${helper.commandUsage(program)}`,
+    `Usage: ${name} <command> [options]`,
     "",
-    helper.boxWrap(program.description(), width),
+    helper.boxWrap(description, width),
     "",
     ...groups,
     "",

@@ -1,7 +1,7 @@
-import type { Command as CommanderCommand, OutputConfiguration } from "commander";
 import type { Command, Descriptor, Run } from "../cli/command.ts";
 import { command } from "../cli/command.ts";
-import type { Act, ProgramResult, Surroundings } from "../cli/program.ts";
+import { globalOptions } from "../cli/global-options.ts";
+import type { ProgramResult, Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 import { ack } from "./ack/descriptor.ts";
 import { auditReplay } from "./audit-replay/descriptor.ts";
@@ -23,56 +23,59 @@ import * as sandbox from "./sandbox/descriptor.ts";
 import { status } from "./status/descriptor.ts";
 import { update } from "./update.ts";
 
-/** All commands. Those with several files are joined here with what loads them. */
-const commands: readonly Command[] = [
-  get,
-  update,
-  loaded(ack, async () => (await import("./ack/run.ts")).runAck),
-  loaded(status, async () => (await import("./status/run.ts")).runStatus),
-  guard,
-  loaded(auditReplay, async () => (await import("./audit-replay/run.ts")).runAuditReplay),
-  loaded(importVaults, async () => (await import("./import/run.ts")).runImport),
-  loaded(exportVaults, async () => (await import("./export/run.ts")).runExport),
-  forget,
-  loaded(info, async () => (await import("./info/run.ts")).runInfo),
-  loaded(create, async () => (await import("./create/run.ts")).runCreate),
-  deleteVault,
-  loaded(backup, async () => (await import("./backup/run.ts")).runBackup),
-  loaded(doctor, async () => (await import("./doctor/run.ts")).runDoctor),
-  loaded(init, async () => (await import("./init/run.ts")).runInit),
-  {
-    ...config.config,
-    commands: [
-      loaded(config.list, async () => (await import("./config/list.ts")).runConfigList),
-      loaded(config.get, async () => (await import("./config/list.ts")).runConfigGet),
-      loaded(config.set, async () => (await import("./config/run.ts")).runConfigSet),
-      loaded(config.unset, async () => (await import("./config/run.ts")).runConfigUnset),
-      loaded(config.path, async () => (await import("./config/list.ts")).runConfigPath),
-      loaded(config.use, async () => (await import("./config/run.ts")).runConfigUse),
-      loaded(config.rekey, async () => (await import("./config/rekey.ts")).runRekey),
-    ],
-  },
-  {
-    ...sandbox.sandbox,
-    commands: [
-      loaded(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
-      loaded(sandbox.reset, async () => (await import("./sandbox/control.ts")).runReset),
-      loaded(sandbox.audit, async () => (await import("./sandbox/control.ts")).runAudit),
-      loaded(sandbox.lock, async () => (await import("./sandbox/control.ts")).runLock),
-      loaded(sandbox.unlock, async () => (await import("./sandbox/control.ts")).runUnlock),
-      loaded(sandbox.fault, async () => (await import("./sandbox/control.ts")).runFault),
-    ],
-  },
-  completion,
-  help,
-];
-
-/** The whole command tree for commander. */
-export const buildProgram = (version: string, act: Act, output: OutputConfiguration): CommanderCommand =>
-  cli.buildProgram(commands, version, act, output);
+/** The program with all its commands. Those with several files are joined here with what loads them. */
+export const vault: Command = {
+  name: "vault",
+  summary: "",
+  description: "Read and update vaults without ever losing their rotating credentials.",
+  options: globalOptions,
+  examples: ["vault status", "vault get $VAULT --json"],
+  commands: [
+    get,
+    update,
+    loaded(ack, async () => (await import("./ack/run.ts")).runAck),
+    loaded(status, async () => (await import("./status/run.ts")).runStatus),
+    guard,
+    loaded(auditReplay, async () => (await import("./audit-replay/run.ts")).runAuditReplay),
+    loaded(importVaults, async () => (await import("./import/run.ts")).runImport),
+    loaded(exportVaults, async () => (await import("./export/run.ts")).runExport),
+    forget,
+    loaded(info, async () => (await import("./info/run.ts")).runInfo),
+    loaded(create, async () => (await import("./create/run.ts")).runCreate),
+    deleteVault,
+    loaded(backup, async () => (await import("./backup/run.ts")).runBackup),
+    loaded(doctor, async () => (await import("./doctor/run.ts")).runDoctor),
+    loaded(init, async () => (await import("./init/run.ts")).runInit),
+    {
+      ...config.config,
+      commands: [
+        loaded(config.list, async () => (await import("./config/list.ts")).runConfigList),
+        loaded(config.get, async () => (await import("./config/list.ts")).runConfigGet),
+        loaded(config.set, async () => (await import("./config/run.ts")).runConfigSet),
+        loaded(config.unset, async () => (await import("./config/run.ts")).runConfigUnset),
+        loaded(config.path, async () => (await import("./config/list.ts")).runConfigPath),
+        loaded(config.use, async () => (await import("./config/run.ts")).runConfigUse),
+        loaded(config.rekey, async () => (await import("./config/rekey.ts")).runRekey),
+      ],
+    },
+    {
+      ...sandbox.sandbox,
+      commands: [
+        loaded(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
+        loaded(sandbox.reset, async () => (await import("./sandbox/control.ts")).runReset),
+        loaded(sandbox.audit, async () => (await import("./sandbox/control.ts")).runAudit),
+        loaded(sandbox.lock, async () => (await import("./sandbox/control.ts")).runLock),
+        loaded(sandbox.unlock, async () => (await import("./sandbox/control.ts")).runUnlock),
+        loaded(sandbox.fault, async () => (await import("./sandbox/control.ts")).runFault),
+      ],
+    },
+    completion,
+    help,
+  ],
+};
 
 export const runProgram = async (argv: readonly string[], around: Surroundings): Promise<ProgramResult> =>
-  await cli.runProgram(commands, argv, around);
+  await cli.runProgram(vault, argv, around);
 
 function loaded<const D extends Descriptor>(descriptor: D, load: () => Promise<NoInfer<Run<D>>>): Command {
   return command(descriptor, async (app, options) => await (await load())(app, options));

@@ -1,19 +1,12 @@
 import type { Known, Offer } from "./candidates.ts";
 import { offer } from "./candidates.ts";
-import { commandAt, locate } from "./locate.ts";
 import type { CommandNode } from "./tree.ts";
 
 /**
- * Answers the scripts. `treeFor` builds the commands that are named in words, or all. Labels and names of profiles may be any
- * text: what could break a line or drive a terminal never gets out.
+ * Answers the scripts. Labels and names of profiles may be any text: what could break a line or drive a terminal never gets out.
  */
-export async function answer(words: readonly string[], treeFor: (words?: readonly string[]) => CommandNode, known: Known): Promise<string> {
-  const before = words.slice(0, -1);
-  const part = treeFor(before);
-  const place = locate(part, before);
-  // A word before the cursor may be a command's name and yet stand for something else.
-  const isEnough = place.path.length > 1 && commandAt(place).arguments.every(({ values }) => values.from !== "commands");
-  return format(await offer(isEnough ? part : treeFor(), words, known));
+export async function answer(words: readonly string[], root: CommandNode, known: Known): Promise<string> {
+  return format(await offer(root, words, known));
 }
 
 function format({ candidates, directive, prefix = "" }: Offer): string {

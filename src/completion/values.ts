@@ -1,4 +1,3 @@
-import type { Argument, Option } from "commander";
 import type { SettingDefinition } from "../settings/definitions.ts";
 import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
@@ -18,10 +17,7 @@ export type ValueSource =
   /** `given` is what a secret or a document comes from: @FILE, -, env:NAME. */
   | { from: "vaults" | "profiles" | "files" | "directories" | "given" | "anything" };
 
-/**
- * By the flag, by the command and the argument, then by the word that stands for the value: `--kind <kind>`. A flag whose
- * description speaks of @FILE takes what secrets take. All others take anything.
- */
+/** By the flag, by the command and the argument, or by the word that stands for the value: `--kind <kind>`. */
 const known: Readonly<Record<string, ValueSource>> = {
   "--profile": { from: "profiles" },
   "use name": { from: "profiles" },
@@ -43,28 +39,6 @@ function configKeys(): string[] {
   return keys.filter((key) => key !== settingDefinitions.profile.key);
 }
 
-const attached = new WeakMap<Option | Argument, ValueSource>();
-
-/**
- * Says what completion offers for a flag or an argument. Unlike commander's choices this checks nothing: the command's
- * schema does, with messages of its own.
- */
-export function withValues<T extends Option | Argument>(target: T, source: ValueSource): T {
-  attached.set(target, source);
-  return target;
-}
-
-/** What can be offered: commander's choices, what `withValues` said, or what the names and the description tell. */
-export function valuesOf(target: Option | Argument, command: string): ValueSource {
-  const choices = target.argChoices;
-  if (choices !== undefined) return { from: "list", values: choices };
-  const said = attached.get(target);
-  if (said !== undefined) return said;
-  const isFlag = "flags" in target;
-  const names = isFlag ? [target.long ?? "", placeholder(target.flags)] : [`${command} ${target.name()}`, target.name()];
-  const source = names.map((name) => known[name]).find((each) => each !== undefined);
-  return source ?? { from: isFlag && target.description.includes("@FILE") ? "given" : "anything" };
-}
-
-/** `file` of `--export <file>`; empty for a flag without a value. */
-export const placeholder = (flags: string): string => /[<[]([^\]>.]+)/.exec(flags)?.[1] ?? "";
+/** What the first of the names that is known here tells. */
+export const valuesByName = (names: readonly string[]): ValueSource | undefined =>
+  names.map((name) => known[name]).find((each) => each !== undefined);

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Command, RawInput } from "../../src/cli/command.ts";
 import { parseOptions } from "../../src/cli/parse-options.ts";
-import { readAction } from "../../src/cli/program.ts";
+import { buildProgram, readAction } from "../../src/cli/program.ts";
 import type { AuditReplayFlags } from "../../src/commands/audit-replay/descriptor.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import type { BackupOptions } from "../../src/commands/backup/descriptor.ts";
 import { checkBackup } from "../../src/commands/backup/run.ts";
 import type { RekeyOptions } from "../../src/commands/config/descriptor.ts";
 import { checkRekey } from "../../src/commands/config/rekey.ts";
-import { buildProgram } from "../../src/commands/program.ts";
+import { vault } from "../../src/commands/program.ts";
 import { asVaultError } from "../../src/errors.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -32,7 +32,7 @@ async function read(line: readonly string[]): Promise<unknown> {
       called = { command, input: readAction(parameters).input };
       return Promise.resolve();
     };
-  await buildProgram("0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
+  await buildProgram(vault, "0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
   if (called === undefined) throw new Error("no command was called");
   const options = parseOptions(called.command, called.input);
   return further[called.command.name]?.(options) ?? options;

@@ -2,22 +2,20 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSy
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { valuesOf } from "../../src/completion/values.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
-import { describeCommand } from "../../src/completion/tree.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { whatIfForms } from "../../src/audit/fold/what-if.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { auditReplay } from "../../src/commands/audit-replay/descriptor.ts";
 import { status } from "../../src/commands/status/descriptor.ts";
 import { parseOptions } from "../../src/cli/parse-options.ts";
-import { buildProgram } from "../../src/commands/program.ts";
+import { vault } from "../../src/commands/program.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { machineWithVaults, pair, vaults } from "./support.ts";
 
-const program = buildProgram("0.0.0", () => async () => {}, {});
-const tree = describeCommand(program);
+const tree = describeCommand(vault);
 const [labelled, bare] = vaults;
 let machine: Machine;
 
@@ -59,9 +57,8 @@ describe("whatever the tree holds is offered", () => {
   });
 
   const offeredFor = (name: string, flag: string): readonly string[] => {
-    const option = program.commands.find((command) => command.name() === name)?.options.find(({ long }) => long === flag);
-    const source = option === undefined ? undefined : valuesOf(option, name);
-    return source?.from === "list" ? source.values : [];
+    const option = tree.commands.find((command) => command.name === name)?.options.find(({ long }) => long === flag);
+    return option?.value?.values.from === "list" ? option.value.values.values : [];
   };
 
   const readAudit = (options: Record<string, unknown>) => parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }));

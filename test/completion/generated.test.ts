@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { programNames, script, scriptFiles } from "../../src/completion/scripts.ts";
-import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/commands/program.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
+import { vault } from "../../src/commands/program.ts";
 import { codeBlocks } from "../support/markdown.ts";
 import { marks, reference, withReference } from "../support/reference.ts";
 import { runVault } from "../support/run-vault.ts";
@@ -13,7 +13,7 @@ import { isInstalled } from "../support/shells.ts";
 const root = join(import.meta.dirname, "..", "..");
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
 const readme = read("README.md");
-const tree = describeCommand(buildProgram("", () => async () => {}, {}));
+const tree = describeCommand(vault);
 
 describe("what npm run completions writes is up to date", () => {
   test.each(["bash", "zsh", "fish"] as const)("the script of %s, as vault completion prints it", async (shell) => {

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
-import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/commands/program.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
+import { vault } from "../../src/commands/program.ts";
 import { withReference } from "../support/reference.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -11,5 +11,5 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   writeFileSync(join(root, "completions", scriptFiles[shell]), script(shell));
 }
 const readme = join(root, "README.md");
-const tree = describeCommand(buildProgram("", () => async () => {}, {}));
+const tree = describeCommand(vault);
 writeFileSync(readme, withReference(readFileSync(readme, "utf8"), tree));

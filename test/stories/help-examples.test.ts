@@ -14,13 +14,13 @@ import { tempDir } from "../support/temp-dir.ts";
 interface Help {
   /** `vault sandbox start`. */
   command: string;
-  examples: string[];
+  examples: readonly string[];
   /** Lines that do not fit on a terminal of 80 columns. */
   wide: string[];
 }
 
 /** The help of a command and of all below it, as the tree lists them. */
-async function readHelp({ name, commands, examples = [] }: CommandNode, parents: readonly string[]): Promise<Help[]> {
+async function readHelp({ name, commands, examples }: CommandNode, parents: readonly string[]): Promise<Help[]> {
   const { stdout, code } = await runVault([...parents, name, "--help"].slice(1));
   expect(code).toBe(0);
   const below = await Promise.all(commands.map((each) => readHelp(each, [...parents, name])));

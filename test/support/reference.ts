@@ -1,5 +1,4 @@
 import type { CommandNode } from "../../src/completion/tree.ts";
-import { usageOf } from "../../src/completion/tree.ts";
 
 export const marks = { begin: "<!-- reference: written by npm run completions -->", end: "<!-- end of the reference -->" };
 
@@ -18,7 +17,7 @@ export function reference(root: CommandNode): string {
 }
 
 function entries(node: CommandNode, parents: readonly string[]): string[] {
-  const text = `### \`${usageOf({ ...node, options: withoutHelp(node) }, parents)}\`\n\n${wrap(node.description)}\n`;
+  const text = `### \`${usageOf(node, parents)}\`\n\n${wrap(node.description)}\n`;
   const rows = table(node);
   return [rows === "" ? text : `${text}\n${rows}`, ...node.commands.flatMap((each) => entries(each, [...parents, node.name]))];
 }
@@ -30,6 +29,17 @@ function table(node: CommandNode): string {
   ];
   if (rows.length === 0) return "";
   return `| | |\n|---|---|\n${rows.map(([term = "", text = ""]) => `| ${cell(term)} | ${cell(text)} |\n`).join("")}`;
+}
+
+/** How a command is called: `vault get [options] <uuid>`; `parents` are the names above it. */
+function usageOf(node: CommandNode, parents: readonly string[]): string {
+  const options = withoutHelp(node).length > 0 ? ["[options]"] : [];
+  const nested = node.commands.length > 0 ? ["<command>"] : [];
+  const terms = node.arguments.map(({ name, required, variadic }) => {
+    const shown = variadic ? `${name}...` : name;
+    return required ? `<${shown}>` : `[${shown}]`;
+  });
+  return [...parents, node.name, ...options, ...nested, ...terms].join(" ");
 }
 
 const withoutHelp = ({ options }: CommandNode) => options.filter(({ long }) => long !== "--help");

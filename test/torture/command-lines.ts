@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { CommandNode, OptionNode } from "../../src/completion/tree.ts";
-import { describeCommand } from "../../src/completion/tree.ts";
-import { buildProgram } from "../../src/commands/program.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
+import { vault } from "../../src/commands/program.ts";
 
-const tree = describeCommand(buildProgram("0", () => async () => undefined, {}));
+const tree = describeCommand(vault);
 
 interface Path {
   words: string[];

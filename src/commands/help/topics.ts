@@ -3,6 +3,7 @@ import type { SettingDefinition } from "../../settings/definitions.ts";
 import { settingDefinitions } from "../../settings/definitions.ts";
 import { errorKinds } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
+import { globalOptions } from "../../cli/global-options.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { texts } from "./texts.ts";
 
@@ -13,7 +14,7 @@ type Helper = ReturnType<Command["createHelp"]>;
 export function topicText(topic: Topic, program: Command): string {
   const helper = program.createHelp();
   helper.prepareContext({ helpWidth: Math.min(program.configureOutput().getOutHelpWidth?.() ?? 80, 100) });
-  const lists: Record<string, () => Term[]> = { settings, "exit codes": exitCodes, flags: () => globalFlags(program) };
+  const lists: Record<string, () => Term[]> = { settings, "exit codes": exitCodes, flags: globalFlags };
   const blocks = texts[topic].trim().split("\n\n");
   const shown = blocks.map((block) => {
     const list = lists[/^\{(.+)\}$/.exec(block)?.[1] ?? ""];
@@ -62,8 +63,8 @@ function exitCodes(): Term[] {
 }
 
 /** The flags of every command that are no settings with a topic of their own. */
-function globalFlags(program: Command): Term[] {
+function globalFlags(): Term[] {
   const { output: _output, debug: _debug, ...settings } = settingDefinitions;
-  const elsewhere = Object.values<SettingDefinition>(settings).map(({ flag }) => flag);
-  return program.options.filter(({ flags }) => !elsewhere.includes(flags)).map(({ flags, description }) => [flags, description]);
+  const elsewhere = Object.keys(settings);
+  return Object.entries(globalOptions).flatMap(([name, { flag, help }]) => (elsewhere.includes(name) ? [] : [[flag, help]]));
 }

@@ -1,0 +1,56 @@
+import type { ArgumentNode, CommandNode, OptionNode } from "../completion/tree.ts";
+import type { ValueSource } from "../completion/values.ts";
+import { valuesByName } from "../completion/values.ts";
+import type { ArgumentSpec, Command, OptionSpec } from "./command.ts";
+import { descriptionOf } from "./command.ts";
+import { helpOption } from "./global-options.ts";
+
+/** A command and those below it, as completion, suggestions, `vault help --json` and the reference read them. */
+export function describeCommand(command: Command): CommandNode {
+  const { name, summary, arguments: terms = {}, options = {}, commands = [], examples } = command;
+  return {
+    name,
+    summary,
+    description: descriptionOf(command),
+    arguments: Object.values(terms).map((spec) => describeArgument(spec, name)),
+    options: [...Object.values(options), helpOption].map(describeOption),
+    commands: commands.map(describeCommand),
+    examples,
+  };
+}
+
+function describeArgument(spec: ArgumentSpec, command: string): ArgumentNode {
+  const { term, help, choices } = spec;
+  const name = placeholder(term);
+  const values = valuesOf({ ...spec, oneOf: choices ?? spec.oneOf }, [`${command} ${name}`, name], "anything");
+  return { name, required: term.startsWith("<"), variadic: term.includes("..."), description: help, values };
+}
+
+function describeOption(spec: OptionSpec): OptionNode {
+  const { flag, help } = spec;
+  const [, short, long = ""] = /^(?:(-\w), )?(--[\w-]+)/.exec(flag) ?? [];
+  const name = placeholder(flag);
+  const values = valuesOf(spec, [long, name], help.includes("@FILE") ? "given" : "anything");
+  return {
+    flags: flag,
+    ...(short === undefined ? {} : { short }),
+    long,
+    description: help,
+    value: name === "" ? null : { name, required: flag.includes("<"), variadic: flag.includes("..."), values },
+  };
+}
+
+/** What the descriptor says, else what the names tell. */
+function valuesOf(
+  { values, oneOf, listOf }: Pick<OptionSpec, "values"> & { oneOf?: readonly string[] | undefined; listOf?: readonly string[] },
+  names: readonly string[],
+  otherwise: "given" | "anything",
+): ValueSource {
+  if (values !== undefined) return values;
+  if (oneOf !== undefined) return { from: "list", values: oneOf };
+  if (listOf !== undefined) return { from: "list", values: listOf, separated: true };
+  return valuesByName(names) ?? { from: otherwise };
+}
+
+/** `file` of `--export <file>` or `[file...]`; empty for a flag without a value. */
+const placeholder = (term: string): string => /[<[]([^\]>.]+)/.exec(term)?.[1] ?? "";
