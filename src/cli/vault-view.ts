@@ -19,7 +19,7 @@ export interface View {
 export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const uses = delivery.vault["usesRemaining"];
-  const table = await known(view, palette, [
+  const table = await knownFacts(view, palette, [
     ...subject(delivery, palette),
     ...contentRows(delivery.vault, view.reveal, palette.strong),
     ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses}, this one included`, palette) : undefined],
@@ -31,7 +31,7 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
 /** The new contents of an update that is about to be sent, masked. */
 export async function contentsTable(contents: Record<string, unknown>, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  return await known(view, palette, contentRows(contents, view.reveal, palette.strong));
+  return await knownFacts(view, palette, contentRows(contents, view.reveal, palette.strong));
 }
 
 /** What an update came to; the new contents as they were given, masked unless revealed. */
@@ -48,7 +48,7 @@ export async function receiptTable(
     acknowledgedAt === null
       ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
       : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
-  const table = await known(view, palette, [
+  const table = await knownFacts(view, palette, [
     ...subject(delivery, palette),
     ["Update", outcome],
     ...contentRows(contents, view.reveal, palette.strong),
@@ -58,9 +58,11 @@ export async function receiptTable(
   return view.reveal ? table + revealed({ ...delivery, vault: contents }) : table;
 }
 
-type Row = readonly [string, Cell | undefined];
+/** One fact; undefined where it is not known. */
+export type Row = readonly [string, Cell | undefined];
 
-async function known(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
+/** A table of the facts that are known. */
+export async function knownFacts(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return await factsTable(there, { palette, columns: view.facts.columns });
 }

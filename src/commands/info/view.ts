@@ -2,10 +2,9 @@ import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
-import type { Cell } from "../../terminal/tables.ts";
-import { factsTable } from "../../terminal/tables.ts";
 import { when } from "../../terminal/time.ts";
-import type { View } from "../../cli/vault-view.ts";
+import type { Row, View } from "../../cli/vault-view.ts";
+import { knownFacts } from "../../cli/vault-view.ts";
 
 /** What the service says of a vault, dates in local time with their distance. */
 export async function infoTable(
@@ -16,7 +15,7 @@ export async function infoTable(
   const palette = await createPalette(view.facts.color);
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
   const { usesRemaining, metadata } = info;
-  const rows: (readonly [string, Cell | undefined])[] = [
+  const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
     ["Label", vault.label === null ? undefined : printableLine(vault.label)],
     ["Kind", vault.kind],
@@ -28,13 +27,12 @@ export async function infoTable(
     ["Locks itself", date(info.autoLockDate)],
     ["Created", date(info.dateCreated)],
     ["Last modified", date(info.lastModified)],
-    ...Object.entries(metadata ?? {}).map(([key, value], index): [string, Cell] => [
+    ...Object.entries(metadata ?? {}).map(([key, value], index): Row => [
       index === 0 ? "Metadata" : "",
       printableLine(`${key} = ${value}`),
     ]),
   ];
-  const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  return await factsTable(there, { palette, columns: view.facts.columns });
+  return await knownFacts(view, palette, rows);
 }
 
 interface ShownCreated {
@@ -53,7 +51,7 @@ export async function createdTable(
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
-  const rows: (readonly [string, Cell | undefined])[] = [
+  const rows: Row[] = [
     ["Vault", { text: success.uuid, paint: palette.strong }],
     ["Label", label === null ? undefined : printableLine(label)],
     ["Kind", kind],
@@ -62,8 +60,7 @@ export async function createdTable(
     ["Locks itself", date(success.autoLockDate)],
     ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
   ];
-  const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  const table = await factsTable(there, { palette, columns: view.facts.columns });
+  const table = await knownFacts(view, palette, rows);
   if (!view.reveal) return table;
   return `${table}\nencryptedData ${printableLine(credentials.encryptedData)}\npayload ${printableLine(credentials.payload)}\n`;
 }

@@ -3,9 +3,10 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
 import type { Cell } from "../../terminal/tables.ts";
-import { factsTable, listTable } from "../../terminal/tables.ts";
+import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
-import type { View } from "../../cli/vault-view.ts";
+import type { Row, View } from "../../cli/vault-view.ts";
+import { knownFacts } from "../../cli/vault-view.ts";
 
 interface Counted {
   uuid: string;
@@ -62,9 +63,8 @@ export async function statusList(vaults: readonly ShownVault[], view: View): Pro
 /** Everything about one vault. */
 export async function statusTable(vault: ShownVault, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const options = { palette, columns: view.facts.columns };
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
-  const rows: (readonly [string, Cell | undefined])[] = [
+  const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
     ["Label", vault.label === null ? undefined : printableLine(vault.label)],
     ["Service", vault.service],
@@ -84,8 +84,7 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
       vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
     ],
   ];
-  const facts = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  return (await factsTable(facts, options)) + (await history(vault, view, palette));
+  return (await knownFacts(view, palette, rows)) + (await history(vault, view, palette));
 }
 
 /** The counters toward lockout, a row each vault. */
