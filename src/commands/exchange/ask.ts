@@ -24,10 +24,7 @@ import { learn, readCredentials } from "./options.ts";
 export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   const { settings } = app;
   if (settings.baseUrl !== undefined || !app.ask.isPossible) return;
-  settings.baseUrl = await app.ask.text({
-    message: "Base URL of the service",
-    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl })),
-  });
+  settings.baseUrl = await typedBaseUrl(app);
   app.narrator.close("vault init keeps settings in a profile.");
 }
 
@@ -36,12 +33,24 @@ export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings"
   await askBaseUrl(app);
   const { settings } = app;
   if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible) return;
-  settings.appUuid ??= await app.ask.text({ message: "Uuid of the application", rule: isUuid });
+  settings.appUuid ??= await typedAppUuid(app);
   if (settings.apiKeySpec === undefined) {
     const text = await app.ask.secret({ message: "Key of the application", rule: isUuid });
     settings.apiKeySpec = { text, source: "--api-key", fromFlag: false };
   }
 }
+
+/** The base URL as a person types it; with only Enter, `initial`. */
+export const typedBaseUrl = async ({ ask, settings }: Pick<App, "ask" | "settings">, initial?: string): Promise<string> =>
+  await ask.text({
+    message: "Base URL of the service",
+    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl })),
+    initial,
+  });
+
+/** The uuid of the application as a person types it. */
+export const typedAppUuid = async ({ ask }: Pick<App, "ask">): Promise<string> =>
+  await ask.text({ message: "Uuid of the application", rule: isUuid });
 
 /** A vault: the given one, or one of those that are known here (`which` of them), or one whose uuid is typed. */
 export async function askVault(

@@ -11,8 +11,7 @@ import { findSetting, missingSetting, serviceName } from "../../settings/setting
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { InitOptions } from "./descriptor.ts";
-import { isUuid } from "../exchange/ask.ts";
-import { ruleFrom } from "../../cli/prompts.ts";
+import { isUuid, typedAppUuid, typedBaseUrl } from "../exchange/ask.ts";
 import { defined } from "../../defined.ts";
 
 type Needs = Pick<
@@ -100,25 +99,20 @@ const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | un
   findSetting(name, app.flags, app.host.env, {})?.text;
 
 async function baseUrlOf(app: Needs, name: string): Promise<string> {
-  const check = (baseUrl: string): string => serviceName({ ...app.settings, baseUrl });
   let baseUrl = given(app, "baseUrl");
   if (baseUrl === undefined) {
     if (!app.ask.isPossible) throw missingSetting("baseUrl", "the base URL of the service");
     const initial = app.profile.name === name ? profileValue(app.profile.settings, "baseUrl") : undefined;
-    baseUrl = await app.ask.text({
-      message: "Base URL of the service",
-      rule: ruleFrom(check),
-      initial,
-    });
+    baseUrl = await typedBaseUrl(app, initial);
   }
-  check(baseUrl);
+  serviceName({ ...app.settings, baseUrl });
   return baseUrl;
 }
 
 async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<string> {
   const uuid = given(app, "appUuid");
   if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application's uuid");
-  const answer = uuid ?? (await app.ask.text({ message: "Uuid of the application", rule: isUuid }));
+  const answer = uuid ?? (await typedAppUuid(app));
   const wrong = isUuid(answer);
   if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
