@@ -26,7 +26,7 @@ import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.t
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 
-/** The parts of the program; a function says which of them it works with. Adapters are made, and loaded, on first use. */
+/** The parts of the program, of which each function names those that it uses. Adapters are loaded and made on first use. */
 export interface App {
   host: Host;
   settings: Settings;
@@ -44,7 +44,7 @@ export interface App {
   secretSetting: (setting: Sourced) => Promise<string>;
   /** A secret from where an option has it, likewise. */
   secretOption: (spec: string, flag: string) => Promise<string>;
-  /** When all waiting and retrying of this command ends: counted from the first time that it is asked for. */
+  /** When all waiting and retrying of this command ends; the time starts at the first wait. */
   waiting: Waiting;
   stateDirectory: () => string;
   /** The service's name in the state. Throws `usage` or `invalid-input` for a base URL that cannot be used. */
@@ -54,7 +54,7 @@ export interface App {
   state: (profile?: NamedProfile, anySource?: boolean) => Promise<LocalState>;
   /** The client. Throws `usage` where the application's uuid or key is missing. */
   service: () => Promise<Service>;
-  /** Whether the service can be reached, without a word about a vault. Throws as `serviceName`. */
+  /** Whether the service can be reached; names no vault. Throws as `serviceName`. */
   probe: () => Promise<Probe>;
   device: () => Promise<Device | undefined>;
   /** See `holdVault`. */
@@ -66,7 +66,7 @@ export interface App {
 /** The state, and the configuration whose secrets it seals. */
 export type LocalState = Awaited<ReturnType<typeof openState>>;
 
-/** What completion may know of this machine, without an `App`: its settings could be wrong, and would take their time. */
+/** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
 export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
   createKnown<Host>(host, {
     configDirectory,
@@ -74,7 +74,7 @@ export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
     readVaults: async (directory) => (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory),
   });
 
-/** `flags` are the program's own and the command's. With a mode, a configuration that cannot be used is told, not thrown: see `readSettings`. */
+/** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
 export async function createApp(
   host: Host,
   flags: Readonly<Record<string, unknown>>,
@@ -94,7 +94,7 @@ export async function createApp(
   const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };
   const world = settingWorld({ host, sources, redactor });
   const state = once(async () => await openState(app, settings));
-  // Counted from the first wait: the time that a person takes to answer questions is not waiting.
+  // The time that a person takes to answer questions is not waiting.
   const deadline = once(() => host.elapsed() + settings.maxWaitMs);
   const app: App = {
     host,

@@ -1,4 +1,4 @@
-/** A copy without the properties that are undefined: for what distinguishes them from those that are absent. */
+/** Copy without the properties that are undefined, for types that distinguish undefined from absent. */
 export function defined<T extends object>(record: T): Defined<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -65,14 +65,14 @@ export interface ServiceDetails {
   errorUuid?: string | undefined;
 }
 
-/** What was counted toward lockout by a command that sent something, and the limits it is held against. */
+/** Attempts counted toward lockout once a command has sent something, and their limits. */
 export interface Spent {
   unackedStarts: number;
   failedAttempts: number;
   limits: { unacked: number; failed: number };
 }
 
-/** Where an exchange stands, for an error that leaves one behind. */
+/** The exchange that a failed command leaves open. */
 export interface ExchangeSummary {
   id: string;
   operation: "get" | "update" | "delete";

@@ -40,11 +40,11 @@ export interface Host extends Clock, Interrupts {
 
 const allSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** How long a second signal leaves the program to say where things stand. */
+/** Time in which the program can report the state of its exchange after a second signal. */
 const lastWordsMs = 1000;
 
 /**
- * The real one. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
+ * The real host. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
  * they abort those. `signals` leaves out SIGHUP where it is to be survived. What few commands need (terminals, home folder) is
  * loaded at the first question.
  */

@@ -22,14 +22,14 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** What the edge must know of a command that failed. */
+/** What reporting an error depends on. */
 interface Edge {
-  /** Errors are JSON: by the command line's own words, until the settings are known. */
+  /** Whether errors are JSON: decided from the command line until the settings are known. */
   json: boolean;
 }
 
 async function report(thrown: unknown, argv: readonly string[], host: Host, { json }: Edge): Promise<number> {
-  // The reader of help or a report has gone: not worth a word, and nothing is lost.
+  // The reader of the output has gone: nothing is lost.
   if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE") return 0;
   const error = asVaultError(outputFailure(thrown) ?? thrown);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
@@ -38,7 +38,7 @@ async function report(thrown: unknown, argv: readonly string[], host: Host, { js
   return error.exitCode;
 }
 
-/** Standard output is the only thing that is written to outside of the state, and by no name: its failure comes as it is. */
+/** Recognizes a failed write to standard output, which comes as the system's error: all else that is written has errors of its own. */
 function outputFailure(thrown: unknown): VaultError | undefined {
   const { code, syscall } = thrown as NodeJS.ErrnoException;
   if (thrown instanceof VaultError || code === undefined || (syscall !== "write" && syscall !== "fsync")) return undefined;

@@ -3,13 +3,13 @@ import type { App } from "../app.ts";
 import type { ValueSource } from "../completion/values.ts";
 import type { OptionTypes } from "./option-types.ts";
 
-/** What values are taken, and offered by completion. Without any of these: a text that is not empty. */
+/** The values that are accepted and offered by completion. Default: any text that is not empty. */
 interface ValueSpec {
   is?: keyof OptionTypes;
   oneOf?: readonly string[];
   /** Separated by commas. */
   listOf?: readonly string[];
-  /** What completion offers where names do not tell it. */
+  /** What completion offers, where the names do not tell. */
   values?: ValueSource;
 }
 
@@ -22,14 +22,14 @@ export interface OptionSpec extends ValueSpec {
 export interface ArgumentSpec extends ValueSpec {
   /** `<uuid>`, `[uuid]`, `[files...]`. */
   term: string;
-  /** Words that commander checks, and shows in the help: for a command that does not check its options. */
+  /** Words that commander checks and lists in the help, for a command with `print`. */
   choices?: readonly string[];
   help: string;
 }
 
 /**
- * A command as data, from which parser, help, completion, the reference and the type of its options come. It is loaded with the
- * command tree: it imports next to nothing.
+ * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
+ * it imports next to nothing.
  */
 export interface Descriptor {
   name: string;
@@ -44,7 +44,7 @@ export interface Descriptor {
   examples: readonly string[];
   /** What --field may begin with; without it the command checks that itself. */
   fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[]);
-  /** Run also where the configuration cannot be used: with the defaults, or to mend it. `App.configuration` has the problem. */
+  /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `App.configuration` holds the problem. */
   mode?: "lenient" | "mends-configuration";
 }
 

@@ -29,5 +29,5 @@ export const globalOptions = {
   ),
 } satisfies Readonly<Record<string, OptionSpec>>;
 
-/** Of each command by itself. */
+/** Flag that each command has of its own. */
 export const helpOption: OptionSpec = { flag: "-h, --help", help: "show this help" };

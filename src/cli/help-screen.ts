@@ -2,7 +2,7 @@ import type { Help } from "commander";
 import type { Command } from "./command.ts";
 import { topics } from "./topics.ts";
 
-/** What people do, in the order in which they come to it, with the commands for it. One that is not named here is listed last. */
+/** Tasks with their commands, in the order in which people need them. A command that is missing here is listed last. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
   "Read or change a vault": ["get", "update", "info", "create", "delete"],
   "Finish what was left": ["ack"],

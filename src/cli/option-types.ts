@@ -20,7 +20,7 @@ export const listOf = (words: readonly string[]) =>
     z.transform((value) => value.split(",").map((one) => one.trim())),
   );
 
-/** What the values of options and arguments may be, by the name that a descriptor gives. Messages follow the name of the flag. */
+/** Types of option and argument values, by their names in descriptors. An error message continues the name of the flag. */
 export const optionTypes = {
   text: z.string().check(z.minLength(1, { error: "must not be empty" })),
   any: z.string(),

@@ -15,14 +15,14 @@ interface OutputChoice {
 /** A result for a person, made only where the output asks for it. */
 type MakeView = (view: View) => string | Promise<string>;
 
-/** How the result of a command reaches stdout: as JSON, one field of it, or a view for a person. */
+/** Prints the result of a command to stdout: as JSON, one field of it, or a view for a person. */
 export interface Output extends Readonly<OutputChoice> {
   /** @throws `usage` for a field that the document does not have */
   print(document: unknown, view: MakeView): Promise<void>;
   /**
-   * As `print`, for a command that has done something which is not undone by a --field that its document does not have: that is a
-   * warning then, and nothing is printed. With `done`, a failed write says what is done, so that nobody does it again for want of the
-   * output; a reader that has gone is not worth a word.
+   * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
+   * `done`, the error of a failed write says what was done, so that nobody repeats it; a closed pipe is ignored.
+   * @throws `state` for a failed write, with the facts of `done`
    */
   printDone(document: unknown, view: MakeView, done?: ErrorFacts & { what: string }): Promise<void>;
 }
@@ -57,8 +57,8 @@ export function createOutput(host: { stdout: DataStream; now(): number }, choice
 }
 
 /**
- * A document as stdout carries it: JSON, one field of it, or undefined where the command has a table to print. A field is
- * exact where a program reads it; a terminal is shown what would move its cursor.
+ * Text of a document for stdout: JSON, one field of it, or undefined if the command prints a table. A field is exact, but on a
+ * terminal control characters are made visible.
  */
 export function serialize(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
   if (output.field !== undefined) {

@@ -10,13 +10,13 @@ import { descriptionOf } from "./command.ts";
 import { globalOptions, helpOption } from "./global-options.ts";
 import { helpScreen } from "./help-screen.ts";
 
-/** What the program is made of and where it runs. */
+/** Where the program runs, and how it loads its parts. */
 export interface Surroundings {
   host: Host;
   version: string;
   /** What --version prints. */
   shownVersion: string;
-  /** What completion may know of this machine, and the parts that a command works with: loaded when they are needed. */
+  /** Loads what completion may know of this machine, and the parts that a command works with. */
   wiring: () => Promise<{
     knownHere(host: Host): Pick<Known, "profiles" | "vaults">;
     createApp(host: Host, flags: Readonly<Record<string, unknown>>, version: string, mode: Descriptor["mode"]): Promise<App>;
@@ -105,7 +105,7 @@ function formatOf({ json, output }: Readonly<Record<string, unknown>>): "table" 
   return output === "ndjson" ? "ndjson" : "table";
 }
 
-/** Help goes where the result goes. Facts are given, because commander would open the process's own streams for them. */
+/** Sends help to where the result goes. commander would open the process's own streams to find out width and color. */
 function helpOutput(host: Host, writeOut: (text: string) => void): OutputConfiguration {
   const width = (): number => host.stdout.columns;
   const hasColors = (): boolean => host.stdout.color;
@@ -166,7 +166,7 @@ function addCommand(parent: CommanderCommand, command: Command, act: Act): void 
 
 const examplesOf = ({ examples }: Command): string => ["\nExamples:", ...examples.map((line) => `  ${line}`)].join("\n");
 
-/** The last one would win, silently. */
+/** Refuses a second --field: commander would silently take the last. */
 function onlyField(path: string, earlier: string | undefined): string {
   if (earlier === undefined) return path;
   throw new VaultError("usage", "--field is given twice: it prints one value", {

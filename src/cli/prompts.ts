@@ -3,13 +3,13 @@ import { waysToSet } from "../settings/definitions.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { defined } from "../defined.ts";
 
-/** Where a question is asked, and what ends it. */
+/** Where a question appears, and what cancels it. */
 interface PromptPlace {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   interrupted: AbortSignal;
 }
 
-/** What an answer must fulfil: null, or the rule that it breaks. The question is asked until it is null. */
+/** Checks an answer: null, or the rule that it breaks. The question is repeated until it is null. */
 export type Rule = (answer: string) => string | null;
 
 interface Question {
@@ -30,7 +30,7 @@ interface Choice<T> {
 
 /** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only where `isPossible`. */
 export interface Prompts {
-  /** False where no terminal, no person or no permission to ask is there. */
+  /** False without a terminal, a person or permission to ask. */
   readonly isPossible: boolean;
   /** A line of text. */
   text(question: Question): Promise<string>;
@@ -113,7 +113,7 @@ export async function confirmOrFail(ask: Prompts, yes: boolean, question: string
   if (!(await ask.confirm(question))) throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
 }
 
-/** What a check that throws says of an answer. */
+/** Turns a check that throws into a rule. */
 export const ruleFrom =
   (check: (answer: string) => unknown): Rule =>
   (answer) => {
@@ -135,7 +135,7 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
   try {
     return await ask({ ...place.terminal(), signal: place.interrupted, clearPromptOnDone: false });
   } catch (error) {
-    // Ctrl-C, or the signal; what else may go wrong is not the user's doing.
+    // Ctrl-C or a signal; anything else is a failure of its own.
     const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
     if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name))) throw error;
     throw new VaultError("interrupted", "interrupted at a question: nothing was changed", { retry: "safe", cause: error });

@@ -1,4 +1,4 @@
-/** Topics of `vault help`, with what each is about. Their texts are in help-topics.ts. */
+/** Topics of `vault help`, and what each is about. Their texts are in commands/help/texts.ts. */
 export const topics = {
   environment: "every setting: flag, environment variable, configuration key",
   "exit-codes": "what a command came to, and whether it may be run again",

@@ -15,7 +15,7 @@ export interface View {
   reveal: boolean;
 }
 
-/** What was read from a vault, for a person: secrets masked unless revealed, dates in local time with their distance. */
+/** Table of what a read returned: secrets masked unless revealed, dates in local time with their distance. */
 export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const uses = delivery.vault["usesRemaining"];
@@ -34,7 +34,7 @@ export async function contentsTable(contents: Record<string, unknown>, view: Vie
   return await knownFacts(view, palette, contentRows(contents, view.reveal, palette.strong));
 }
 
-/** What an update came to; the new contents as they were given, masked unless revealed. */
+/** Table of an update and its outcome; the new contents masked unless revealed. */
 export async function receiptTable(
   delivery: Delivery,
   contents: Record<string, unknown>,
@@ -86,7 +86,7 @@ function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
   ];
 }
 
-/** What is there to be copied stands below the table, unbroken. */
+/** Values that are copied stand below the table, so that no line is broken. */
 function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): string {
   const { encryptedData, payload } = recovery.new;
   const { content } = vault;
@@ -94,7 +94,7 @@ function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): st
   return ["", ...text, `encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`, ""].join("\n");
 }
 
-/** Card or text of a vault, as the interface has it. */
+/** Card or text of a vault, in the form of the interface. */
 function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
   const rows: [string, Cell][] = [];
   const card = object(vault["creditCard"]);

@@ -33,7 +33,7 @@ export const deleteVault = command(
     const target = await askVault(app, options.uuid, "delete");
     await app.service();
     const discardPending = options.discardPending === true;
-    // What is missing or open is said before anybody is asked.
+    // A vault that is unknown or has an open exchange is refused before a question.
     const record = await lookUp(app, target);
     checkDelete(target, record, discardPending);
     await confirmByUuid(app, options.yes === true, target, record?.label ?? null);
@@ -58,7 +58,7 @@ export const deleteVault = command(
 );
 
 /**
- * The last four characters are what a person looks at.
+ * Confirms by the last four characters of the uuid: they are what a person looks at.
  * @throws `usage` where nobody can be asked, `interrupted` on a no
  */
 async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {

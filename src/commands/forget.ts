@@ -23,7 +23,7 @@ export const forget = command(
     const [{ confirmOrFail }, { askVault }] = await Promise.all([import("../cli/prompts.ts"), import("./exchange/ask.ts")]);
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
-    // The vault is not held while a person thinks; so it is looked at again afterwards.
+    // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.store()).find(target);
     if (found.length < 2) await check(target, found[0], discardPending);
     await confirmOrFail(

@@ -31,7 +31,7 @@ export const get = command(
   },
 );
 
-/** Contents that nobody can receive would count as delivered. */
+/** Refuses a closed output: contents that nobody receives would count as delivered. */
 function refuseClosedOutput({ host }: Pick<App, "host">): void {
   if (!host.stdout.isClosed) return;
   throw new VaultError("usage", "standard output is closed, and the contents would be lost: nothing was sent", {

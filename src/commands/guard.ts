@@ -45,7 +45,7 @@ async function resetCounters(app: Needs, given: string | undefined, only: "all" 
     import("./exchange/ask.ts"),
   ]);
   const uuid = await askVault(app, given, "guard --reset");
-  // The vault is not held while a person thinks.
+  // The vault is not locked during the question.
   if (!(await (await app.store()).list()).some((record) => isSame(record.uuid, uuid))) throw noCredentials(uuid);
   const question =
     only === "all"

@@ -54,7 +54,7 @@ async function confirmUpdate(
   const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
   const { settings, profile } = app;
   const mark = settings.live ? `Live profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
-  // A change by way of a live profile is confirmed also where nobody can be asked: by --yes.
+  // An update with a live profile needs --yes where nobody can be asked.
   if (!app.ask.isPossible) {
     if (settings.live) await (await import("../cli/prompts.ts")).confirmOrFail(app.ask, false, `${mark}${question}`);
     return;

@@ -20,7 +20,7 @@ interface Outcome {
   failed: { uuid: string; error: VaultError }[];
 }
 
-/** Exit 0: everything asked for is acknowledged; with one failure its code, with several 16. */
+/** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
 export async function runAck(app: Needs, given: AckOptions): Promise<number> {
   const options = await askWhich(app, given);
   checkCombination(options);
@@ -51,7 +51,7 @@ function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
   });
 }
 
-/** On a terminal, one of the pending ones where the command line names none; where there is none, all of them. */
+/** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
 async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "store">, options: AckOptions): Promise<AckOptions> {
   const { uuid, all, token, kind, operation } = options;
   if (uuid !== undefined || all === true || !app.ask.isPossible || [token, kind, operation].some((given) => given !== undefined))

@@ -25,7 +25,7 @@ export interface Acknowledged {
 
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
- * nothing is recorded; a vault that this machine has an exchange with is held all the same.
+ * nothing is recorded; the vault is locked all the same.
  */
 export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretOption">, options: AckOptions): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
@@ -44,7 +44,7 @@ export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretO
   return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(app.host.now()).toISOString() } };
 }
 
-/** Until it is answered, or no time is left. */
+/** Sends the acknowledgement until it is answered or no time is left. */
 async function sendToken(context: ExchangeContext, call: EndCall): Promise<void> {
   const { service, clock, signal, deadline } = context;
   for (let attempt = 0; ; attempt += 1) {
@@ -67,7 +67,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
   }
 }
 
-/** The acknowledgement of an exchange of this machine must be recorded: it is `vault ack UUID` that does. */
+/** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */
 async function refuseOwnToken({ session }: ExchangeContext, token: string): Promise<void> {
   const open = (await session.read())?.open;
   if (open === null || open === undefined || (await session.token(open.id)) !== token) return;

@@ -11,7 +11,7 @@ interface Held {
   keyId: string | null;
 }
 
-/** What a backup holds, and in its last line what it does not: the key. */
+/** Contents of a backup; the last line names what is missing, the key. */
 export async function backupTable(
   backup: Held & { bytes: number },
   key: { source: string; file: string | null },
@@ -30,7 +30,7 @@ export async function backupTable(
   return await factsTable(rows, { palette, columns: view.facts.columns });
 }
 
-/** What was restored, and where the state of before is. */
+/** Contents of a restored state, and the place of the one it replaced. */
 export async function restoredTable(
   restored: Held & { directory: string; replaced: string | null; inDoubt: number },
   view: View,

@@ -59,7 +59,7 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   return 0;
 }
 
-/** Where the files are that these settings lead to. */
+/** Prints the paths of configuration, key file and state. */
 export async function runConfigPath(app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">): Promise<number> {
   const document = {
     config: configPath(app.configuration.directory),

@@ -25,7 +25,7 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const options = checkRekey(given);
   const local = await app.state(app.profile, true);
   const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
-  // With several keys, an earlier run was cut off: the variable may hold the new passphrase.
+  // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.store.keys()?.length ?? 0) > 1;
   const to = await newKey(app, options, now, unfinished);
   await confirmOrFail(
@@ -54,7 +54,7 @@ async function newKey(app: Needs, { to, newPassphrase, newStateKey }: RekeyOptio
   return { source, passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished) };
 }
 
-/** VAULTSVC_STATE_PASSPHRASE may be the new one only where there was none: else it is what opens the state. */
+/** Reads the new passphrase. VAULTSVC_STATE_PASSPHRASE is the new one only if there was none: else it opens the state. */
 async function newPhrase(app: Needs, given: string | undefined, byVariable: boolean): Promise<string> {
   const { statePassphraseSpec } = app.settings;
   if (given !== undefined) return await app.secretOption(given, "--new-passphrase");

@@ -34,7 +34,7 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
   return await print(app, { profile: name, key, value: shown }, `${key} = ${shown} (profile ${name})`);
 }
 
-/** Takes a setting out of the profile; one that is not there is no error. */
+/** Removes a setting from the profile; one that is not set is no error. */
 export async function runConfigUnset(app: Pick<App, "output" | "profile" | "state">, { key }: OptionsOf<typeof unset>): Promise<number> {
   checkKey(key);
   const { name } = app.profile;
@@ -48,7 +48,7 @@ export async function runConfigUnset(app: Pick<App, "output" | "profile" | "stat
 }
 
 /**
- * Makes a profile the current one.
+ * Switches to a profile.
  * @throws `usage` for one that is not there
  */
 export async function runConfigUse(app: Pick<App, "output" | "state">, { name }: OptionsOf<typeof use>): Promise<number> {
@@ -75,7 +75,7 @@ async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" 
   return secret;
 }
 
-/** A source that the key file contradicts would stop every command. */
+/** Refuses a source that the key file contradicts: it would stop every command. */
 async function checkSource(app: Pick<App, "profile" | "state">, key: string, value: string): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});

@@ -85,7 +85,7 @@ async function neededDevice(app: Pick<App, "device">): Promise<Device> {
   });
 }
 
-/** Whoever creates holds the creation's id like a vault, so that no key changes meanwhile, and others see that it is under way. */
+/** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
 async function create(
   app: Needs,
   options: CreateOptions,
@@ -110,7 +110,7 @@ async function create(
   }
 }
 
-/** Of creations whose process died: once, because there is nothing that this program could do about them. */
+/** Warns about interrupted creations, once each: the program can do nothing about them. */
 async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "store">): Promise<void> {
   const store = await app.store();
   for (const left of await store.leftCreations(app.serviceName())) {
@@ -126,7 +126,7 @@ async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "
   }
 }
 
-/** Hands the outcome over, and never lets go of credentials that are nowhere else. */
+/** Reports the outcome. Credentials that could not be stored are printed, because they exist nowhere else. */
 async function hand(
   app: Pick<App, "host" | "narrator" | "output">,
   options: CreateOptions,
@@ -176,7 +176,7 @@ async function hand(
   );
 }
 
-/** Whether it was written; undefined where it was not asked for. */
+/** Whether the file was written; undefined if none was asked for. */
 async function save(out: CredentialsOut | undefined, document: unknown): Promise<boolean | undefined> {
   return await out?.write(document).then(
     () => true,

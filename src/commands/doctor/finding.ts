@@ -3,7 +3,7 @@ import type { VaultError } from "../../errors.ts";
 /** One result of `vault doctor`, as its JSON has it. */
 export interface Finding {
   check: string;
-  /** `info`: nothing is wrong as far as is known, and it could not be verified. */
+  /** `info`: no problem is known, but it could not be verified. */
   level: "ok" | "info" | "warn" | "error";
   message: string;
   /** The next command or change that helps; null where there is nothing to do. */

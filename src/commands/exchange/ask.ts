@@ -16,8 +16,8 @@ import type { GivenPair } from "./options.ts";
 import { learn, readCredentials } from "./options.ts";
 
 /**
- * What a person is asked for where the command line lacks it. Nothing is asked where nobody can be: then it is the
- * usage error that says how to give it. All throw `interrupted` on Ctrl-C; nothing has been written or sent by then.
+ * Questions for what the command line lacks. Where nobody can be asked, a later usage error says how to supply it. All throw
+ * `interrupted` on Ctrl-C; nothing has been written or sent by then.
  */
 
 /** The base URL, which names the service of a vault; the answer holds for this command. */
@@ -28,7 +28,7 @@ export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">
   app.narrator.close("vault init keeps settings in a profile.");
 }
 
-/** All without which the service cannot be called. */
+/** Asks for the settings that every call of the service needs. */
 export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   await askBaseUrl(app);
   const { settings } = app;
@@ -52,7 +52,7 @@ export const typedBaseUrl = async ({ ask, settings }: Pick<App, "ask" | "setting
 export const typedAppUuid = async ({ ask }: Pick<App, "ask">): Promise<string> =>
   await ask.text({ message: "Uuid of the application", rule: isUuid });
 
-/** A vault: the given one, or one of those that are known here (`which` of them), or one whose uuid is typed. */
+/** The given vault, or one chosen from those known here that fit `which`, or one whose uuid is typed. */
 export async function askVault(
   app: Pick<App, "ask" | "serviceName" | "settings" | "store">,
   given: string | undefined,
@@ -75,7 +75,7 @@ export async function askVault(
   return chosen === "" ? await app.ask.text({ message: "Uuid of the vault", rule: isUuid }) : chosen;
 }
 
-/** The kind of a vault that is not known yet; only those that the operation exists for. */
+/** Asks for the kind of an unknown vault, among those that support the operation. */
 export async function askKind(app: Pick<App, "ask">, operation: Operation): Promise<Kind> {
   const able = kinds.filter((kind) => findEndpoint(kind, operation, "start") !== undefined);
   return await app.ask.choose(
@@ -84,7 +84,7 @@ export async function askKind(app: Pick<App, "ask">, operation: Operation): Prom
   );
 }
 
-/** Kind, pair and device, as far as the first start of a vault here needs them. */
+/** Asks for the kind, credentials and device that the first start of a vault needs. */
 export async function askForStart(
   app: Pick<App, "ask" | "redactor" | "sources">,
   record: VaultRecord | null,
@@ -146,6 +146,6 @@ const ruleOf =
 export const isUuid = ruleOf(identifier);
 const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : null);
 
-/** A file is read once the answer is taken. */
+/** Leaves files unread until the answer is accepted. */
 const isPair: Rule = (answer) =>
   answer.trim().startsWith("{") ? ruleFrom((json) => parseCredentials(json, "the pair"))(answer) : isThere(answer);

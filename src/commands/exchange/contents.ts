@@ -21,7 +21,7 @@ export interface GivenContents {
 }
 
 /**
- * Refuses options that do not belong to each other, or to the kind of the vault. Reads nothing.
+ * Refuses options that exclude each other or do not fit the kind of the vault. Reads nothing.
  * @throws `usage`
  */
 export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
@@ -40,7 +40,7 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
 }
 
 /**
- * Reads and validates what is given, and tells the redaction about it.
+ * Reads and validates the given contents, and registers them with the redaction.
  * @throws `usage` and `invalid-input`, never showing a value
  */
 export async function readContents(
@@ -131,7 +131,7 @@ function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], fl
   return { [part]: value } as Pick<CreditCard, K>;
 }
 
-/** The bytes of a file are the contents: no newline is taken off, and what is not UTF-8 would be changed on its way. */
+/** Reads the contents byte for byte: a final newline stays, and a file that is not UTF-8 is refused. */
 async function readExactly(app: Pick<App, "host" | "sources">, spec: string): Promise<string> {
   if (isStdin(spec)) return await app.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", app.sources);
@@ -156,7 +156,7 @@ function invalid(where: string, rule: string): VaultError {
   return new VaultError("invalid-input", `${where}: ${rule}`, { hint: `nothing was sent; ${ways}` });
 }
 
-/** The parts of a card that are not given yet, each asked for until it is valid (specification, section 2.7). */
+/** Asks for the missing parts of a card, each until it is valid (specification, section 2.7). */
 async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<CreditCard>): Promise<CreditCard> {
   const { redactor } = app;
   const number =

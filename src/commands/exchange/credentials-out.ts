@@ -25,9 +25,9 @@ export class CredentialsOut {
   readonly #file: string;
   /** What this run found, or has written last; null where nothing was. */
   #content: string | null;
-  /** What it found is what --credentials was given: the file is all the state that there is. */
+  /** The file holds what --credentials read: it is the only state. */
   #isState = false;
-  /** What it holds where that is not given: the state must know it. */
+  /** Credentials in the file that --credentials did not read: the state must have them. */
   #unknown: GivenCredentials | undefined;
 
   constructor(path: string, file: string, content: string | null) {
@@ -60,7 +60,7 @@ export class CredentialsOut {
   }
 
   /**
-   * For a vault that is new: whatever the file holds is not its own.
+   * Refuses a file with content, for a new vault: it cannot be its own.
    * @throws `invalid-input`
    */
   checkEmpty(): void {
@@ -139,7 +139,7 @@ export async function withCredentialsOut<T>(
   if (path === undefined) return await work(undefined);
   await checkCredentialsFile(app, path);
   const named = resolve(app.host.cwd, path);
-  // By whatever way it is reached, a file has one lock.
+  // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(named)), basename(named));
   const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(path, file)));
   if (dryRun === true) return await begin();

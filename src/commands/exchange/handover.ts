@@ -18,11 +18,11 @@ type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
 interface HandoverOptions {
   out: CredentialsOut | undefined;
   saveCmd: string | undefined;
-  /** --no-ack: a masked last read is printed all the same, because nothing is acknowledged. */
+  /** --no-ack: a masked last read is printed, because nothing is acknowledged. */
   noAck: boolean;
   uuid: string;
   kind: Kind;
-  /** What the run was given by --credentials, and that byte for byte. */
+  /** The document of --credentials, also byte for byte. */
   given: Pick<GivenPair, "document" | "exact">;
 }
 
@@ -45,7 +45,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : defined({ ...recovery, unread });
-      // The start was accepted: no failed attempts any more.
+      // The start was accepted, which resets the failed attempts.
       if (out !== undefined)
         await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
       if (saveCmd !== undefined) saved = await saveRecovery(app, saveCmd, document, saved);
@@ -65,13 +65,13 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
   };
 }
 
-/** What was given, with the counts in it. */
+/** The given document with the counts in it. */
 function withAttempts(given: GivenCredentials, vault: { uuid: string; kind: Kind }, attempts: Attempts): unknown {
   if (given.type === "recovery") return recoveryJson(given.document, attempts);
   return credentialsJson({ ...vault, credentials: given.credentials }, attempts);
 }
 
-/** The counts are durable, or nothing may be sent. */
+/** Writes the counts durably: without that nothing may be sent. */
 async function count(out: CredentialsOut, vault: string, document: unknown): Promise<void> {
   try {
     await out.write(document);
@@ -93,8 +93,9 @@ async function count(out: CredentialsOut, vault: string, document: unknown): Pro
 }
 
 /**
- * Whether the contents are delivered, as far as that can be told: the last read of a limited vault is not where the output
- * would mask it. It is printed all the same with --no-ack, which acknowledges nothing; else it throws.
+ * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it: with
+ * --no-ack it is printed nevertheless, because nothing is acknowledged.
+ * @throws HandoverFailure
  */
 async function deliverContents(
   app: Pick<App, "ask" | "host" | "output">,
@@ -159,7 +160,7 @@ async function writeRecovery(out: CredentialsOut, document: unknown, uuid: strin
 
 /**
  * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
- * command prints becomes talk.
+ * command prints goes to stderr.
  */
 export async function saveRecovery(
   app: Pick<App, "host" | "redactor" | "settings">,

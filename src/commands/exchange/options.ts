@@ -19,7 +19,7 @@ export interface GivenPair {
 }
 
 /**
- * Reads credentials, hashedPin and device from where the command line says.
+ * Reads credentials, hashedPin and device from the sources that the command line names.
  * @throws `usage` and `invalid-input`
  */
 export async function readPairChoice(
@@ -46,7 +46,7 @@ export async function readPairChoice(
 }
 
 /**
- * Refuses options that do not belong to each other. Reads nothing.
+ * Refuses options that exclude each other. Reads nothing.
  * @throws `usage`
  */
 export function checkPairOptions({ credentials, encryptedData, payload, generation }: ExchangeOptions): void {
@@ -82,7 +82,7 @@ async function readGiven(
 }
 
 /**
- * Of an online vault.
+ * The hashedPin of an online vault.
  * @throws `invalid-input`
  */
 export async function readHashedPin(
@@ -96,20 +96,20 @@ export async function readHashedPin(
   throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
 }
 
-/** As `parseCredentials`, and the redaction is told of all that is secret in them. */
+/** Parses credentials, and registers their secrets with the redaction. */
 export function readCredentials(app: Pick<App, "redactor">, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
   learnAll(app, parsed);
   return parsed;
 }
 
-/** Tells the redaction about all secrets of a document. */
+/** Registers all secrets of a document with the redaction. */
 export function learnAll(app: Pick<App, "redactor">, given: GivenCredentials): void {
   for (const pair of pairsOf(given)) learn(app, pair);
   if (given.type === "recovery") app.redactor.add(given.document.token);
 }
 
-/** Tells the redaction about a pair. */
+/** Registers a pair with the redaction. */
 export function learn(app: Pick<App, "redactor">, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
   for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) app.redactor.add(value);
 }

@@ -39,7 +39,7 @@ export type ExchangeNeeds = Pick<
   | "withLock"
 >;
 
-/** An exchange as the command line, and the answers of a person, have it: all that can be checked before it is held is. */
+/** An exchange from the command line and a person's answers, with all checks done that need no lock. */
 export interface PlannedExchange {
   uuid: string;
   kind: Kind;
@@ -80,10 +80,10 @@ async function planExchange(
   await askSettings(app);
   const uuid = await askVault(app, options.uuid, operation);
   const given = await readPairChoice(app, options);
-  // What is missing is said before anything is written.
+  // Missing settings are reported before anything is written.
   await app.service();
   const record = await lookUp(app, uuid);
-  // What is certain to be refused is refused before a person is asked for more.
+  // A start that is certain to be refused is refused before more questions.
   const isRecovery = given.document?.type === "recovery";
   if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(app, record, options, operation);
   const { choice, document, exact } = await askForStart(app, record, operation, given);
@@ -143,7 +143,7 @@ export async function runPlanned(
   }
 }
 
-/** The counters of this state are gone with it: no reset of them helps the next run. */
+/** Names the file in the hint: this state's counters vanish with it, so that resetting them helps no later run. */
 function guardedByFile(error: unknown, path: string): unknown {
   if (!(error instanceof VaultError) || error.code !== "guard" || error.facts.spent === undefined) return error;
   return new VaultError("guard", error.message, {

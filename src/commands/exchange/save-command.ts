@@ -11,7 +11,7 @@ interface SaveCommand {
   exchangeId: string;
   /** Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none. */
   givenSha256: string;
-  /** Aborted when the user stops the program: the command is ended then. */
+  /** Aborted when the user stops the program; ends the command. */
   signal: AbortSignal;
   /** Kills a process and all that it started. */
   endGroup(pid: number): void;
@@ -19,7 +19,7 @@ interface SaveCommand {
   say(lines: string): void;
 }
 
-/** What the command leaves behind may hold its streams open; what is on its way comes sooner. */
+/** Wait for the last output: processes that the command leaves behind may keep its streams open. */
 const lastWordsMs = 200;
 
 /** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */

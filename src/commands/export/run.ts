@@ -15,7 +15,7 @@ import { defined } from "../../defined.ts";
 type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
 
 /**
- * Prints credentials in clear: that is what it is for.
+ * Prints credentials in plain text.
  * @throws `no-credentials` for a vault that has none
  */
 export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
@@ -29,7 +29,7 @@ export async function runExport(app: Needs, options: ExportOptions): Promise<num
   try {
     await app.host.stdout.write(uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation));
   } catch (error) {
-    // Not as with a report: whoever removes the vault afterwards must know that there is no copy.
+    // Unlike a report: who forgets the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
     throw new VaultError("state", "the credentials were not exported: the reader of the output has gone", { cause: error });
   }

@@ -1,6 +1,6 @@
 /**
- * Topics in words. A paragraph ends at an empty line; lines that begin with a dash are a list of terms, up to the colon, with what
- * they mean; `{…}` stands for a list that is defined elsewhere (help-topics.ts).
+ * The texts of the topics. An empty line ends a paragraph; a line that begins with a dash is a term and, behind the colon, what it
+ * means; `{…}` stands for a list that topics.ts fills in.
  */
 export const texts = {
   environment: `

@@ -167,7 +167,7 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
   }
 }
 
-/** What was taken over is settled; an exchange of this machine that waits for a decision is not decided by this. */
+/** Settles an adopted exchange, but never one of this machine that waits for a decision. */
 async function settleRecovery(context: ExchangeContext): Promise<void> {
   const { open } = await currentRecord(context);
   if (open === null) return;

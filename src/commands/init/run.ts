@@ -94,7 +94,7 @@ async function keptFlags(app: Pick<App, "flags" | "host" | "sources">): Promise<
   return profile;
 }
 
-/** What a flag or a variable gives; the profile that may be replaced gives only what is offered at the question. */
+/** The value of a flag or a variable. The profile that may be replaced only supplies defaults for questions. */
 const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | undefined =>
   findSetting(name, app.flags, app.host.env, {})?.text;
 
@@ -131,7 +131,7 @@ async function apiKeyOf(app: Needs): Promise<string> {
   return key;
 }
 
-/** Asked for where anything is: a person who gave all by flags has decided. */
+/** Asks only if anything else was asked for: a person who gave all by flags has decided. */
 async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean> {
   const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(app, name) !== undefined);
   if (options.live === true || complete || !app.ask.isPossible) return options.live === true;

@@ -30,7 +30,7 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
   return 0;
 }
 
-/** How many vaults are named that need something else than the rest. */
+/** Most vaults that are named because they need a command of their own. */
 const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
