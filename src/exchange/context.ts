@@ -14,7 +14,7 @@ export interface Policy {
 /** Whether the service answers at all. */
 type ProbeReply = { reached: true; httpStatus: number } | { reached: false; cause: string; hint: string | null };
 
-/** All that one exchange works with, for the time that it holds its vault. */
+/** Everything an exchange needs while it has its vault locked. */
 export interface ExchangeContext {
   session: VaultSession;
   service: Service;
@@ -25,18 +25,21 @@ export interface ExchangeContext {
   policy: Policy;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** Aborted by a second one: what is under way is given up at once. */
+  /** Aborted by the second one, which abandons the call under way. */
   killed: AbortSignal;
-  /** When waiting and retrying end, on `Clock.elapsed`. */
+  /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
   tell(event: ExchangeEvent): void;
-  /** Replaces secrets, for what goes into the state in clear. */
+  /** Replaces secrets in what the state stores in plain text. */
   redact(text: string): string;
-  /** Tells the redaction about a secret as soon as the program learns it. */
+  /** Registers a secret for redaction, as soon as the program learns it. */
   learnSecret(secret: string): void;
 }
 
-/** The vault as it is now; it is known at this point. */
+/**
+ * Reads the locked vault again.
+ * @throws `internal` if it is not in the state
+ */
 export async function currentRecord(context: ExchangeContext): Promise<VaultRecord> {
   const record = await context.session.read();
   if (record === null) throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
@@ -61,12 +64,12 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   };
 }
 
-/** By our own clock: good enough to choose words and to stop waiting, never to settle anything. */
+/** Whether the token is alive by our own clock: good enough to choose words and to stop waiting, never to settle anything. */
 export function tokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
   return tokenEnds(exchange) > at;
 }
 
-/** When a token expires, in milliseconds since the epoch; one of unknown lifetime is not waited for longer than a day. */
+/** When a token expires, in milliseconds since the epoch. A token of unknown lifetime is assumed to live for a day. */
 export function tokenEnds({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
   return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
 }
@@ -79,7 +82,7 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
   if (context.signal.aborted) throw interrupted(context, exchange);
 }
 
-/** 130, with what it leaves behind. */
+/** Exit 130, with the state in which the exchange is left. */
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   if (exchange === undefined) {
@@ -105,7 +108,7 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
   });
 }
 
-/** Sleeps on the context's clock; an interruption becomes 130. */
+/** @throws `interrupted` if the user interrupts the wait */
 export async function pause(context: ExchangeContext, milliseconds: number, exchange?: ExchangeRecord): Promise<void> {
   try {
     await context.clock.sleep(milliseconds, context.signal);
@@ -115,7 +118,10 @@ export async function pause(context: ExchangeContext, milliseconds: number, exch
   }
 }
 
-/** A place under the rate limit for a start, no later than the deadline; an interruption becomes 130. */
+/**
+ * Waits for a place under the rate limit for a start.
+ * @throws `interrupted`, and `rate-limited` if the place would come after the deadline
+ */
 export async function admit(context: ExchangeContext, kind: Kind): Promise<void> {
   try {
     await context.service.admit(kind, context.signal, context.deadline);

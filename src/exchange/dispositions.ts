@@ -3,17 +3,17 @@ import type { Answer } from "../protocol/answers.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import { classify } from "../protocol/classify.ts";
 
-/** What an ERROR answer means for what it answers: the one table, since the specification gives no codes (section 7). */
+/** What an ERROR answer means for the call it answers. The specification gives no codes (section 7), so this table does. */
 interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
   what: string;
   /**
-   * For a start or a delete: nothing was counted; a failed attempt was; the vault takes no start, whatever its credentials; or
-   * nothing is known, so that what was counted stays.
+   * For a start or a delete: the service counted nothing; it counted a failed attempt; the vault accepts no start at all; or
+   * unknown, so that our own count stays.
    */
   start: "not-counted" | "failed-attempt" | "no-starts" | "unknown";
-  /** For an end call: it is sent again; it is outstanding, whatever its token; the service does not take its token. */
+  /** For an end call: send it again; it stays outstanding, and the token may be valid; the service refuses the token. */
   end: "again" | "outstanding" | "refused";
 }
 

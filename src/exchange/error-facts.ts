@@ -8,8 +8,8 @@ import type { Reply, Service } from "./ports.ts";
 import type { Settled } from "./states.ts";
 
 /**
- * Runs an exchange, or a part of one. What it throws says what had been settled before, and what is counted toward a
- * lock where a call was sent; it is not called safe to repeat where an earlier start of this command counts.
+ * Runs an exchange, or a part of one, and adds facts to what it throws: what was settled before and, if a call was sent, the
+ * counters toward lockout. If an earlier start of this command counts, the error does not call a repetition safe.
  */
 export async function withErrorFacts<T>(context: ExchangeContext, work: (context: ExchangeContext) => Promise<T>): Promise<T> {
   const settled = new Map<string, Settled>();
@@ -42,7 +42,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
       ...(sent ? await spentIfKnown(context) : {}),
       ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
     };
-    // What is about the command line says that nothing was sent: that holds no longer.
+    // These errors about the command line imply that nothing was sent, which is no longer true.
     const saysNothingSent = ["usage", "invalid-input"].includes(error.code);
     if (!startCounts || (error.retry !== "safe" && !saysNothingSent)) throw error.with(facts);
     throw new VaultError(saysNothingSent ? "network" : error.code, error.message, {
@@ -54,13 +54,13 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
   }
 }
 
-/** Whether a start has left something counted: no answer, or a refusal that is not about application, rate or request. */
+/** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
 function counts(reply: Reply): boolean {
   if (reply.type !== "answer") return reply.type === "no-answer";
   return !isSuccess(reply.answer) && dispositionOf(reply.answer).start !== "not-counted";
 }
 
-/** Where the state itself has failed, the error is about that. */
+/** The counters; nothing if they cannot be read, since the error is then about the state itself. */
 async function spentIfKnown(context: ExchangeContext): Promise<Pick<ErrorFacts, "spent">> {
   try {
     return { spent: await currentSpent(context) };

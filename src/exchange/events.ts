@@ -1,11 +1,11 @@
 import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { Settled } from "./states.ts";
 
-/** What happens during an exchange, for whoever narrates it. Holds no secret. */
+/** Progress of an exchange, to be shown to the user. Holds no secret. */
 export type ExchangeEvent =
   /** A deviation from the interface, or something the user should know. Always shown. */
   | { type: "warning"; message: string }
-  /** What an earlier run left has been settled. Always shown. */
+  /** An exchange that an earlier run left was settled. Always shown. */
   | { type: "settled"; settled: Settled }
   | { type: "starting"; operation: "get" | "update"; generation: number; attempt: number }
   | { type: "stored"; generation: number }

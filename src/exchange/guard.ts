@@ -4,13 +4,13 @@ import type { Policy } from "./context.ts";
 import { spentBy } from "./context.ts";
 import type { VaultRecord } from "./records.ts";
 
-/** What the guard says of one more start (invariant 4). */
+/** What one more start could do, by our records (invariant 4). */
 interface GuardVerdict {
-  /** By our records, one more failed attempt would lock the vault. */
+  /** One more failed attempt would lock the vault. */
   failedWouldLock: boolean;
-  /** It would only because of starts whose outcome is unknown. */
+  /** It would, but only if starts of unknown outcome failed. */
   onlyPossibly: boolean;
-  /** By our records, one more start without acknowledgement would lock the vault. */
+  /** One more start without acknowledgement would lock the vault. */
   unackedWouldLock: boolean;
 }
 
@@ -25,7 +25,7 @@ export function judge({ failedAttempts, possiblyFailed, unackedStarts }: Counter
 
 export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLock && !verdict.unackedWouldLock;
 
-/** @throws `guard` where one more start could be the one that locks the vault */
+/** @throws `guard` if one more start could lock the vault */
 export function guardStart(record: VaultRecord, policy: Policy): void {
   const verdict = judge(record, policy);
   if (allows(verdict)) return;
@@ -42,18 +42,18 @@ export function guardStart(record: VaultRecord, policy: Policy): void {
   });
 }
 
-/** One failed attempt is left before the last: where there is more than one candidate, a person chooses. */
+/** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
 export const isForPerson = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failed;
 
 /**
- * Whether an automatic repetition of an unanswered start is allowed: never of an unproven pair, never one of the last
- * two before a lock, so that a person still has one left that cannot lock.
+ * Whether an unanswered start may be repeated automatically: never if it could be one of the last two before a lock, so that a
+ * person still has one left that cannot lock the vault.
  */
 export function allowsRetry(record: VaultRecord, policy: Policy): boolean {
   return record.unackedStarts + 1 <= policy.unacked - 2 && !judge(record, policy).failedWouldLock;
 }
 
-/** @throws `guard` if a device of another browser or operating system than the one last accepted would be sent */
+/** @throws `guard` if the device has another browser or operating system than the one last accepted */
 export function guardDevice(uuid: string, accepted: Device | null, device: Device | undefined): void {
   if (accepted === null || device === undefined) return;
   const differing = (["browserType", "osType"] as const).filter((key) => accepted[key] !== device[key]);
@@ -65,7 +65,7 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
   });
 }
 
-/** @throws `guard` for a combination of pair, hashedPin, device and kind that the service has refused before */
+/** The error for a combination of pair, hashedPin, device and kind that the service has refused before. */
 export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
   const since = provenAt === null ? "" : `. ${usedSince(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
@@ -74,6 +74,6 @@ export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: numbe
   });
 }
 
-/** What a refusal of credentials that have worked means. */
+/** Explains why credentials that have worked are refused. */
 export const usedSince = (provenAt: string): string =>
   `Another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;

@@ -3,29 +3,28 @@ import type { Service, Store } from "./ports.ts";
 import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
-/** What a vault is held with: an exchange's context, before it has a vault. */
+/** The context of an exchange that has no vault yet. */
 export interface Holder extends Omit<ExchangeContext, "session" | "service" | "ids"> {
   store: Pick<Store, "find" | "lock">;
-  /** Made for the first call. */
+  /** Creates the client, on the first call. */
   service: () => Promise<Service>;
-  /** The service of the settings, by its name in the state. */
+  /** Name in the state of the service that the settings give. */
   serviceName: () => string;
   /** Whether the settings name a service. */
   isConfigured: boolean;
 }
 
 export interface HoldOptions {
-  /** The vault may be known under another base URL: it moves to this one, with all it has. */
+  /** Move a vault that is known under another base URL to this one, with all its records. */
   rebind?: boolean;
-  /** Nothing is sent: where no base URL is configured, the one under which the vault is known will do. */
+  /** Nothing will be sent: without a configured base URL, use the one under which the vault is known. */
   local?: boolean;
 }
 
 /**
- * Locks a vault for an exchange; release it by its session.
- *
- * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known under another base URL only,
- * and what `serviceName` throws.
+ * Locks a vault for an exchange. The caller releases it by its session.
+ * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known only under another base URL,
+ * and what `serviceName` throws
  */
 export async function holdVault(holder: Holder, uuid: string, options: HoldOptions = {}): Promise<ExchangeContext> {
   const known = await holder.store.find(uuid);

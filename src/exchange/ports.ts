@@ -19,19 +19,19 @@ import type {
 } from "./records.ts";
 import type { HoldReason } from "./states.ts";
 
-/** What the exchange asks of the world. Everything here is implemented outside, and named only by the composition. */
-
-/** Time in milliseconds since the epoch, and waiting that ends early (rejects with the signal's reason) when aborted. */
+/** The clocks of the machine. */
 export interface Clock {
+  /** Milliseconds since the epoch, by the system's clock. */
   now(): number;
-  /** Milliseconds since some moment, whatever becomes of the system's clock meanwhile: what deadlines are measured in. */
+  /** Milliseconds on the monotonic clock, on which deadlines are measured. */
   elapsed(): number;
+  /** Rejects with the signal's reason when aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** New exchange ids: 26 characters that sort by time of creation (ULID). */
+/** Source of exchange ids: 26 characters that sort by time of creation (ULID). */
 export interface Ids {
-  /** Sorts behind `after`, the vault's newest one so far. */
+  /** Returns an id that sorts after `after`, the newest of the vault. */
   next(after?: string): string;
 }
 
@@ -43,7 +43,7 @@ export interface StartCall {
   credentials: Credentials;
   /** Online vaults only. */
   device?: Device | undefined;
-  /** Updates only: `newVault` as the interface has it. */
+  /** Updates only: `newVault` of the interface. */
   newVault?: Record<string, unknown> | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface EndCall {
   token: string;
 }
 
-/** A call outside of an exchange (extended operations). */
+/** A call outside an exchange (extended operations). */
 export type SingleCall =
   | { operation: "info"; kind: Kind; uuid: string }
   | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device | undefined }
@@ -62,19 +62,19 @@ export type SingleCall =
       operation: "create";
       kind: Kind;
       externalRef: string;
-      /** Card or content, hashedPin, maxUsage, expiryDate: as the interface has it. */
+      /** Card or content, hashedPin, maxUsage, expiryDate: `vault` of the interface. */
       vault: Record<string, unknown>;
       device?: Device | undefined;
       metadata?: Metadata | undefined;
     };
 
-/** Every way a call can end. Nothing is thrown for a failure of the network or of the service. */
+/** How a call ended. Failures of the network or the service are replies too; none is thrown. */
 export type Reply =
-  /** No connection was made, or the call was given up before a byte of it was written: it surely did not arrive. */
+  /** No connection was made, or the call was abandoned before a byte of it was written: it surely did not arrive. */
   | { type: "not-sent"; cause: string; hint?: string | undefined }
   /**
-   * At least a byte was written and no whole JSON answer came back: it may have been processed. 5xx is one of these.
-   * `tooLarge`: there was an answer, more than is read; another call would meet the same.
+   * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
+   * `tooLarge`: the answer exceeds what is read, and so would the answer to another call.
    */
   | { type: "no-answer"; cause: string; httpStatus?: number | undefined; answer?: Answer | undefined; tooLarge?: true }
   | { type: "answer"; answer: Answer };
@@ -82,114 +82,115 @@ export type Reply =
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
 export interface Service {
   /**
-   * Waits for a place under the rate limit, and for what a call about a vault of this kind needs besides; to be called before ①
-   * and before each call. Rejects if aborted, and with `rate-limited`, at once, if the place would come after `deadline`.
+   * Waits for a place under the rate limit, and obtains the bearer token for a vault of this kind. Call it before ① and before
+   * each call. Rejects if aborted.
+   * @throws `rate-limited`, at once, if the place would come after `deadline`
    */
   admit(kind: Kind, signal: AbortSignal, deadline?: number): Promise<void>;
-  /** Aborting gives the call up: `not-sent` if nothing was written yet, else `no-answer`. */
+  /** An aborted call is `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;
   single(call: SingleCall, signal: AbortSignal): Promise<Reply>;
 }
 
 /**
- * One vault, held: no other process can hold it until `release`. Each writing method is one transaction, durable
- * (synced) before it resolves unless it says otherwise, conditional on the exchange, the state it comes from and the
- * epoch of this lock: if no row changed it throws `state` and nothing may be sent any more. All throw `state` when the
- * database cannot be read or written, and append to the journal what they did.
+ * A locked vault: no other process can lock it until `release`. Each writing method is one transaction and appends to the
+ * journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the exchange, its former state
+ * and the epoch of this lock. If no row changes it throws `state`, and nothing may be sent any more. All methods throw `state`
+ * if the database cannot be read or written.
  */
 export interface VaultSession {
   readonly service: string;
   readonly uuid: string;
-  /** The vault as it is now, or null if this service's vault is not known. */
+  /** Returns null if the vault is not known under this service. */
   read(): Promise<VaultRecord | null>;
-  /** Unsealed; throws `state` if the key does not fit or the pair is no longer kept. */
+  /** @throws `state` if the key does not fit or the pair is no longer kept */
   credentials(generation: number): Promise<Credentials>;
   token(exchangeId: string): Promise<string>;
-  /** Whether a pair has been superseded at any time (also before `forget`) and is not a live one again. */
+  /** Whether a pair was ever superseded (also before `forget`) and has not come back to life. */
   isSuperseded(pair: Pair): Promise<boolean>;
-  /** Whether the service has refused this combination before; forgotten when it is accepted. */
+  /** Whether the service has refused this combination and has not accepted it since. */
   wasRefused(combination: string): Promise<boolean>;
-  /** Combinations that the service has refused. */
+  /** The combinations that the service has refused. */
   refusals(): Promise<string[]>;
-  /** Whether a start at this service has gone unanswered, and no probe was answered since. */
+  /** Whether a start at this service got no answer, and no probe was answered since. */
   isOut(): Promise<boolean>;
-  /** A probe was answered. Not synced. */
+  /** Records that a probe was answered. Not synced. */
   isBack(): Promise<void>;
   /**
-   * Records a given pair as a new unproven generation (standing `imported`) and makes the vault known, whatever is open; returns
-   * its number. A pair that is already recorded and live returns that generation, and is no longer a refused one; with another
-   * hashedPin or device than the service has accepted it becomes a new one. A new one takes over the vault's device and hashedPin
-   * where none are given.
+   * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open. Returns the
+   * generation's number. For a pair that is recorded and live already, returns that generation and clears its refusal; with a
+   * hashedPin or device other than the service has accepted, it becomes a new one. A new one inherits the vault's device and
+   * hashedPin if none are given.
    * @throws `no-credentials` for a superseded pair
    */
   record(pair: NewPair): Promise<number>;
-  /** Counters are at least these from here on, and these combinations refused: they came with given credentials. */
+  /** Raises the counters to at least those that came with given credentials, and adds their refused combinations. */
   takeOver(attempts: Attempts): Promise<void>;
-  /** These generations are about to be known outside of this state. */
+  /** Records that these generations are about to be known outside this state. */
   markElsewhere(generations: readonly number[]): Promise<void>;
 
-  /** ① Its id is new for every start that is sent. Counts one start without acknowledgement, and one that possibly failed. */
+  /** ① Every start that is sent has its own id. Counts one unacknowledged start, and one possibly failed attempt. */
   recordIntent(intent: Intent): Promise<void>;
-  /** intent → discarded; what ① counted is taken back. */
+  /** intent → discarded. Reverts what ① counted. */
   revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** intent stays; notes the error, and that the service is out. Not synced. */
+  /** intent stays. Records the error, and that the service is out. Not synced. */
   unanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * intent → rejected; the failed attempt that ① has counted is certain now; remembers the refused combination. An exchange
-   * that began with this pair and is started, held or expired is in doubt then: somebody else may have acknowledged it. With
-   * `combination` null (a locked or deleted vault) none of this is done, and what ① has counted as failed is taken back.
+   * intent → rejected. The failed attempt that ① counted becomes certain, and the combination is recorded as refused. An exchange
+   * that began with this pair and is started, held or expired becomes in doubt: somebody else may have acknowledged it. With
+   * `combination` null (a locked or deleted vault) none of this happens, and the failed attempt that ① counted is reverted.
    */
   reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void>;
   /**
-   * ② intent → started. In one transaction: the new pair `offered`, the base pair `current` and proven, every other
-   * pair that is known superseded; failed accesses zero; other intents and any open exchange of the vault end:
-   * in-doubt ones as `acknowledged` if their new pair was the base of this one, else as `expired`; others `discarded`.
-   * Returns the new generation.
+   * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded.
+   * Failed attempts are zero. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
+   * pair is the base of this one, else as `expired`; others as `discarded`. Returns the new generation.
    */
   start(exchangeId: string, started: Started): Promise<number>;
   /** started|held → held. */
   hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void>;
-  /** ③ started|held|ending → ending; one more unanswered end call. `delivered` is noted when true. */
+  /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
   ending(exchangeId: string, delivered: boolean): Promise<void>;
-  /** ending stays; the last end call was answered after all, with something that settles nothing. */
+  /** ending stays. The last end call was answered, with something that settles nothing. */
   endAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * ④ ending → acknowledged: the new pair current and proven, the old one superseded, starts zero. Of an adopted exchange
-   * nothing of this: its new pair becomes the first candidate, since the service may answer a repetition with SUCCESS.
+   * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; unacknowledged starts are zero. An
+   * adopted exchange supersedes nothing, since the service may answer a repetition with SUCCESS: its new pair becomes the first
+   * candidate.
    */
   acknowledge(exchangeId: string): Promise<void>;
-  /** ending|in-doubt → expired: the old pair is current, the new one void. */
+  /** ending|in-doubt → expired. The old pair is current, the new one void. */
   expire(exchangeId: string, error: ErrorNote): Promise<void>;
   /** ending → in-doubt. */
   markInDoubt(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * Takes over what another machine left in a recovery document: both pairs become candidates, and nothing that is known changes
-   * its standing. Where no exchange is open it becomes one in state ending, with one unanswered end call; an unread one is held.
-   * @throws `no-credentials` for one that is older than what was proved here
+   * Adopts the exchange of a recovery document. Both pairs become candidates; no known pair changes its standing. If no exchange
+   * is open it becomes one, in state ending with one unanswered end call; an unread one is held.
+   * @throws `no-credentials` for a document that is older than what was proven here
    */
   adopt(document: AdoptedExchange): Promise<AdoptionOutcome>;
 
   /**
-   * A delete that ① recorded has succeeded: the exchange ends, credentials, exchanges and label are removed as by
-   * `forget`, the counters are zero; fingerprints and journal stay.
+   * Records that the delete of ① succeeded. Removes credentials, exchanges and label as `forget` does, and zeroes the counters;
+   * fingerprints and journal stay.
    */
   deleted(exchangeId: string): Promise<void>;
-  /** What an info call says of a known vault; null leaves a date as it is. Not synced. Does nothing for an unknown vault. */
+  /** Records the dates that an info call reports; null leaves a date as it is. Does nothing for an unknown vault. Not synced. */
   noteDates(dates: VaultDates): Promise<void>;
 
-  /** Both counters zero, or without what is only possibly failed. Refused combinations stay refused. */
+  /** Zeroes both counters, or reverts the possibly failed attempts only. Refused combinations stay refused. */
   resetCounters(only: "all" | "unanswered"): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
   /**
-   * Makes the vault, with all it has, one of this session's service.
-   * @throws `no-credentials` if it is not known under the given one, or has credentials under this one
+   * Moves the vault, with all its records, from the given service to the one of this session.
+   * @throws `no-credentials` if it is not known under the given service, or has credentials under this one
    */
   rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 
-  /** Lets the vault go. Never throws; a second call does nothing. The operating system does it when the process dies. */
+  /** Releases the lock. Never throws; a second call does nothing. The operating system releases it when the process dies. */
   release(): Promise<void>;
 }
 
@@ -201,38 +202,37 @@ export interface Waiting {
 
 export interface Store {
   /**
-   * Takes the lock of a vault (by its uuid, whatever the service), waiting for another holder. Creates nothing but the state
-   * itself.
-   * @throws `busy` at the deadline, `interrupted` when aborted, `state` where the state cannot be used
+   * Locks a vault by its uuid, whatever the service; waits while another process has it locked. Creates the state if there is
+   * none, and nothing else.
+   * @throws `busy` at the deadline, `interrupted` when aborted, `state` if the state cannot be used
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
-  /** Every vault that has credentials, or counters above zero after `forget`, by service and uuid. */
+  /** Every vault that has credentials, or counters above zero after `forget`, ordered by service and uuid. */
   list(): Promise<VaultRecord[]>;
-  /** The vaults with this uuid, under any service, forgotten ones left out. */
+  /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
   /** Exchanges of a vault, newest first, at most `limit`. */
   exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
   /**
-   * A vault is about to be created, by whoever holds the lock of the creation's id (in place of a uuid): its reference is durable, and the key that will seal its credentials is there and
-   * fits. Each call after it ends by one of the next two.
+   * Records durably that a vault is about to be created, and makes sure that the key which will seal its credentials exists and
+   * fits. The caller holds the lock of the creation's id, in place of a uuid. One of the next two methods must follow.
    */
   creating(creation: Creation): Promise<void>;
   /**
-   * In one transaction: the vault is known, its pair the current and proven generation, with hashedPin, device, label and
-   * dates; counters zero. Of a vault that has credentials here already, the pair becomes an unproven generation instead:
-   * no lock is needed for either. Returns the generation and its fingerprint.
+   * Records a created vault in one transaction: its pair as the current and proven generation, with hashedPin, device, label and
+   * dates; counters zero. If the vault has credentials here already, the pair becomes an unproven generation instead. Needs no
+   * lock of the vault. Returns the generation and its fingerprint.
    */
   created(creation: Creation, vault: CreatedVault): Promise<{ generation: number; fingerprint: string }>;
-  /** The service refused it, or nothing was sent; or it is not known whether it was created. */
+  /** Records that nothing was created, or that it is unknown whether a vault was created. */
   notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void>;
-  /** Creations of a service that have no outcome, oldest first; whoever is at one holds a lock of its id. */
+  /** Creations of a service without an outcome, oldest first. The id of one that is still under way is locked. */
   leftCreations(service: string): Promise<LeftCreation[]>;
-  /** The user knows of it now: it is not left any more. */
+  /** Records that the user was told of an interrupted creation, so that it is not listed again. */
   toldOf(creation: LeftCreation): Promise<void>;
   /**
-   * A place under the rate limit of an application (GCRA), shared by all processes: reserves the next slot
-   * and returns the milliseconds until it; one that is further away than `longestMs` is not reserved. Not synced.
-   * `intervalMs` 0 is no limit.
+   * Reserves the next slot under the rate limit of an application (GCRA), shared by all processes. Returns the milliseconds until
+   * the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
 }

@@ -4,41 +4,41 @@ import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
-/** A pair with what is sent beside it. */
+/** A pair with the hashedPin that is sent with it. */
 export interface Credentials extends Pair {
   hashedPin?: string | undefined;
 }
 
 /**
- * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: handed out by a start, not yet
- * acknowledged (or in doubt). `void`: offered by an exchange that was dropped or expired. Only the success of a rival
- * makes a pair `superseded`.
+ * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: received from a start, not yet
+ * acknowledged (or in doubt). `void`: offered by an exchange that was discarded or expired. Only the success of a rival makes a
+ * pair `superseded`.
  */
 export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
 
 /**
- * Where imported credentials stand among the candidates: before others, because they followed the current ones; or behind
- * all, because by the service's times they are older than what was proven here.
+ * Place of imported credentials among the candidates: before others, because they followed the current ones; or after all,
+ * because the service's times say that they are older than what was proven here.
  */
 export type Placed = "successor" | "older";
 
 export interface Generation {
   generation: number;
   standing: Standing;
-  /** The service has accepted this pair, or handed it out and taken the acknowledgement. */
+  /** The service has accepted a start with this pair, or the acknowledgement of the exchange that offered it. */
   proven: boolean;
   /** SHA-256 over the length-prefixed lower-case uuid, encryptedData and payload; 64 hexadecimal digits. */
   fingerprint: string;
   device: Device | null;
   createdAt: string;
-  /** Also known outside of this state: imported, exported, in a recovery document, a backup or a copy. */
+  /** Also known outside this state: imported, exported, in a recovery document, a backup or a copy. */
   elsewhere: boolean;
-  /** A start with it was refused since it was last accepted. */
+  /** A start with this pair was refused after it was last accepted. */
   refused: boolean;
   placed: Placed | null;
 }
 
-/** What the journal keeps like a start: a delete is guarded and counted as one, and has nothing to acknowledge. */
+/** Operations that the journal records as starts. A delete is guarded and counted like one, but never acknowledged. */
 export type JournalledOperation = Operation | "delete";
 
 export interface ExchangeRecord {
@@ -49,33 +49,33 @@ export interface ExchangeRecord {
   externalRef: string;
   /** The pair it was started with. */
   baseGeneration: number;
-  /** The pair it was given; null before ②. */
+  /** The pair it received; null before ②. */
   newGeneration: number | null;
   startedAt: string;
   tokenExpiry: string | null;
-  /** As the start response had it. */
+  /** From the start response. */
   usesRemaining: number | null;
-  /** The vault is known to be limited in its number of reads (at the time of ②). */
+  /** At ② the vault was known to allow a limited number of reads. */
   limited: boolean;
   holdReason: HoldReason | null;
   /** The contents are known to have been delivered whole. */
   delivered: boolean;
   /** A --save-cmd or --credentials-out is owed before an acknowledgement. */
   saveOwed: boolean;
-  /** End calls that may have been sent and were not answered. */
+  /** Number of end calls that may have been sent and were not answered. */
   endsUnanswered: number;
   acknowledgedAt: string | null;
-  /** Taken over from a recovery document: what the service answers to its end call supersedes nothing. */
+  /** Adopted from a recovery document: the answer to its end call supersedes nothing. */
   adopted: boolean;
 }
 
 /** An exchange that can be acknowledged. */
 export type OpenExchange = ExchangeRecord & { operation: Operation };
 
-/** What a start response says of the vault, besides its contents. */
+/** What a start response says about the vault, besides its contents. */
 interface VaultFacts extends VaultDates {
   usesRemaining: number | null;
-  /** The vault is known to be limited in its number of reads. */
+  /** The vault is known to allow a limited number of reads. */
   limited: boolean;
 }
 
@@ -85,22 +85,22 @@ export interface VaultRecord extends VaultFacts {
   uuid: string;
   kind: Kind;
   label: string | null;
-  /** Those whose pair is still kept, newest first. Forgotten vaults have none. */
+  /** Generations whose pair is still kept, newest first. Forgotten vaults have none. */
   generations: Generation[];
   unackedStarts: number;
   failedAttempts: number;
-  /** The part of `failedAttempts` that is only possible: starts whose outcome is unknown. */
+  /** The part of `failedAttempts` that is uncertain: starts of unknown outcome. */
   possiblyFailed: number;
-  /** When a start last succeeded here; null where none has. */
+  /** When a start last succeeded here; null if none has. */
   provenAt: string | null;
   lastError: { at: string; code: string; message: string } | null;
-  /** The exchange in one of the open states, if there is one: at most one at a time. */
+  /** The exchange in one of the open states; at most one exists at a time. */
   open: OpenExchange | null;
-  /** The newest exchange of all, whatever its state. */
+  /** The newest exchange, whatever its state. */
   last: ExchangeRecord | null;
 }
 
-/** ①. */
+/** What ① records. */
 export interface Intent {
   exchangeId: string;
   operation: JournalledOperation;
@@ -109,24 +109,24 @@ export interface Intent {
   generation: number;
 }
 
-/** ②. */
+/** What ② records. */
 export interface Started extends VaultFacts {
   pair: Pair;
   hashedPin?: string | undefined;
   device?: Device | undefined;
   token: string;
   tokenExpiry: string | null;
-  /** SHA-256 of the combination that was accepted: it is no longer a refused one. */
+  /** The combination that was accepted (`combinationOf`), which clears its refusal. */
   combination: string;
   /** A recovery document with the new pair will leave this state. */
   elsewhere: boolean;
 }
 
-/** What counts toward lockout and travels with credentials that have no state of their own. */
+/** Counters toward lockout that travel with credentials which have no state of their own. */
 export interface Attempts {
   unackedStarts: number;
   failedAttempts: number;
-  /** The part of them that is only possible. */
+  /** The uncertain part of `failedAttempts`. */
   possiblyFailed: number;
   /** Combinations that the service has refused (`combinationOf`). */
   refused: readonly string[];
@@ -134,7 +134,7 @@ export interface Attempts {
 
 export interface ErrorNote {
   code: string;
-  /** Secrets already replaced. */
+  /** With secrets replaced. */
   message: string;
 }
 
@@ -145,7 +145,7 @@ export interface NewPair {
   label?: string | undefined;
 }
 
-/** A vault that is being created: until the service has answered, its reference is all there is to find it by. */
+/** A vault that is being created. Until the service answers, only the external reference can identify it. */
 export interface Creation {
   id: string;
   service: string;
@@ -153,7 +153,7 @@ export interface Creation {
   externalRef: string;
 }
 
-/** What the service has handed out for it. */
+/** What the service returned for a creation. */
 export interface CreatedVault extends VaultFacts {
   uuid: string;
   credentials: Credentials;
@@ -161,7 +161,7 @@ export interface CreatedVault extends VaultFacts {
   label?: string | undefined;
 }
 
-/** A creation without an outcome: its process is at it, or died before it learnt it. */
+/** A creation without an outcome: it is under way, or its process died. */
 export interface LeftCreation extends Creation {
   startedAt: string;
 }
@@ -175,12 +175,12 @@ export interface AdoptedExchange {
   token: string;
   tokenExpiry: string | null;
   device?: Device | undefined;
-  /** It waits for a decision, as a read of a limited vault that was not delivered. */
+  /** A read of a limited vault that was not delivered: it waits for a decision. */
   unread: boolean;
 }
 
 /**
- * What became of a recovery document: an open exchange; candidates only, because another exchange is open; or nothing,
- * because what it says is known.
+ * What a recovery document became: an open exchange; candidates only, because another exchange is open; or nothing, because all
+ * of it was known.
  */
 export type AdoptionOutcome = "open" | "candidates" | "known";

@@ -23,9 +23,9 @@ import { startWith } from "./start/try-candidates.ts";
 import type { Settled } from "./states.ts";
 
 export interface ExchangeRequest extends StartRequest {
-  /** Given in place of a pair. */
+  /** Given instead of a pair. */
   recovery?: RecoveryDocument | undefined;
-  /** Came with the given credentials: taken over before anything is sent. */
+  /** Counters that came with the given credentials; recorded before anything is sent. */
   attempts?: Attempts | undefined;
   /** Hold the exchange after the delivery. */
   noAck: boolean;
@@ -39,9 +39,9 @@ export interface ExchangeResult {
 }
 
 /**
- * One whole exchange with a vault that is held (DESIGN, The exchange): settle, guard, ① start ② deliver ③ end ④.
- * @throws every kind of the error table from 2 to 15, and 130; whatever it throws, the state holds a pair that the service
- * accepts and knows which, or knows that it is one of two
+ * Runs one whole exchange with a locked vault (DESIGN, The exchange): settle, guard, ① start ② deliver ③ end ④.
+ * @throws every kind of error with the exit codes 2 to 15, and 130. Whatever it throws, the state holds a pair that the service
+ * accepts and knows which one, or knows that it is one of two
  */
 export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
   return await withErrorFacts(context, async (watched) => await exchangeWith(watched, request));
@@ -82,7 +82,7 @@ export async function planExchange(
   return { ...prepared, left: record === null ? "by the start" : toSettle(record, context.policy, request) };
 }
 
-/** With an exchange open, a given pair is one of its two, and the journal knows better which of them to send. */
+/** The generation to send: the chosen one, else the given pair unless an exchange is open, which decides between its two. */
 export const generationOf = (
   { generation }: Pick<ExchangeRequest, "generation">,
   { open }: Pick<VaultRecord, "open">,
@@ -98,11 +98,11 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
 
 interface Stored {
   delivery: Delivery;
-  /** As it is after ②. */
+  /** The exchange after ②. */
   exchange: OpenExchange;
 }
 
-/** ② and what follows from it: the new pair is durable, the contents are in memory only. */
+/** ② Makes the new pair durable; the contents stay in memory. */
 async function store(
   context: ExchangeContext,
   request: ExchangeRequest,
@@ -151,7 +151,7 @@ async function store(
   return { delivery, exchange };
 }
 
-/** Deliver, ③, the end call, ④: in this order. */
+/** Delivers, then ③, the end call and ④, in this order. */
 async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, stored: Stored): Promise<ExchangeResult> {
   const { delivery, exchange } = stored;
   const { id } = exchange;
@@ -172,7 +172,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
       throw error.with({ vault: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
-  // Its start counts, so that it is not called safe to repeat.
+  // The start counts, so a repetition is not safe.
   if (ended.outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
   if (ended.outcome === "in-doubt") throw inDoubt(context, { ...exchange, state: "in-doubt" }, ended.answer);
   context.tell({ type: "acknowledged", generation: delivery.exchange.generation });
@@ -181,7 +181,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   return { delivery, exchange: last?.id === id ? last : { ...exchange, state: "acknowledged" } };
 }
 
-/** A read of a limited vault whose answer lacks the contents has delivered nothing: an acknowledgement would use it up. */
+/** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
 function checkContents({ kind, vault }: Delivery, { leaves }: Handover): void {
   const contents = kind.startsWith("generic") ? vault["content"] : object(vault["creditCard"])?.["number"];
   if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
@@ -189,7 +189,7 @@ function checkContents({ kind, vault }: Delivery, { leaves }: Handover): void {
 }
 
 async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: unknown): Promise<ExchangeRecord> {
-  // Stopped by the user: it stays at ②, which says that it is not known whether the contents arrived.
+  // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
   if (error instanceof VaultError && error.code === "interrupted") return exchange;
   const failure = error instanceof HandoverFailure ? error : undefined;
   await context.session.hold(exchange.id, failure?.reason ?? "delivery", {
@@ -201,7 +201,7 @@ async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: 
 
 function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: unknown): VaultError {
   const { uuid } = context.session;
-  // Also where the interruption has ended a --save-cmd: the exchange is held for it then.
+  // An interruption can also have ended a --save-cmd, for which the exchange is held then.
   if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted")) return interrupted(context, held);
   const message = error instanceof Error ? error.message : String(error);
   const ways = held.saveOwed

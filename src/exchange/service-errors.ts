@@ -3,7 +3,7 @@ import type { Answer } from "../protocol/answers.ts";
 import { object } from "../protocol/answers.ts";
 import { findErrorUuid } from "../protocol/classify.ts";
 
-/** What of an answer is shown in an error: HTTP status, `responseStatus` as received, the error uuid. */
+/** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
 export function serviceDetails(answer: Answer): ServiceDetails {
   const errorUuid = findErrorUuid(answer.body);
   const responseStatus = answer.body["responseStatus"];

@@ -1,20 +1,20 @@
 /** States of an exchange, as `status` and the JSON documents name them (DESIGN, The exchange). */
 export const exchangeStates = [
-  /** ① about to start, or a start whose outcome is unknown. */
+  /** ① A start is about to be sent, or its outcome is unknown. */
   "intent",
-  /** ② the new pair and its token are durable; the end call has surely not been sent. */
+  /** ② The new pair and its token are durable; no end call has been sent. */
   "started",
-  /** Waits for a decision: --no-ack, or contents or credentials that could not be handed over. */
+  /** The exchange waits for a decision: --no-ack, or contents or credentials could not be delivered. */
   "held",
-  /** ③ an end call may have been sent. */
+  /** ③ An end call may have been sent. */
   "ending",
-  /** ④ the new pair is current. */
+  /** ④ The new pair is current. */
   "acknowledged",
   /** One of two pairs is valid; only a start can tell which. */
   "in-doubt",
-  /** The token died before an acknowledgement arrived: the old pair is current. */
+  /** The token expired before an acknowledgement arrived: the old pair is current. */
   "expired",
-  /** Dropped for a new start with the old pair, or nothing had been sent. */
+  /** Replaced by a new start with the old pair, or nothing had been sent. */
   "discarded",
   /** The service refused the credentials. */
   "rejected",
@@ -22,7 +22,7 @@ export const exchangeStates = [
 
 export type ExchangeState = (typeof exchangeStates)[number];
 
-/** Why an exchange is held, and so what finishes it. */
+/** Why an exchange is held, which decides how to finish it. */
 export type HoldReason =
   /** --no-ack: the contents were delivered. */
   | "no-ack"
@@ -35,12 +35,12 @@ export type HoldReason =
   /** --save-cmd failed. */
   | "save-cmd";
 
-/** States in which a new pair is waiting for its acknowledgement, or may have got it. */
+/** States in which a new pair waits for its acknowledgement, or may have received it. */
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
 
 /**
- * How a left exchange ended, in `settled` of the JSON documents: `acknowledged` a read, `applied` an update,
- * `not-applied` the old pair stays current.
+ * Outcome of an exchange that an earlier run left, as in `settled` of the JSON documents: `acknowledged` for a read, `applied`
+ * for an update, `not-applied` if the old pair stays current.
  */
 export interface Settled {
   exchange: string;

@@ -5,8 +5,8 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const timeLength = 10;
 
 /**
- * ULIDs: 10 characters of time in milliseconds, 16 random ones. An id is later than the one it must come after even
- * where the clock was set back, so that whoever receives two can refuse the older one.
+ * Creates ULIDs: 10 characters of time in milliseconds, 16 random ones. An id sorts after `after` even if the clock was set
+ * back, so that whoever receives two ids can refuse the older one.
  */
 export function createIds(clock: Pick<Clock, "now">): Ids {
   return {
@@ -23,7 +23,7 @@ function encode(value: number, length: number): string {
   return text;
 }
 
-/** 0 for what is no ULID: an adopted exchange keeps the id that another machine gave it. */
+/** The time of a ULID; 0 for any other id, since an adopted exchange keeps the one that another machine gave it. */
 function decodeTime(id: string): number {
   if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id)) return 0;
   let value = 0;

@@ -13,19 +13,19 @@ import { serviceDetails, wording } from "../service-errors.ts";
 import { heldError } from "./settle.ts";
 
 export interface AckChoice {
-  /** Also a read of a limited vault that is not known to have been delivered. */
+  /** Also acknowledge a read of a limited vault that may not have been delivered. */
   unread: boolean;
-  /** The user has saved the pair elsewhere: what --save-cmd or --credentials-out owed is done. */
+  /** The user has saved the new credentials elsewhere: nothing is owed to --save-cmd or --credentials-out any more. */
   saved: boolean;
-  /** Does what is owed, now: resolves when the recovery document has been taken. */
+  /** Saves the recovery document now, for an exchange that still owes it. */
   save?: (document: RecoveryDocument) => Promise<void>;
 }
 
 /**
- * Finishes the open exchange of a held vault. Returns the acknowledged exchange; the last one again if nothing is open and it was
- * acknowledged before; null if there is nothing to acknowledge.
- * @throws `pending` where a decision is owed, `in-doubt`, `service` (the token expired: the old pair is current), and what an end
- * call throws
+ * Finishes the open exchange of a locked vault. Returns the acknowledged exchange: with none open, the last one if it was
+ * acknowledged before; else null.
+ * @throws `pending` if a person must decide, `in-doubt`, `service` if the token expired (the old pair is current), and what
+ * `sendEnd` throws
  */
 export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
   return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
@@ -45,7 +45,7 @@ async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Pro
   return last?.id === open.id ? last : { ...open, state: "acknowledged" };
 }
 
-/** Only what was open can have been acknowledged. */
+/** The last exchange, if it was acknowledged. Deletes never are, which makes the assertion safe. */
 function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
   return last?.state === "acknowledged" ? (last as OpenExchange) : null;
 }

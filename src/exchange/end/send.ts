@@ -9,22 +9,22 @@ import type { EndCall, Reply } from "../ports.ts";
 import type { ExchangeRecord, OpenExchange } from "../records.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 
-/** The kinds of reply that settle nothing. */
+/** Replies that settle nothing. */
 type Unsettled = Exclude<Reply, { type: "answer" }>;
 
 /** How an exchange ended: only the service's answer decides it. */
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
-/** With the answer that refused it, which is to be shown. */
+/** The outcome, with the answer that refused the end call. */
 type Ended = { outcome: "acknowledged" } | { outcome: "expired"; answer: Answer } | { outcome: "in-doubt"; answer: Answer | undefined };
 
-/** How long an end call may take beyond the deadline, or beyond the first interruption, in milliseconds. */
+/** How long an end call may take after the deadline or the first interruption, in milliseconds. */
 const graceMs = 5000;
 
 /**
- * Acknowledges an open exchange, as it is now (③ PUT end ④), with repetitions until the service answers, its token expires or the
- * deadline passes; at least one call is made, whatever our clock says.
- * @throws `pending`, `in-doubt` (unanswered and the token dead), `locked`, `interrupted`; the exchange then stays in state ending
+ * Acknowledges an open exchange (③ PUT end ④). Sends at least one call, whatever our clock says, and repeats it until the
+ * service answers, the token expires or the deadline passes.
+ * @throws `pending`, `locked`, `interrupted`; the exchange then stays in state ending
  */
 export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean): Promise<Ended> {
   const { session } = context;
@@ -53,15 +53,15 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
   }
 }
 
-/** The token is dead by its expiry, and one more try has settled nothing: a start finds out which pair is valid. */
+/** The token is past its expiry and one more try settled nothing: only a start can find out which pair is valid. */
 async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: Unsettled): Promise<Ended> {
   await context.session.markInDoubt(exchange.id, note(context, "in-doubt", reply.cause));
   return { outcome: "in-doubt", answer: reply.type === "no-answer" ? reply.answer : undefined };
 }
 
 /**
- * A place under the rate limit, for which an end call may wait a little longer than the deadline: it finishes what is
- * stored. Where none is free by then, or there is no bearer token for it, the acknowledgement stays outstanding.
+ * Waits for a place under the rate limit. An end call may wait a little past the deadline, because it finishes what is stored.
+ * @throws `pending` if no place comes free in time or the call cannot be authenticated, `interrupted`, `state`
  */
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
@@ -86,8 +86,8 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
 }
 
 /**
- * An answer that cannot be told to be the service's own settles nothing: a proxy may have written it after the service
- * had processed the call. Nor does one that says neither SUCCESS nor ERROR.
+ * Treats an answer that says neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
+ * processed the call.
  */
 function ofTheService(reply: Reply): Reply {
   if (reply.type !== "answer") return reply;
@@ -98,8 +98,8 @@ function ofTheService(reply: Reply): Reply {
 }
 
 /**
- * Milliseconds until the end call is to be sent again, at the latest when the token expires or the deadline passes;
- * undefined where no time is left, or the service asks for more than is left.
+ * Milliseconds until the next end call, which is sent at the latest when the token expires or the deadline passes; undefined
+ * if no time is left, or if the service asks for more than is left.
  */
 function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
   const { clock, deadline } = context;
@@ -110,8 +110,8 @@ function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply:
 }
 
 /**
- * What a whole answer to an end call settles. All that an end call carries besides the application is the token, so any
- * definite error of the service that is not about application, rate or lock is one about the token.
+ * Records what a whole answer to an end call settles. An end call carries nothing but the application and the token, so a
+ * definite error that is not about the application, the rate or a lock is about the token.
  */
 async function settleAnswer(context: ExchangeContext, before: OpenExchange, answer: Answer): Promise<Ended | "again"> {
   const { session } = context;
@@ -150,7 +150,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   return { outcome: "in-doubt", answer };
 }
 
-/** Nobody else can have acknowledged it: it was begun here, has not left this state, and its old pair was not refused since. */
+/** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */
 async function isOursAlone(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
   const { generations } = await currentRecord(context);
   const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) => generations.find((g) => g.generation === n));
@@ -170,7 +170,7 @@ async function acknowledge(context: ExchangeContext, exchangeId: string): Promis
   }
 }
 
-/** The end call is given up five seconds after the first interruption, so that its answer is not lost, or at the second one. */
+/** Sends an end call; abandons it five seconds after the first interruption, so that its answer is not lost, or at the second. */
 async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Reply> {
   const givenUp = new AbortController();
   const answered = new AbortController();

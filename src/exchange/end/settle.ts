@@ -14,14 +14,14 @@ interface SettleChoice {
 }
 
 /**
- * What becomes of an exchange that an earlier run left: it is acknowledged before the start, or the start drops or settles it; or
- * the guard forbids the start, and a person decides.
+ * What a start does about an exchange that an earlier run left: it is acknowledged first, or the start itself discards it (or settles
+ * it if it is in doubt), or only a person can decide.
  */
 export type Left = "acknowledge" | "by the start" | "for a person";
 
 /**
- * Decides it (DESIGN, Settling): an exchange is acknowledged where the journal says that an end call may have been sent, or where
- * the user had asked for an update.
+ * Decides what a new start does about an exchange that an earlier run left (DESIGN, Settling): it acknowledges the exchange first if an
+ * end call may have been sent or if the user had asked for an update.
  * @throws `pending` for a held exchange
  */
 export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): Left {
@@ -38,8 +38,8 @@ export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoi
 }
 
 /**
- * Does it, and returns what it settled; a start may follow.
- * @throws `guard` where a person decides, and what an end call throws
+ * Settles an exchange that an earlier run left, as far as that comes before a start. Returns what it settled.
+ * @throws `guard` if only a person can decide, and what `sendEnd` throws
  */
 export async function settleLeft(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
   const { open } = record;
@@ -48,7 +48,7 @@ export async function settleLeft(context: ExchangeContext, record: VaultRecord, 
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
   context.tell({ type: "settled", settled });
-  // In doubt is not the end of it: the start that follows finds out, and tells.
+  // The start that follows resolves the doubt, and reports it.
   return outcome === "in-doubt" ? [] : [settled];
 }
 
@@ -58,10 +58,10 @@ export function settledAs(exchange: Pick<OpenExchange, "id" | "operation">, outc
   return { exchange: exchange.id, operation: exchange.operation, outcome: words[outcome] };
 }
 
-/** What a start with `generation` says about an exchange in doubt: one of its two pairs has proven valid. */
+/** What the success of a start with `generation` says about an exchange in doubt. */
 export function settledByStart(open: OpenExchange, generation: number): Settled {
   if (generation === open.newGeneration) return settledAs(open, "acknowledged");
-  // Another one than its two: whether somebody had acknowledged it before is not known.
+  // Neither of its two pairs: somebody may have acknowledged it before.
   return settledAs(open, generation === open.baseGeneration ? "expired" : "in-doubt");
 }
 

@@ -4,9 +4,9 @@ import type { AdoptionOutcome } from "../records.ts";
 import type { RecoveryDocument } from "./document.ts";
 
 /**
- * Takes a recovery document over, whatever its age and whatever is open here: both its pairs become candidates, and what this
- * state has proven keeps its standing.
- * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proved here
+ * Adopts the exchange of a recovery document, whatever is open here. Both its pairs become candidates, and what this state has
+ * proven keeps its standing.
+ * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proven here
  */
 export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument): Promise<AdoptionOutcome> {
   checkRecovery(context.session.uuid, document);
@@ -23,7 +23,10 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
   });
 }
 
-/** The part of `adoptRecovery` that can come before the vault is held. */
+/**
+ * The part of `adoptRecovery` that needs no lock.
+ * @throws `invalid-input` for another vault's document
+ */
 export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uuid">): void {
   if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
   throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${document.uuid}`, {

@@ -20,9 +20,7 @@ const attempts = z.object(
   {
     unackedStarts: count,
     failedAttempts: count,
-    /** The part of them that is only possible. */
     possiblyFailed: z._default(count, 0),
-    /** Combinations that the service has refused (`combinationOf`). */
     refused: z.readonly(z.array(combination, { error: "must be a list" })),
   },
   { error: 'must be an object, like {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
@@ -37,11 +35,11 @@ const pending = {
   new: onlineCredentials,
   token: opaque,
   device: z.optional(device),
-  /** A read of a limited vault whose contents nobody is known to have seen: to be acknowledged by a decision only. */
+  /** A read of a limited vault whose contents may not have been delivered: only a person may decide to acknowledge it. */
   unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
 };
 
-/** One that cannot be read is an unknown one: it must not keep anybody from the credentials. */
+/** An unreadable expiry is an unknown one: it must not keep anybody from the credentials. */
 const tokenExpiry = z.optional(z.unknown());
 
 const isPending = z.literal("pending", { error: 'must be "pending"' });
@@ -50,7 +48,7 @@ const pending1 = z.object({
   ...pending,
   exchangeId: opaque,
   state: isPending,
-  /** A document without it is one of a read. */
+  /** Without an operation, the document is of a read. */
   operation: z.optional(z.enum(operations)),
   tokenExpiry,
 });
@@ -67,12 +65,12 @@ const pending2 = z.object({
 
 const credentials2 = z.object({ uuid, kind, credentials: onlineCredentials, attempts: z.optional(attempts) });
 
-/** The newest form of documents that this program writes and reads. It reads all earlier ones, for ever. */
+/** The format that this program writes. It reads every earlier one, for ever. */
 const newestFormat = 2;
 
 /**
- * The recovery document that --credentials-out and --save-cmd receive before the end call: with it, another machine can
- * finish the exchange (DESIGN, Ephemeral use). The same for all forms that it was ever written in.
+ * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
+ * the exchange (DESIGN, Ephemeral use). One type for every format.
  */
 export interface RecoveryDocument {
   uuid: string;
@@ -91,7 +89,7 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
   | {
       type: "pair";
       credentials: z.infer<typeof onlineCredentials>;
-      /** What a document says of them; a bare pair does not. */
+      /** Vault and kind, if a document names them. */
       uuid?: string;
       kind?: Kind;
     }
@@ -99,9 +97,8 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
 );
 
 /**
- * Reads what --credentials takes: credentials, bare or in a document, or a recovery document.
- *
- * @throws `invalid-input`, which names the field and never shows a value.
+ * Parses the value of --credentials: credentials, bare or in a document, or a recovery document.
+ * @throws `invalid-input`, which names the field and never shows a value
  */
 export function parseCredentials(text: string, flag: string): GivenCredentials {
   let value: unknown;
@@ -148,13 +145,13 @@ function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T
   });
 }
 
-/** A recovery document as it leaves this program. */
+/** A recovery document in the newest format. */
 export function recoveryJson({ uuid, kind, exchangeId, operation, tokenExpiry, ...rest }: RecoveryDocument, counted?: Attempts) {
   const exchange = { id: exchangeId, operation, tokenExpiry };
   return { format: newestFormat, uuid, kind, exchange, status: "pending", ...rest, ...withAttempts(counted) };
 }
 
-/** Credentials as --credentials-out has them. */
+/** The document of credentials that --credentials-out holds after the acknowledgement. */
 export function credentialsJson(
   { uuid, kind, credentials }: { uuid: string; kind: Kind; credentials: z.infer<typeof onlineCredentials> },
   counted?: Attempts,

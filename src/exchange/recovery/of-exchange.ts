@@ -5,7 +5,7 @@ import type { Credentials, OpenExchange, VaultRecord } from "../records.ts";
 import type { GivenCredentials, RecoveryDocument } from "./document.ts";
 import { defined } from "../../defined.ts";
 
-/** The recovery document of an exchange that has its new pair, read from the state. */
+/** Reads the recovery document of an exchange after ② from the state. */
 export async function recoveryDocument(
   context: Pick<ExchangeContext, "session">,
   record: VaultRecord,
@@ -28,18 +28,18 @@ export async function recoveryDocument(
   };
 }
 
-/** All credentials that a document holds. */
+/** The credentials in what --credentials gave. */
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
   if (given === undefined) return [];
   return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
 }
 
-/** The vault that a document names; a bare pair names none. */
+/** The uuid of the vault that the document names; a bare pair names none. */
 export function vaultOf(given: GivenCredentials | undefined): string | undefined {
   return given?.type === "recovery" ? given.document.uuid : given?.uuid;
 }
 
-/** A pair with its hashedPin, and nothing else: what --credentials-out holds after the acknowledgement. */
+/** A pair with its hashedPin, and nothing else. */
 export function pairOnly({ encryptedData, payload, hashedPin }: Credentials): Credentials {
   return defined({ encryptedData, payload, hashedPin });
 }

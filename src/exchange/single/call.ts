@@ -6,21 +6,21 @@ import { nextTry } from "../next-try.ts";
 import type { Clock, Reply, Service, SingleCall } from "../ports.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 
-/** What a call outside of an exchange works with. */
+/** Everything that a call outside an exchange needs. */
 export interface SingleContext {
   service: Service;
   clock: Clock;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** When waiting and repeating end, in milliseconds since the epoch. */
+  /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
   tell(event: ExchangeEvent): void;
 }
 
 /**
- * Makes a call that counts nothing toward lockout. It is repeated until the deadline where it surely did not arrive or
- * came too early (429), and `unansweredAgain` times where it went unanswered. Returns how the last one ended; throws
- * `interrupted` only before it was sent, and what `admit` throws.
+ * Sends a call that counts nothing toward lockout. Repeats it until the deadline if it surely did not arrive or came too early
+ * (429), and `unansweredAgain` times if it got no answer. Returns the last reply.
+ * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */
 export async function sendSingle(context: SingleContext, call: SingleCall, unansweredAgain: number): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
@@ -48,7 +48,7 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
   }
 }
 
-/** The error of a call that surely did nothing: it was not sent, or the service refused it. */
+/** The error for a call that had no effect: it was not sent, or the service refused it. */
 export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, vault?: string): VaultError {
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {

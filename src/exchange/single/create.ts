@@ -18,7 +18,7 @@ interface CreateContext extends SingleContext {
 }
 
 export interface CreateRequest {
-  /** Its id is locked by the caller, for the whole of it. */
+  /** The caller keeps its id locked throughout. */
   creation: Creation;
   /** `vault` of the request: card or content, hashedPin, maxUsage, expiryDate. */
   vault: Record<string, unknown> & { hashedPin?: string; maxUsage?: number };
@@ -29,14 +29,14 @@ export interface CreateRequest {
 
 export type CreateOutcome =
   | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number; fingerprint: string }
-  /** The vault exists, and its credentials could not be stored: they are here and nowhere else. */
+  /** The vault exists, but its credentials could not be stored: they are here and nowhere else. */
   | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
-  /** SUCCESS, and no credentials or uuid that can be recognized: if they are anywhere, they are in this answer. */
+  /** SUCCESS without recognizable credentials or uuid: if they exist, they are in this answer. */
   | { type: "unreadable"; answer: Answer; error: VaultError };
 
 /**
- * Creates a vault (extended). Its reference is durable before the call, its credentials before this resolves. A call that may
- * have arrived is never repeated: it could make a second vault.
+ * Creates a vault (extended). Its external reference is durable before the call, its credentials before this resolves. A call
+ * that may have arrived is never repeated: it could create a second vault.
  * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorised`, `service`, `state`,
  * `interrupted`
  */
@@ -111,7 +111,7 @@ async function unanswered(context: CreateContext, creation: Creation, reply: Rep
     : new VaultError(code, `the create was sent and no whole answer came back: ${what} (${reply.cause})`, about);
 }
 
-/** The one thing by which a vault can be found whose credentials nobody has. */
+/** How to find a vault whose credentials nobody has: only by its external reference. */
 export function findIt({ externalRef }: Pick<Creation, "externalRef">): string {
   return `look for the external reference ${externalRef} among the audit items of the service's console, and delete the vault there; then run it again`;
 }

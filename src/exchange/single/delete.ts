@@ -29,11 +29,10 @@ export interface Deleted {
 }
 
 /**
- * Deletes a vault that is held (extended). The service asks for its credentials, and counts wrong ones as failed accesses; so a
- * delete is guarded, journalled and counted like a start: one start without acknowledgement and, where the pair is not proven,
- * one failed access, until it is known that nothing arrived; a refusal is a failed access. It is never repeated where it may have
- * arrived. After a SUCCESS the vault's credentials are removed.
- * @throws `no-credentials`, `pending`, `in-doubt`, and every kind that a start throws
+ * Deletes a locked vault (extended). The service asks for its credentials and counts wrong ones as failed attempts. So a delete
+ * is guarded, recorded and counted like a start, until it is known that nothing arrived. A call that may have arrived is never
+ * repeated. After a SUCCESS the vault's credentials are removed.
+ * @throws `no-credentials`, `pending`, `in-doubt`, and what a start throws
  */
 export async function deleteVault(context: ExchangeContext, request: DeleteRequest): Promise<Deleted> {
   return await withErrorFacts(context, async (watched) => {
@@ -51,7 +50,10 @@ export async function deleteVault(context: ExchangeContext, request: DeleteReque
   });
 }
 
-/** The part that can come before the vault is held. */
+/**
+ * The part of `deleteVault` that needs no lock. Returns the record.
+ * @throws `no-credentials`, `pending`, `in-doubt`
+ */
 export function checkDelete(uuid: string, record: VaultRecord | null, discardPending: boolean): VaultRecord {
   if (record === null || record.generations.length === 0) throw noCredentials(uuid);
   if (record.open === null || discardPending) return record;
@@ -65,7 +67,7 @@ export function checkDelete(uuid: string, record: VaultRecord | null, discardPen
   });
 }
 
-/** Where an end call may have been sent, either pair can be the valid one: they are tried in the order of a start in doubt. */
+/** After an end call either pair can be the valid one: presents such an exchange as in doubt, so that both are candidates. */
 function inDoubtIfEnding(record: VaultRecord): VaultRecord {
   if (record.open?.state !== "ending") return record;
   const open: OpenExchange = { ...record.open, state: "in-doubt" };
@@ -117,7 +119,7 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
     : new VaultError(code, `the delete was sent and no whole answer came back: ${what} (${reply.cause})`, facts);
 }
 
-/** What an earlier delete, unanswered, has done. Its credentials stay until a person says so: an answer can be misread. */
+/** @throws `locked` if an earlier, unanswered delete took effect. The credentials stay, because an answer can be misread */
 async function throwIfDeletedBefore(
   context: ExchangeContext,
   { last }: VaultRecord,

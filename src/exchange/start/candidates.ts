@@ -3,16 +3,15 @@ import type { Generation, VaultRecord } from "../records.ts";
 
 const live = (generation: Generation): boolean => ["current", "imported", "offered"].includes(generation.standing);
 
-/** The pairs that have not been superseded, newest first. */
+/** The pairs that are current, imported or offered, newest first. */
 export const liveGenerations = (record: VaultRecord): Generation[] => record.generations.filter(live);
 
 export const currentGeneration = (record: VaultRecord): Generation | undefined => record.generations.find((g) => g.standing === "current");
 
 /**
- * The pairs that may be the valid one, in the order in which they are to be tried: what a person has imported since the
- * last proof, a successor of the current pair first; those of an exchange in doubt, the new one first if an end call may
- * have left; the current one; what is older. While an exchange waits for its acknowledgement only the pair that it began
- * with is one: any other would drop it.
+ * The pairs that may be valid, in the order in which to try them: imported since the last proof, a successor of the current pair
+ * first; those of an exchange in doubt, the new one first if an end call may have been sent; the current one; older ones. While
+ * an exchange waits for its acknowledgement the pair that it began with is the only one: any other would discard it.
  */
 export function candidates(record: VaultRecord): Generation[] {
   const { generations, open } = record;
@@ -25,7 +24,7 @@ export function candidates(record: VaultRecord): Generation[] {
     (g) => g.placed !== "older",
   );
   const dropped = generations.filter((g) => g.standing === "void" || g.standing === "offered");
-  // The pairs of an adopted exchange in doubt are imported as well: it knows which of the two comes first.
+  // The pairs of an adopted exchange in doubt are imported too, but the exchange decides their order.
   const recent = imported(null).filter((g) => !inDoubt.includes(g));
   const current = generations.filter((g) => g.standing === "current");
   const all = [...imported("successor"), ...recent, ...inDoubt, ...current, ...imported("older"), ...dropped];
@@ -33,8 +32,8 @@ export function candidates(record: VaultRecord): Generation[] {
 }
 
 /**
- * The pair that `--generation N` chooses; a superseded one with --force only.
- * @throws `no-credentials` where it is not kept or may not be sent
+ * The pair that `--generation N` chooses; a superseded one only with --force.
+ * @throws `no-credentials` if it is not kept or may not be sent
  */
 export function chosenGeneration(record: VaultRecord, number: number, force: boolean): Generation {
   const found = record.generations.find((g) => g.generation === number);

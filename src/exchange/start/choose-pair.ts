@@ -8,30 +8,30 @@ import type { ExchangeContext } from "../context.ts";
 import { guardDevice, refusedBefore } from "../guard.ts";
 import type { Credentials, Generation, VaultRecord } from "../records.ts";
 
-/** What the user gave for the start, checked against the interface already. */
+/** What the user gave for the start, already validated. */
 export interface PairChoice {
   kind?: Kind | undefined;
   given?: Credentials | undefined;
-  /** Alone, or with `given`: overrules the stored one. */
+  /** Replaces the hashedPin of the given or stored credentials. */
   hashedPin?: string | undefined;
   device?: Device | undefined;
   generation?: number | undefined;
   force: boolean;
 }
 
-/** A pair that may be sent, with what goes beside it. */
+/** A pair that may be sent, with all that is sent with it. */
 export interface ChosenPair {
   generation: number;
   credentials: Credentials;
   device: Device | undefined;
   combination: string;
-  /** Proven, and known to this state alone. */
+  /** Proven and known to this state alone: a start that gets no answer may be repeated. */
   repeatable: boolean;
 }
 
 /**
- * The kind of the vault: as given for an unproven one, else as recorded.
- * @throws `usage` or `invalid-input`
+ * The kind of the vault: the given one while no pair is proven, else the recorded one.
+ * @throws `usage` if it is neither given nor recorded, `invalid-input` if it differs from that of a proven vault
  */
 export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind | undefined): Kind {
   const known = record !== null && record.generations.length > 0 ? record : null;
@@ -51,9 +51,9 @@ export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind
 }
 
 /**
- * Checks a given pair against what is stored, before anything is recorded or sent. Returns the generation that it is recorded as,
- * or undefined for a new one.
- * @throws `no-credentials` for a superseded one, and for one that differs from a proven current pair without --force, or while an
+ * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is
+ * recorded, or undefined for a new pair.
+ * @throws `no-credentials` for a superseded pair, and for a new one without --force if a current pair is proven, or while an
  * exchange is open
  */
 export async function checkGiven(
@@ -92,10 +92,10 @@ export async function checkGiven(
 }
 
 /**
- * The stored pairs to start with, in the order of `candidates`, each complete and checked for its device; at least one. What the
- * service has refused is left out, but with --force, where it comes last.
- * @throws `guard` where nothing else is there, `no-credentials` for a generation that cannot be chosen, and where all pairs were
- * superseded
+ * The stored pairs to start with, in the order of `candidates`; at least one. Combinations that the service has refused are left
+ * out, or come last with --force.
+ * @throws `guard` if nothing else is left or the device differs, `no-credentials` for a generation that cannot be chosen, and if
+ * all pairs were superseded
  */
 export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
   const { generation, force } = choice;
@@ -114,7 +114,7 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
   return chosen;
 }
 
-/** A state that was restored from a backup, beside one that knew more. */
+/** The error of a state in which nothing may be sent, as after a restore from an old backup. */
 function allSuperseded(uuid: string): VaultError {
   return new VaultError("no-credentials", `all pairs of vault ${uuid} that this state holds were superseded: they are never sent`, {
     vault: uuid,
@@ -147,7 +147,7 @@ async function complete(
   };
 }
 
-/** The device that the service last accepted: that of the newest proven pair; in a restored state, of the current one. */
+/** The device that the service last accepted: of the newest proven pair or, in a restored state, of the current one. */
 const acceptedDevice = (record: VaultRecord): Device | null =>
   (record.generations.find((g) => g.proven) ?? currentGeneration(record))?.device ?? null;
 
@@ -161,7 +161,7 @@ function digest(parts: readonly string[]): string {
   return hash.digest("hex");
 }
 
-/** Names what a start is accepted or refused for: pair, hashedPin, device and kind, of one vault. */
+/** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */
 export function combinationOf(uuid: string, kind: Kind, credentials: Credentials, device?: Device): string {
   const { encryptedData, payload, hashedPin } = credentials;
   const machine = device === undefined ? [] : [device.browserType, device.browserVersion, device.osType, ...device.fonts];

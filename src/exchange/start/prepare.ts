@@ -6,16 +6,16 @@ import { checkGiven, chooseKind } from "./choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { VaultRecord } from "../records.ts";
 
-/** What is settled about a start before anything is written or sent. */
+/** What is known about a start before anything is written or sent. */
 export interface Prepared {
   kind: Kind;
   endpoint: Endpoint;
-  /** The generation that a given pair is recorded as already; undefined if it is new, or none was given. */
+  /** The generation as which the given pair is recorded already; undefined if it is new or none was given. */
   recordedAs: number | undefined;
 }
 
 /**
- * Everything that can be refused without writing or sending: kind, endpoint, device, given pair.
+ * Checks everything that can be refused without writing or sending: kind, endpoint, device, given pair.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export async function prepare(
@@ -29,7 +29,10 @@ export async function prepare(
   return { ...checked, recordedAs };
 }
 
-/** The part of `prepare` that needs no session: it can come before the vault is held, and so before the state is made. */
+/**
+ * The part of `prepare` that needs no session, so that it can run before the state is created.
+ * @throws `usage`, `invalid-input`, `no-credentials`
+ */
 export function checkStart(
   uuid: string,
   record: VaultRecord | null,
@@ -63,7 +66,7 @@ export function noCredentials(uuid: string): VaultError {
   });
 }
 
-/** The same uuid known under another base URL: a pair is never sent to a service that it does not belong to. */
+/** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
   return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}: nothing was sent`, {
     vault: uuid,

@@ -8,11 +8,11 @@ import { dispositionOf } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 
-/** What of a start matters once it was refused. */
+/** The facts of a start that matter once it is refused. */
 interface RefusedStart {
   generation: number;
   combination: string;
-  /** What it was, in words. */
+  /** The name of the call, for messages. */
   what?: "start" | "delete";
 }
 
@@ -22,7 +22,10 @@ export interface Repeat {
   cause: string;
 }
 
-/** A whole answer that is not an accepted SUCCESS: it settles what ① counted, and ends the command but for a 429. */
+/**
+ * Settles what ① counted by a whole answer that is not an accepted SUCCESS. Returns the wait after a 429.
+ * @throws the error of every other answer, and of a 429 whose wait would pass the deadline
+ */
 export async function refusedBy(
   context: ExchangeContext,
   exchangeId: string,

@@ -12,18 +12,18 @@ import { serviceDetails } from "../service-errors.ts";
 import type { Repeat } from "./refused.ts";
 import { refusedBy } from "./refused.ts";
 
-/** One start as the engine wants it sent. */
+/** A start that is to be sent. */
 interface PlannedStart {
   endpoint: Endpoint;
-  /** The call, given the id of the exchange that ① records for it. */
+  /** Makes the call from the id of the exchange that ① records for it. */
   call(exchangeId: string): StartCall;
   generation: number;
   combination: string;
-  /** The pair is proven, and known to this state alone: one that goes unanswered may be sent once more. */
+  /** Proven and known to this state alone: a start that gets no answer may be repeated once. */
   repeatable: boolean;
-  /** Called between ① and the call; where it rejects, nothing is sent. */
+  /** Called between ① and the call. If it rejects, nothing is sent. */
   counted(): Promise<void>;
-  /** Let it through whatever the guard says: one request, and no repetition of one that may have arrived. */
+  /** Sends it whatever the guard says. */
   force: boolean;
 }
 
@@ -32,12 +32,12 @@ export interface SentStart {
   success: StartSuccess;
 }
 
-/** What to do after one attempt: done, or wait and try again. Everything else is thrown. */
+/** Outcome of one attempt: success, or a wait before the next one. Everything else is thrown. */
 type Attempt = { success: StartSuccess } | Repeat;
 
 /**
- * Sends a start to the vault as `first` has it, with the repetitions that DESIGN allows, each guarded and journalled as a start
- * of its own (①).
+ * Sends a start, with the retries that DESIGN allows. Each is guarded and recorded as a start of its own (①). `first` is the
+ * vault as it is before the first one.
  * @throws `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted
  */
@@ -64,9 +64,9 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
 }
 
 /**
- * After a start that went unanswered, of any vault of this service, nothing is started before the service answers a probe (below
- * 500 will do): so an outage costs a vault one start and not its allowance.
- * @throws `network` where it does not until the deadline
+ * Waits, after an unanswered start of any vault of this service, until the service answers a probe with a status below 500. So an
+ * outage costs a vault one start and not all that it has.
+ * @throws `network` if no probe is answered before the deadline, `interrupted`
  */
 export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
   const { session } = context;
@@ -122,7 +122,10 @@ async function judgeReply(
   return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
 }
 
-/** What ① counted is taken back; throws `network` at the deadline, and `interrupted`. */
+/**
+ * Reverts what ① counted. Returns the wait before the next attempt.
+ * @throws `network` at the deadline, `interrupted`
+ */
 export async function notSent(
   context: ExchangeContext,
   exchangeId: string,

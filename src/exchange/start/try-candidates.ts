@@ -14,27 +14,27 @@ import { sendStart } from "./send.ts";
 
 export interface StartRequest extends PairChoice {
   operation: Operation;
-  /** The default names the exchange, so that audit items can be matched with the journal. */
+  /** By default contains the exchange's id, so that audit items can be matched with the journal. */
   externalRef?: string | undefined;
-  /** Updates: the new contents, as `newVault` of the interface. */
+  /** Updates only: the new contents, `newVault` of the interface. */
   newVault?: Record<string, unknown> | undefined;
   handover: Handover;
 }
 
 export interface StartedWith {
-  /** The record that it was chosen from. */
+  /** The vault's record before the start. */
   before: VaultRecord;
   pair: ChosenPair;
   sent: SentStart;
 }
 
-/** How many pairs one command tries at most: a refusal of the first makes the second the likely one. */
+/** Number of pairs that one command tries at most: a refusal of the first makes the second likely to be valid. */
 const triesAtMost = 2;
 
 /**
- * Starts with the candidates of `first` in order, which are found anew after each refusal. Where one failed attempt is left
- * before the last, a person chooses among several: `guard`, or `rejected` after a refusal.
- * @throws what `choosePairs` and `sendStart` throw
+ * Starts with the candidates in order, which are determined anew after each refusal.
+ * @throws what `choosePairs` and `sendStart` throw; and `guard`, or `rejected` after a refusal, if a person must choose among
+ * several candidates because one failed attempt is left before the last
  */
 export async function startWith(
   context: ExchangeContext,
@@ -46,7 +46,7 @@ export async function startWith(
   const tried = new Set<number>();
   for (let tries = 1; ; tries += 1) {
     const before = refusal === undefined ? first : await currentRecord(context);
-    // --force lets one request through: the next pair is for the guard again.
+    // --force lets one request through; the guard judges the next pair again.
     const force = request.force && tries === 1;
     const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
       throw refusal === undefined ? error : allRefused(before, refusal);
@@ -64,20 +64,20 @@ export async function startWith(
       device: pair.device,
       newVault: request.newVault,
     });
-    // Counts travel with a document that leaves this state only: every other start is spared their reading.
+    // Counters travel only with a document that leaves this state; no other start needs to read them.
     const counted = async (): Promise<void> => {
       if (request.handover.leaves) await request.handover.counted(await attemptsOf(context));
     };
     tried.add(pair.generation);
     try {
       const sent = await sendStart(context, before, { ...pair, endpoint, call, counted, force });
-      // In doubt the outcome of the left exchange says so.
+      // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
         context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
       }
       return { before, pair, sent };
     } catch (error) {
-      // What it has counted is told as well as it can be: it is too much at worst.
+      // Best effort: a document that could not be rewritten counts too much at worst.
       await counted().catch(() => undefined);
       if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
       refusal = error;
@@ -85,7 +85,7 @@ export async function startWith(
   }
 }
 
-/** Those between which nothing known decides: neither what is older nor what was dropped. */
+/** The pairs that are equally likely to be valid: neither older nor void ones. */
 const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): readonly ChosenPair[] =>
   pairs.filter(({ generation }) => {
     const found = generations.find((g) => g.generation === generation);
@@ -97,14 +97,14 @@ async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
   return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals() };
 }
 
-/** The last refusal of a command that has nothing left to try. */
+/** The last refusal, when nothing is left to try. */
 const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
   new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${usedSince(record.provenAt)}: ${refusal.message}`, {
     ...refusal.facts,
     hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
   });
 
-/** Exit 8, or 6 after a refusal, with the candidates of which a person is to choose one. */
+/** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
 function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
   const { uuid, failedAttempts } = record;
   const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
