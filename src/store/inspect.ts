@@ -17,37 +17,37 @@ import { listVaults } from "./sqlite/read-vaults.ts";
 import { leftRestore } from "./backup/install.ts";
 import { onState } from "../files/state-error.ts";
 
-/** What can be said of a state without changing anything. */
+/** What can be found out about a state without changing anything. */
 export interface StateFacts {
   directory: string;
-  /** Null where there is none yet. */
+  /** Null if there is no state yet, or it cannot be read. */
   contents: Contents | null;
-  /** Why it cannot be read. */
+  /** Why the state cannot be read. */
   problem: VaultError | null;
-  /** A restore was cut off; the next command that opens the state finishes it. */
+  /** A restore was interrupted; the next command that opens the state finishes it. */
   restoreLeft: boolean;
   /** Files and folders that others can read or write. */
   loose: { path: string; mode: number; wanted: number }[];
-  /** What cannot be written to, by its system code. */
+  /** The first file or folder that cannot be read and written, with the system's error code. */
   unwritable: { path: string; code: string } | null;
   disk: DiskFacts | null;
   key: KeyFacts;
 }
 
 export interface Contents {
-  /** What is wrong with the database; empty if nothing is. */
+  /** What SQLite finds wrong with the database; empty if nothing is. */
   damage: string[];
   format: number;
   vaults: VaultRecord[];
-  /** By application, when the next place under the rate limit is free: milliseconds since the epoch. */
+  /** When the next place under the rate limit of each application is free, in milliseconds since the epoch. */
   queues: { application: string; next: number }[];
-  /** Seconds that the newest token was good for, as far as it is known. */
+  /** Lifetime of the newest token in seconds; null if unknown. */
   tokenSeconds: number | null;
-  /** The newest backup that the journal knows of, and what has become of its file. */
+  /** The newest backup in the journal, and what is at its path now. */
   lastBackup: { at: string; file: string; now: BackupFile } | null;
 }
 
-/** Looks at a state: opens its database for reading only, makes nothing and fixes nothing. Never throws. */
+/** Inspects a state: opens its database read-only, creates nothing and fixes nothing. Never throws. */
 export function inspectState({ options, opening }: WholeState): StateFacts {
   const { directory } = options;
   const { path } = opening;
@@ -70,7 +70,7 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
       ...looseOf([directory], 0o700),
       ...looseOf(files.slice(0, 2), 0o600),
       ...looseOf(keyFiles(options), 0o600),
-      // Who can only list the folder of the key learns nothing.
+      // Listing the folder of the key reveals nothing, so only write permission counts.
       ...looseOf(keyFiles(options).map(dirname), 0o755, 0o022),
     ],
     unwritable: unwritableOf([directory, ...files]),

@@ -10,19 +10,19 @@ export interface StoreOptions {
   clock: Clock;
   /** As Node names it. */
   platform: string;
-  /** Told once for what is no reason to stop, like a key file that others can read. */
+  /** Receives problems that do not stop the command, like a key file that others can read; each once. */
   warn: (message: string) => void;
-  /** Keys that were had already, by id: shared by all that is done with a state in one run. */
+  /** Cached keys by id, shared by everything that uses the state in one run. */
   keys?: Map<string, SealingKey>;
 }
 
-/** A state of this machine, and the key that it has in common with the secrets of the configuration. */
+/** A state on this machine, with the key that it shares with the secrets of the configuration. */
 export interface LocalStore extends Store {
-  /** Seals a secret of the configuration. To be called with the configuration held: a key is made where there is none. */
+  /** Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. */
   sealSecret(place: ProfilePlace, text: string): Promise<string>;
   openSecret(place: ProfilePlace, sealed: string): Promise<string>;
-  /** Where the keys come from that the key file tells of; null if there is no key file. */
+  /** The keys that the key file names; null if there is no key file. */
   keys(): Pick<KeyEntry, "id" | "source">[] | null;
-  /** Changes the key of everything: see `rekey`. */
+  /** Seals everything with a new key, as `rekey`. */
   rekey(plan: RekeyPlan): Promise<Rekeyed>;
 }

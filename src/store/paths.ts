@@ -1,26 +1,26 @@
 import { isAbsolute, join } from "node:path";
 import { VaultError } from "../errors.ts";
 
-/** What decides where a user's files live; passed in, so that this is a pure function of it. */
+/** What decides where a user's files live. */
 interface UserPlace {
   platform: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Absolute. */
+  /** Absolute path of the home directory. */
   readonly home: string;
 }
 
 const name = "vaultsvc";
 
-/** The per-user state directory: what `--state` and VAULTSVC_STATE overrule. */
+/** The per-user state directory; `--state` and VAULTSVC_STATE take precedence. */
 export function stateDirectory(place: UserPlace): string {
   if (place.platform === "darwin") return join(place.home, "Library", "Application Support", name);
   return join(xdg(place, "XDG_STATE_HOME") ?? join(place.home, ".local", "state"), name);
 }
 
 /**
- * The per-user configuration directory; VAULTSVC_CONFIG_DIR overrules it. Always absolute: it may name a command to run, and a
- * variable outlives every `cd`.
- * @throws `usage` for a relative one
+ * The per-user configuration directory; VAULTSVC_CONFIG_DIR takes precedence. Always absolute: a configuration can name commands
+ * to run, and a relative variable would change its meaning with every `cd`.
+ * @throws `usage` for a relative path
  */
 export function configDirectory(place: UserPlace): string {
   const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";
@@ -34,10 +34,10 @@ export function configDirectory(place: UserPlace): string {
   return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
 }
 
-/** The key file that is used where the configuration names no other. */
+/** The default key file. */
 export const defaultKeyFile = (place: UserPlace): string => join(configDirectory(place), "state.key");
 
-/** The XDG specification has relative values ignored. */
+/** The value of a variable; ignores a relative path, as the XDG specification requires. */
 function xdg(place: UserPlace, variable: string): string | undefined {
   const value = place.env[variable];
   return value !== undefined && isAbsolute(value) ? value : undefined;

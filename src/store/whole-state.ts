@@ -18,7 +18,7 @@ import type { SealingKey } from "../secrets/sealing.ts";
 import type { StoreOptions } from "./local-store.ts";
 import { VaultLocks } from "./sqlite/vault-lock.ts";
 
-/** What is done with a state as a whole; each method carries the contract of the function of its name. */
+/** Operations on a whole state. `backup`, `examine`, `restore` and `inspect` do what the functions named after them do. */
 export interface WholeStateWork {
   backup(file: string, force: boolean): Promise<BackupFacts>;
   examine(file: string): Promise<Examined>;
@@ -27,15 +27,15 @@ export interface WholeStateWork {
   key: KeyPlace;
 }
 
-/** Nothing is read or made before the first call. `scripts` make the tables. Paths of files are absolute. */
+/** Reads and creates nothing before the first call. `scripts` are the migrations. Paths are absolute. */
 export function openWholeState(given: StoreOptions, scripts: readonly string[] = migrations): WholeStateWork {
   const keys = given.keys ?? new Map<string, SealingKey>();
   const options = { ...given, keys };
   const opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
-  // Only all locks together are ever taken with these, which counts nothing.
+  // Takes only all locks together, which needs no epoch.
   const locks = new VaultLocks(join(options.directory, "locks"), options.clock, async () => Promise.resolve(0));
   const state: WholeState = { options, opening, locks };
-  /** Asks for what its key takes: what comes after asks nobody. What is wrong with the file itself is told there. */
+  /** Obtains the key of the file, with a prompt if need be, so that nothing later prompts. Leaves a bad file to later checks. */
   const ready = async (file: string, warn: (message: string) => void): Promise<void> => {
     const needed = neededKeyOf(file);
     if (needed !== null && !keys.has(needed)) await new Keyring(options.keySource, file, warn, keys).ensure(needed);
@@ -61,7 +61,7 @@ export function openWholeState(given: StoreOptions, scripts: readonly string[] =
   };
 }
 
-/** Where the first key is to be made in the keyring of the operating system: why that will not do. */
+/** Why the first key could not be created in the keyring of the operating system, if it should be. */
 async function keyringProblem(source: KeySource): Promise<VaultError | null> {
   if (source.type !== "file" || source.demand !== "keyring") return null;
   try {
@@ -72,7 +72,7 @@ async function keyringProblem(source: KeySource): Promise<VaultError | null> {
   }
 }
 
-/** The id of the key that a state or a backup needs, as far as that can be read; nothing is changed. */
+/** Id of the key that a state or a backup needs; null if nothing is sealed or the file cannot be read. */
 function neededKeyOf(file: string): string | null {
   try {
     const db = openReadOnly(file);

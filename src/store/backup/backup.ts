@@ -16,7 +16,7 @@ import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import { asStateError, isBusy, isDamaged, onState, systemCode } from "../../files/state-error.ts";
 import type { VaultLocks } from "../sqlite/vault-lock.ts";
 
-/** A state on the disk, with what works on the whole of it needs. */
+/** A state on disk, with what operations on the whole of it need. */
 export interface WholeState {
   options: StoreOptions;
   opening: Opening;
@@ -24,20 +24,20 @@ export interface WholeState {
 }
 
 export interface BackupFacts extends Holdings {
-  /** Absolute. */
+  /** Absolute path. */
   file: string;
-  /** Its size. */
+  /** Size of the file. */
   bytes: number;
-  /** When, ISO 8601. */
+  /** Time of the backup, ISO 8601. */
   at: string;
 }
 
 /**
- * Copies the whole state, as it is at one instant, into one file, while other processes go on. What is sealed stays sealed; the
- * key is not in it. The file (mode 0600) is there whole and durable when this resolves, or not at all. Entered in the journal;
- * where that fails it is a warning.
- * @throws `invalid-input` for a file that cannot be written there or, without `force`, exists; `state` where there is no state,
- * or it cannot be read
+ * Copies a snapshot of the whole state into one file while other processes go on. Sealed values stay sealed; the key is not
+ * copied. The file (mode 0600) is whole and durable when this resolves, or does not exist. A failure to record the backup in the
+ * journal is a warning.
+ * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state, or it
+ * cannot be read
  */
 export async function backupState({ options, opening, locks }: WholeState, file: string, force: boolean): Promise<BackupFacts> {
   checkTarget(options, file, force);
@@ -62,7 +62,7 @@ export async function backupState({ options, opening, locks }: WholeState, file:
     const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
     await new StateDatabase(connection, opening.path, options.clock).write((db) => {
       append(db, entry);
-      // All pairs are known elsewhere now; a state of an older version says so of them when it is brought up to date.
+      // All pairs are known elsewhere now. The migration of an older state marks them so.
       if (schemaVersion(db) >= opening.migrations.length) run(db, "UPDATE credentials SET elsewhere = 1");
     });
   } catch (error) {
@@ -71,7 +71,7 @@ export async function backupState({ options, opening, locks }: WholeState, file:
   return { ...holdings, file, bytes: statSync(file).size, at };
 }
 
-/** VACUUM INTO reads one snapshot, WAL included, and writes no byte of what was erased. It is not durable by itself. */
+/** Copies by VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. It is not durable by itself. */
 function copyWhole(connection: DatabaseSync, file: string): Holdings {
   return replaceWith(file, (temporary) => {
     connection.prepare("VACUUM INTO ?").run(temporary);

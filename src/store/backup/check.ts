@@ -16,13 +16,13 @@ export interface Holdings {
   vaults: number;
   /** Exchanges that wait for an acknowledgement, or are in doubt. */
   pending: number;
-  /** The key that opens the sealed values; null if there are none. */
+  /** Id of the key that opens the sealed values; null if there are none. */
   keyId: string | null;
-  /** Version of its tables. */
+  /** Version of the schema. */
   format: number;
 }
 
-/** What a state holds; to be called on one snapshot. */
+/** Counts what a state holds. Call it in a transaction. */
 export function holdingsOf(db: DatabaseSync): Holdings {
   const [first] = sealedValues(db);
   return {
@@ -34,9 +34,9 @@ export function holdingsOf(db: DatabaseSync): Holdings {
 }
 
 /**
- * Checks that a file is a whole backup, and (with a keyring) that its key opens all that is sealed in it; does not change it.
- * @throws `invalid-input` where there is no file, `state` for one that is no backup, damaged, newer than this program, or sealed
- * with another key (named then)
+ * Checks that a file is a whole backup and, with a keyring, that its key opens every sealed value. Does not change the file.
+ * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
+ * sealed with another key, which the error names
  */
 export function checkBackup(file: string, newest: number, keyring: Keyring | null): Holdings {
   checkHeader(file);
@@ -59,14 +59,14 @@ export function checkBackup(file: string, newest: number, keyring: Keyring | nul
   );
 }
 
-/** What SQLite finds wrong with a database, at most a few lines. */
+/** What SQLite finds wrong with a database, in at most a few lines. */
 export function problemsOf(db: DatabaseSync): string[] {
   const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)").map((row) => row.integrity_check);
   const broken = all<{ table: string; rowid: number | null }>(db, "PRAGMA foreign_key_check");
   return [...found.filter((line) => line !== "ok"), ...broken.slice(0, 5).map(({ table }) => `a row of ${table} refers to nothing`)];
 }
 
-/** Whether a file is a state of this program, in the form in which backups are: a database without a WAL. */
+/** @throws `invalid-input` if there is no file, `state` unless it is a database of this program without a WAL, as backups are */
 function checkHeader(file: string): void {
   const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
   if (stats?.isFile() !== true) {
@@ -87,10 +87,10 @@ function checkHeader(file: string): void {
   }
 }
 
-/** What stands where a backup was written: it, nothing, something else, or what cannot be looked at. */
+/** What is now at the path of a backup. */
 export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
 
-/** Looks at the header alone. */
+/** Judges by the header alone. */
 export function backupFile(file: string): BackupFile {
   try {
     if (statIfThere(file) === null) return "gone";
@@ -100,7 +100,7 @@ export function backupFile(file: string): BackupFile {
   }
 }
 
-/** What the header of a database says, as SQLite documents it; null for a file that was not made by this program. */
+/** Reads the header of a database, as SQLite documents it; null for a file that this program did not make. */
 export function headerOf(file: string): { hasWal: boolean } | null {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, "r");

@@ -10,18 +10,12 @@ import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
 import type { VaultLocks } from "../sqlite/vault-lock.ts";
 
-/**
- * The last part of a restore: the database in place goes, with its WAL, into a folder beside it, the prepared one from that
- * folder into its place. A process that is killed in between leaves no database, and the folder with both: whoever opens the
- * state next finishes it. To be called with every vault held.
- */
-
-/** Of a folder `replaced-…` in the state directory: what is ready to be put in place, whole and durable. */
+/** In a folder `replaced-…` of the state directory: the prepared database, whole and durable. */
 export const prepared = "restored.db";
 const database = "vault.db";
 const files = [database, `${database}-wal`, `${database}-shm`];
 
-/** A new, durable folder for what a restore replaces. `at` in milliseconds since the epoch. */
+/** Creates the folder for the database that a restore replaces, durably. `at` in milliseconds since the epoch. */
 export function makeKeptFolder(directory: string, at: number): string {
   const stamp = new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   for (let n = 1; ; n += 1) {
@@ -36,10 +30,14 @@ export function makeKeptFolder(directory: string, at: number): string {
   }
 }
 
-/** Puts the prepared database in place. Returns the folder that holds the former one, or null if there was none. */
+/**
+ * Moves the database in place, with its WAL, into the folder, then the prepared one out of the folder into its place. A process
+ * that is killed in between leaves no database, and the folder with both; whoever opens the state next finishes the restore.
+ * Returns the folder if it holds a former database, else null. Call it with every vault locked.
+ */
 export function install(directory: string, folder: string): string | null {
   for (const name of files) {
-    // The WAL is a part of the database: never one in place without the other, whatever of this reaches the disk.
+    // The WAL is part of the database: after a power loss, neither may be in place without the other.
     if (!existsSync(join(directory, name))) continue;
     renameSync(join(directory, name), join(folder, name));
     syncFolder(folder);
@@ -52,7 +50,7 @@ export function install(directory: string, folder: string): string | null {
   return null;
 }
 
-/** Removes the folders of restores that ended before they had replaced anything: those that hold nothing else. */
+/** Removes the folders of restores that ended before they replaced anything. */
 export function removeUnused(directory: string): void {
   for (const folder of keptFolders(directory)) {
     const isOurs = (name: string): boolean => name.replace(/^\./, "").startsWith(prepared);
@@ -60,15 +58,16 @@ export function removeUnused(directory: string): void {
   }
 }
 
-/** The folder of a restore that was cut off between taking the former database away and putting the new one in place. */
+/** The folder of an interrupted restore that has moved the former database away, but not the new one into its place. */
 export function leftRestore(directory: string): string | null {
   if (existsSync(join(directory, database))) return null;
   return keptFolders(directory).find((folder) => [database, prepared].every((name) => existsSync(join(folder, name)))) ?? null;
 }
 
 /**
- * `openDatabase`, after finishing a restore that was cut off; with the number of the file that it opened. A database and its
- * WAL are opened one after the other, by their names: where a restore came between them, both are opened anew.
+ * Finishes an interrupted restore and opens the database; returns it with its inode number, or null if there is none. SQLite
+ * opens a database and its WAL one after the other, by name: if a restore came in between, both are opened again.
+ * @throws what `openDatabase` throws, and `state`
  */
 export async function openFinished(
   opening: Opening,
@@ -89,13 +88,13 @@ export async function openFinished(
   }
 }
 
-/** Another process may have been faster. */
+/** Finishes an interrupted restore, unless another process has. Call it with every vault locked. */
 export function finish(directory: string): void {
   const folder = leftRestore(directory);
   if (folder !== null) install(directory, folder);
 }
 
-/** The folders of what restores have replaced in a state, oldest first. */
+/** The folders that hold the databases which restores have replaced, oldest first. */
 export function keptFolders(directory: string): string[] {
   if (!existsSync(directory)) return [];
   const names = readdirSync(directory).filter((name) => name.startsWith("replaced-"));

@@ -4,17 +4,12 @@ import { all, one, run } from "../sqlite/query.ts";
 import type { ExchangeRow } from "../steps/rows.ts";
 import { lockSlots } from "../sqlite/vault-lock.ts";
 
-/**
- * What makes a state of a backup, which is older than what has happened since. Each function runs in the one transaction
- * that prepares it.
- */
-
-/** The present state, attached to the connection under this name. */
+/** Schema name under which the present state is attached while a backup is prepared, all in one transaction. */
 export const present = "present";
 
-/** What a person must know about a restored state, as counts of vaults. */
+/** What a person must know about a restored state. */
 export interface RestoreCautions {
-  /** Exchanges that are in doubt now, because they may have been acknowledged since the backup was made. */
+  /** Exchanges in doubt, because they may have been acknowledged since the backup was made. */
   inDoubt: number;
   /** Vaults of the backup whose pairs are all known to be superseded: nothing will be sent for them. */
   outdated: number;
@@ -23,10 +18,10 @@ export interface RestoreCautions {
 }
 
 /**
- * No pair is proven any more: each may have been replaced since. Of an exchange at ② or held, an end call may have been sent
- * since: it is in doubt, so that the next start tries the new pair first and then the old one, and no read is acknowledged
- * that nobody saw. At ③ it stays, and is sent once more as always, with one unanswered end call more, so that an error
- * about the token leaves it in doubt. Every vault lock counts as taken anew: no holder of before can write.
+ * Marks everything that may have changed since the backup was made. No pair is proven. An exchange at ② or held is in doubt,
+ * because its end call may have been sent: the next start tries the new pair first, and no unseen read is acknowledged. An
+ * exchange at ③ stays, with one more unanswered end call, so that an error about the token leaves it in doubt. Every vault lock
+ * gets a new epoch, so that no former holder can write.
  */
 export function markUnproven(db: DatabaseSync, at: string): void {
   run(db, "UPDATE credentials SET proven = 0, elsewhere = 1");
@@ -43,14 +38,14 @@ export function markUnproven(db: DatabaseSync, at: string): void {
     const detail = { from: row.state, endsUnanswered: row.ends_unanswered + 1, error: { code: error.code, message: error.message } };
     append(db, { at, service: row.service, uuid: row.uuid, exchange: row.id, event: "in-doubt", detail });
   }
-  // Behind every count that there can be: takings count by one, and this by milliseconds.
+  // Greater than any epoch: each lock adds one, this takes milliseconds.
   const epoch = Math.max(Date.parse(at), one<{ n: number | null }>(db, "SELECT max(epoch) AS n FROM locks")?.n ?? 0) + 1;
   const sql = "INSERT INTO locks (slot, epoch) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET epoch = excluded.epoch";
   for (let slot = 0; slot < lockSlots; slot += 1) run(db, sql, slot, epoch);
   run(db, "DELETE FROM limiter");
 }
 
-/** What the present state has learned that must not be lost with it: counters (the higher ones), locks, the queue of the limiter. */
+/** Keeps what must not be lost with the present state: the higher counters, errors about locked vaults, the queue of the limiter. */
 export function keepCounters(db: DatabaseSync): void {
   run(
     db,
@@ -71,8 +66,9 @@ export function keepCounters(db: DatabaseSync): void {
 }
 
 /**
- * What the present state knows as superseded or refused stays so: such a pair is never sent (invariant 4), also where the
- * backup has it as the current one, and where the vault has moved to another service since. An exchange whose new pair is superseded is over: acknowledged, if its old one is too.
+ * Keeps what the present state knows as superseded or refused, so that no such pair is sent (invariant 4), even if it is the
+ * current one of the backup or the vault has moved to another service since. An exchange whose new pair is superseded ends: as
+ * acknowledged if its old pair is superseded too, else as expired.
  */
 export function keepSuperseded(db: DatabaseSync, at: string): void {
   for (const [table, columns] of [

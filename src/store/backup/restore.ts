@@ -18,23 +18,23 @@ import { cautionsOf, keepCounters, keepSuperseded, markUnproven, present } from 
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import { isDamaged, onState } from "../../files/state-error.ts";
 
-/** What is there before a restore. */
+/** What an examination before a restore found. */
 export interface Examined {
   backup: Holdings;
-  /** There is a state that would be replaced. */
+  /** A state exists that the restore would replace. */
   replaces: boolean;
 }
 
 export interface RestoreFacts extends Holdings, RestoreCautions {
-  /** The folder that holds the state of before, a state in itself; null if there was none. */
+  /** The folder that holds the former state, a state in itself; null if there was none. */
   replaced: string | null;
-  /** The state of before could be read, so that nothing it knew of counters and superseded pairs is lost. */
+  /** The former state could be read, so that its counters and superseded pairs are kept. */
   merged: boolean;
 }
 
 /**
- * Checks a backup before anything is asked or touched.
- * @throws `invalid-input` and `state` as `checkBackup` does
+ * Checks a backup before anything is asked or changed.
+ * @throws `invalid-input` and `state`, as `checkBackup`
  */
 export function examineBackup({ options, opening }: WholeState, file: string): Examined {
   const keyring = new Keyring(options.keySource, file, options.warn, options.keys);
@@ -44,12 +44,11 @@ export function examineBackup({ options, opening }: WholeState, file: string): E
 }
 
 /**
- * Puts the state of a backup in the place of the present one, which goes whole into a folder beside it. No exchange is under way
- * meanwhile: every vault is held. Killed at any instant, it leaves the state of before, or the restored one whole once something
- * opens it. The tables of an older version are brought up to date. Counters, superseded pairs and refused combinations that the
- * present state knows are kept; with `serviceRestored` only the counters are: the service was brought back to an earlier time as
- * well, so that its old pairs may be valid again, and those of the backup are sent.
- * @throws `busy`, `interrupted`, `state` (also where the present state is of a newer version), with the present state as it was
+ * Replaces the present state with that of a backup, and moves the present one whole into a folder beside it. Every vault is
+ * locked meanwhile. Killed at any instant, it leaves the present state, or the restored one whole once something opens it.
+ * Migrates a backup of an older version. Keeps the counters, superseded pairs and refused combinations of the present state. With
+ * `serviceRestored` it keeps only the counters: the service was restored to an earlier time too, so that old pairs may be valid.
+ * @throws `busy`, `interrupted`, `state` (also if the present state is of a newer version), with the present state unchanged
  */
 export async function restoreState(state: WholeState, file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
   const { directory } = state.options;
@@ -80,7 +79,7 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
         const facts = replaceWith(join(folder, prepared), (copy) => {
           copyFileSync(file, copy);
           chmodSync(copy, 0o600);
-          // What was checked before is checked again on the copy: from here on nobody can change it.
+          // Checks the copy, which nobody can change, as the backup was checked before.
           checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
           return prepare(state, copy, { merged, serviceRestored, file, now });
         });
@@ -95,8 +94,8 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
 }
 
 /**
- * Tells the present state that it is replaced: in its journal, and to whoever should still write in it. Returns whether it can
- * be read; one that is damaged is no reason to stop, it is why there are backups.
+ * Records in the present state that it is replaced, and ends the right of every lock holder to write in it. Returns whether it
+ * can be read. A damaged state does not stop a restore.
  */
 function leavePresent({ options, opening }: WholeState, { file, folder }: { file: string; folder: string }, now: number): boolean {
   if (!existsSync(opening.path)) return false;
@@ -130,7 +129,7 @@ interface Preparation {
   now: number;
 }
 
-/** Makes the copy a state, without a WAL of its own. */
+/** Turns the copy into a state; leaves no WAL beside it. */
 function prepare({ opening }: WholeState, copy: string, given: Preparation): Holdings & RestoreCautions {
   const at = new Date(given.now).toISOString();
   const db = new DatabaseSync(withMode(copy, "rw"));

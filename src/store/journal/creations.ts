@@ -4,11 +4,9 @@ import { append } from "./journal.ts";
 import { all, listed } from "../sqlite/query.ts";
 
 /**
- * Vaults that are being created have no uuid yet, and so neither a row nor a lock: they live in the journal, an entry
- * before the call and one for its outcome. Each function is a step of `Store`, whose contract it carries.
+ * A vault that is being created has no uuid yet, and so neither a row nor a lock: the journal has an entry before the call and
+ * one of these for its outcome. Each function implements the method of `Store` by its name.
  */
-
-/** What ends a creation: one of these is in the journal behind its first entry. */
 const outcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
 
 export function creating(db: DatabaseSync, { id, service, kind, externalRef }: Creation, at: string): void {

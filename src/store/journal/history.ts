@@ -5,17 +5,17 @@ import { journalLines } from "./items.ts";
 import type { Near, OwnExchange } from "./own-exchanges.ts";
 import { OwnExchanges } from "./own-exchanges.ts";
 
-/** What this machine has done, on one snapshot. */
+/** A snapshot of what this machine has done. */
 interface StateHistory {
   /** Oldest first. */
   journal(): Iterable<JournalLine>;
-  /** The exchange with this external reference: see `OwnExchanges.find`. */
+  /** Finds an exchange by its external reference, as `OwnExchanges.find`. */
   own(externalRef: string, near?: Near): OwnExchange | undefined;
   close(): void;
 }
 
 /**
- * Opens the journal read only; null where there is no state. Makes nothing, needs no key.
+ * Opens the journal read-only; null if there is no state. Creates nothing and needs no key.
  * @throws `state`
  */
 export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {

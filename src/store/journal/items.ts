@@ -2,18 +2,18 @@ import type { DatabaseSync } from "node:sqlite";
 import { listed } from "../sqlite/query.ts";
 import type { JournalEntry } from "./journal.ts";
 
-/** An entry of the journal, with what only later entries say of it. */
+/** An entry of the journal, with what only later entries reveal about it. */
 export interface JournalLine extends JournalEntry {
-  /** Counted from 1, in the order in which things happened. */
+  /** Position in the journal, from 1, in the order of events. */
   seq: number;
   /**
-   * Of a start (`intent`) or an end call (`ending`). `unknown`: nothing was ever learnt of its outcome. `arrived`: an end call
-   * without an answer that a later start has shown to have taken effect. `told`: an entry that says this of an end call before it.
+   * Outcome of a start (`intent`) or an end call (`ending`) that got no answer. `unknown`: it was never learned. `arrived`: a
+   * later start has shown that the end call took effect. `told`: this entry shows it, for an earlier end call.
    */
   fate: "unknown" | "arrived" | "told" | null;
 }
 
-/** What the service got to see, or what says so. */
+/** Events that the service saw, or that tell what it saw. */
 const events = [
   "intent",
   "unanswered",
@@ -30,7 +30,7 @@ const events = [
   "counters-reset",
 ];
 
-/** The entries about calls, oldest first, read as they are asked for: a journal may be long. To be ended, or read to its end. */
+/** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
 export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
   const fates = fatesIn(db);
   const rows = db
@@ -53,10 +53,10 @@ interface Step {
   takenBack: number | null;
 }
 
-/** By entry. Only of exchanges that were left without an answer, which are few. */
+/** The fates by `seq` of the entry; only of calls that got no answer, which are few. */
 function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>> {
   const fates = new Map<number, NonNullable<JournalLine["fate"]>>();
-  /** Starts and end calls that nothing was heard of so far. */
+  /** Starts and end calls without an answer so far. */
   const silent = new Map<string, number>();
   const rows = db
     .prepare(
@@ -74,7 +74,7 @@ function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>
     const call = silent.get(key);
     silent.delete(key);
     if (call === undefined) continue;
-    // Dropped for a later start, which learnt nothing of it.
+    // Discarded by a later start, which learned nothing about it.
     if (event === "discarded" && from === "intent" && takenBack === null) fates.set(call, "unknown");
     if (event !== "acknowledged" || from !== "in-doubt") continue;
     fates.set(call, "arrived");

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { one, run } from "../sqlite/query.ts";
 
-/** How long entries, and exchanges that are over, are kept. */
+/** How long journal entries and ended exchanges are kept. */
 const journalDays = 400;
 
-/** How far past its time the oldest entry must be before anything is removed, so that it happens rarely. */
+/** How overdue the oldest entry must be before anything is removed, so that pruning is rare. */
 const slackDays = 30;
 
 const day = 86_400_000;
@@ -19,7 +19,7 @@ export interface JournalEntry {
   detail: Record<string, unknown>;
 }
 
-/** Appends to the journal, in the transaction that does what the entry says. */
+/** Appends to the journal, in the transaction that makes the change. */
 export function append(db: DatabaseSync, entry: JournalEntry): void {
   run(
     db,
@@ -33,7 +33,7 @@ export function append(db: DatabaseSync, entry: JournalEntry): void {
   );
 }
 
-/** Removes journal entries, and exchanges that are over, older than `journalDays`; the newest exchange of a vault stays. */
+/** Removes journal entries and ended exchanges older than `journalDays`; the newest exchange of a vault stays. */
 export function prune(db: DatabaseSync, now: number): void {
   const oldest = one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1");
   if (oldest === undefined || Date.parse(oldest.at) >= now - (journalDays + slackDays) * day) return;

@@ -2,20 +2,20 @@ import type { DatabaseSync } from "node:sqlite";
 import { all, one } from "../sqlite/query.ts";
 import { defined } from "../../defined.ts";
 
-/** An exchange as the journal tells of it, also where its vault was forgotten since. */
+/** An exchange as the journal records it, even if its vault was forgotten since. */
 export interface OwnExchange {
   id: string;
   operation: string;
-  /** Of the credentials that it sent. */
+  /** Generation of the credentials that it sent. */
   generation: number;
   state: string;
   /** ISO 8601. */
   startedAt: string;
-  /** ISO 8601; when these credentials were superseded, if they were: before it was started, or else after it. */
+  /** When these credentials were superseded, before the exchange began or else after; ISO 8601. */
   supersededAt?: string;
 }
 
-/** What tells exchanges of one reference apart. */
+/** What distinguishes exchanges with the same reference. */
 export interface Near {
   /** In lower case. */
   vault?: string;
@@ -32,26 +32,26 @@ interface Beginning {
   generation: number;
 }
 
-/** Generations that an entry of the journal names. */
+/** A journal entry, with the generations that it names. */
 interface Step extends Record<"current" | "used" | "made", number | null> {
   seq: number;
   at: string;
 }
 
 /**
- * Exchanges by their external reference. The journal has no index for that, and is not to be changed: what is asked of it is
- * drawn out into a temporary table at the first question.
+ * Finds exchanges by their external reference. The journal has no index for it and must not change, so the first search copies
+ * what it needs into a temporary table.
  */
 export class OwnExchanges {
   readonly #db: DatabaseSync;
   #drawn = false;
 
-  /** A connection for reading will do. */
+  /** `db` may be read-only. */
   constructor(db: DatabaseSync) {
     this.#db = db;
   }
 
-  /** Of several with this reference, the one of that vault which was started nearest to that time; without a time the last one. */
+  /** Returns the exchange with this reference, of that vault, that began nearest to that time; without a time, the last one. */
   find(externalRef: string, { vault, at }: Near = {}): OwnExchange | undefined {
     if (externalRef === "") return undefined;
     this.#draw();
@@ -77,14 +77,14 @@ export class OwnExchanges {
       id: exchange,
       operation,
       generation,
-      // One that was taken over waits for its end call.
+      // An adopted exchange waits for its end call.
       state: state === undefined || state === "adopted" ? "ending" : state,
       startedAt: at,
       ...defined({ supersededAt }),
     };
   }
 
-  /** A pair is superseded by the success of a rival, and alive again by its own. */
+  /** When a generation was superseded: the success of a rival does that, and its own success reverts it. */
   #supersededAt(vault: string, generation: number, start: number): string | undefined {
     let isKnown = false;
     let superseded: string | undefined;
@@ -98,7 +98,7 @@ export class OwnExchanges {
     return superseded;
   }
 
-  /** `ref` stands where an exchange begins; `current` where a pair has proven to be the valid one; `made` where one was added. */
+  /** Fills the table. `ref` is set where an exchange begins, `current` where a pair proved valid, `made` where one was added. */
   #draw(): void {
     if (this.#drawn) return;
     this.#drawn = true;

@@ -10,19 +10,19 @@ import type { StoreOptions } from "../local-store.ts";
 
 /** Where the key of a state comes from. */
 export interface KeyPlace {
-  /** In words. */
+  /** Description for messages. */
   source: string;
-  /** The file that must be kept a copy of; null where the key comes from elsewhere. */
+  /** The key file, which needs a backup; null if the key comes from elsewhere. */
   file: string | null;
 }
 
-/** The key of a state, as far as it can be told without changing anything. */
+/** What can be found out about the key of a state without changing anything. */
 export interface KeyFacts extends KeyPlace {
-  /** Null where there is none (yet). */
+  /** Null if there is no key yet. */
   id: string | null;
-  /** How many values it opens. */
+  /** Number of values that it opens. */
   opened: number;
-  /** Why it is of no use; for a value that does not open, the first one. */
+  /** Why the key cannot be used, or does not open the first value that fails. */
   problem: VaultError | null;
 }
 
@@ -31,11 +31,11 @@ export function keyPlace(source: KeySource): KeyPlace {
   return { source: "given by --state-key or VAULTSVC_STATE_KEY", file: null };
 }
 
-/** Tries the key on all that is sealed. A missing one is a problem only where something is. */
+/** Tries the key on every sealed value. A missing key is a problem only if there are any. Never throws. */
 export function keyFacts({ keySource, directory, keys }: StoreOptions, db: DatabaseSync | null, damage: readonly string[]): KeyFacts {
   const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
   try {
-    // Permissions are a finding of their own.
+    // Permissions are reported as `loose`.
     const silent = (): void => undefined;
     const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
     if (db === null || sealed.length === 0) {

@@ -11,7 +11,7 @@ import { one } from "../sqlite/query.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
 
-/** The keys of a state, each had when it is first needed. One of them seals all of its database. */
+/** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
 export class Keyring {
   readonly #source: KeySource;
   readonly #state: string;
@@ -22,8 +22,8 @@ export class Keyring {
   #warned = false;
 
   /**
-   * `state` is the path that messages name; `had` are keys that were had before.
-   * @throws `invalid-input` for a given key that is none
+   * `state` is the path that messages name; `cached` holds keys that were obtained before, by id.
+   * @throws `invalid-input` if the given key is not a key
    */
   constructor(source: KeySource, state: string, warn: (message: string) => void, had = new Map<string, SealingKey>()) {
     this.#had = had;
@@ -34,8 +34,8 @@ export class Keyring {
   }
 
   /**
-   * The key that fits the sealed values of the database, which `ensure` or `prepare` has made ready.
-   * @throws `state` if it is another one by now: what is outdated must not seal
+   * The key that fits the sealed values of the database, which `ensure` or `prepare` has obtained.
+   * @throws `state` if another key has replaced it: an outdated key must not seal
    */
   fitting(db: DatabaseSync): SealingKey {
     const needed = neededKeyId(db);
@@ -46,12 +46,12 @@ export class Keyring {
     throw this.#wrong(needed ?? "", this.#newest ?? this.#given ?? [...this.#had.values()].at(-1) ?? null);
   }
 
-  /** False once a rekey has begun since it was read: what is sealed with it now could be left behind. */
+  /** Whether no rekey has begun since the key was read; one could leave behind what the key seals now. */
   #isNewest(key: SealingKey): boolean {
     return key === this.#given || this.#entries()?.at(-1)?.id === key.id;
   }
 
-  /** A key that nobody needs to be asked for. */
+  /** A key that is available without asking for a passphrase or opening the keyring. */
   #atHand(id: string): SealingKey | undefined {
     if (this.#given !== null) return this.#given.id === id ? this.#given : undefined;
     const entry = this.#entries()?.find((each) => each.id === id);
@@ -59,8 +59,8 @@ export class Keyring {
   }
 
   /**
-   * Makes the key of this id ready, if values are sealed with one.
-   * @throws `state`, before anything is written, if it cannot be had or another one was given
+   * Obtains the key with this id, if values are sealed with one.
+   * @throws `state`, before anything is written, if the key is not available or another one was given
    */
   async ensure(needed: string | null): Promise<void> {
     if (needed === null || this.#had.has(needed)) return;
@@ -70,41 +70,41 @@ export class Keyring {
   }
 
   /**
-   * As `ensure`; where nothing is sealed yet it takes the newest key, and makes the key file if there is none. To be called
-   * with the vault or the configuration held and outside of a transaction; `fitting` inside it then sees whether another process was
-   * faster with another key.
+   * As `ensure`. If nothing is sealed yet it takes the newest key, and creates the key file if there is none. Call it with the
+   * vault or the configuration locked, before the transaction; `fitting` then detects, inside the transaction, that another
+   * process was faster with another key.
    */
   async prepare(needed: string | null): Promise<void> {
     if (needed !== null) return await this.ensure(needed);
     this.#newest = this.#given ?? (await this.#newestOfFile());
   }
 
-  /** As `prepare`, for a value of the database: a later rekey is to find the state. */
+  /** As `prepare`, for a value in the database: first remembers the state, so that a later rekey finds it. */
   async prepareState(needed: string | null): Promise<void> {
     if (needed === null) this.rememberState();
     await this.prepare(needed);
   }
 
-  /** As `prepare`, for a value outside of the database; returns the key that is to seal it. */
+  /** As `prepare`, for a value outside the database; returns the key to seal it with. */
   async forSecret(needed: string | null): Promise<SealingKey> {
     await this.prepare(needed);
     const key = needed === null ? this.#newest : this.#had.get(needed);
     return key ?? (await this.key(needed ?? ""));
   }
 
-  /** Null where the key does not come by way of one. */
+  /** Path of the key file; null if the key is given. */
   get keyFile(): string | null {
     return this.#source.type === "file" ? this.#source.path : null;
   }
 
-  /** Notes the state beside the key file, for a later rekey; before the first value that it seals. */
+  /** Records the state beside the key file, for a later rekey. Call it before the first value is sealed. */
   rememberState(): void {
     if (this.#source.type === "file") rememberState(this.#source.path, this.#state);
   }
 
   /**
-   * Any key by its id: the given one, or by the key file.
-   * @throws `state` if it cannot be had
+   * Any key by its id: the given one, or one that the key file names.
+   * @throws `state` if it is not available
    */
   async key(id: string): Promise<SealingKey> {
     const had = this.#given?.id === id ? this.#given : this.#had.get(id);
@@ -203,13 +203,13 @@ export class Keyring {
   }
 }
 
-/** The id of the key that the sealed values need, or null if nothing is sealed. One key seals them all. */
+/** Id of the key that seals the database, or null if nothing is sealed. */
 export function neededKeyId(db: DatabaseSync): string | null {
   const found = one<{ sealed: string }>(db, "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1");
   return found === undefined ? null : keyIdOf(found.sealed);
 }
 
-/** Other states were begun with the key file that is gone: a new one would stand where theirs has to be put back. */
+/** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */
 function goneFor(path: string, states: readonly string[]): VaultError {
   return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be sealed with its key`, {
     hint: `put the key file back from its backup; or begin with another one: vault config set stateKeyFile FILE; if they are given up: rm ${path}.states`,

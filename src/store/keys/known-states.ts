@@ -8,15 +8,15 @@ import type { StateDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
 
 /**
- * Beside a key file: the directories of the states that were begun with it, a line each. A rekey must find them all, because
- * what it does not seal again is lost with the old key.
+ * The file beside a key file that lists, one a line, the directories of the states that were begun with it. A rekey must find
+ * them all, because what it does not seal again is lost with the old key.
  */
 const listOf = (keyFile: string): string => `${keyFile}.states`;
 
 export function knownStates(keyFile: string): string[] {
   try {
     const lines = readFileSync(listOf(keyFile), "utf8").split("\n");
-    // A power loss may leave the length of a line and zeros in its place: nothing was sealed for that one yet.
+    // After a power loss a line may hold zeros: nothing was sealed for that state yet.
     return [...new Set(lines.filter((line) => line !== "" && !line.includes("\0")))];
   } catch (error) {
     if (systemCode(error) === "ENOENT") return [];
@@ -29,15 +29,14 @@ export function knownStates(keyFile: string): string[] {
 /** Whether a directory holds a state. */
 export const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
 
-/** The same folder by whatever name it is reached. */
+/** The real path of a folder, if it exists. */
 export function realFolder(directory: string): string {
   return statIfThere(directory) === null ? directory : realpathSync(directory);
 }
 
 /**
- * Notes a state, durably. To be called before the key file is read for the first value that the state seals (whoever drops
- * an old key reads the list after the key file has the new one), and whenever a vault is held, because a state may have been
- * moved, copied or restored.
+ * Adds a state to the list, durably. Call it before the key file is read for the first value that the state seals (a rekey reads
+ * the list after it wrote the new key), and whenever a vault is locked, because a state may have been moved, copied or restored.
  */
 export function rememberState(keyFile: string, state: string): void {
   const directory = realFolder(state);
@@ -46,7 +45,7 @@ export function rememberState(keyFile: string, state: string): void {
   onState(listOf(keyFile), () => {
     const file = openSync(listOf(keyFile), "a+", 0o600);
     try {
-      // Not at the end of a line that was cut short.
+      // A line that was cut short must not absorb this one.
       const isCut = !/(^|\n)$/.test(readFileSync(file, "utf8"));
       appendFileSync(file, `${isCut ? "\n" : ""}${directory}\n`);
       fsyncSync(file);
@@ -57,7 +56,7 @@ export function rememberState(keyFile: string, state: string): void {
   });
 }
 
-/** The key file that a state was last used with; null where that is not known. */
+/** The key file that a state was last used with; null if unknown. */
 export const keyFileOf = (db: DatabaseSync): string | null =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'key-file'")?.value ?? null;
 
@@ -66,8 +65,8 @@ export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
 }
 
 /**
- * Notes the number of the file that the database is. Where it is not the one that was noted, this is a copy, and somebody else may
- * use the original: its credentials count as known elsewhere, which is told once.
+ * Records the inode number of the database. If another number is on record, the state was copied and the original may still be in
+ * use: its credentials are marked as known elsewhere, with one warning.
  */
 export async function noteFile(database: StateDatabase, file: string, { directory, warn }: Place): Promise<void> {
   const noted = await database.read((db) => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value);

@@ -7,11 +7,14 @@ import { newSalt, stretch } from "../../secrets/passphrase.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 
-/** What a new key is to be; a passphrase that is not given is asked for. */
+/** The kind of key to create; the user is asked for a passphrase that is not given. */
 export type NewKey =
   { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase?: string } | { source: "given"; key: string };
 
-/** Makes a key, and the line that the key file is to hold of it; one of the keyring is there when this resolves. */
+/**
+ * Creates a key and its entry for the key file; stores a key of the keyring there.
+ * @throws `usage` without a passphrase, `invalid-input` if the given key is not a key
+ */
 export async function makeKey(wanted: NewKey, access: KeyAccess | undefined): Promise<{ key: SealingKey; entry: KeyEntry }> {
   if (wanted.source === "given") {
     const key = parseGivenKey(wanted.key, "--new-state-key");

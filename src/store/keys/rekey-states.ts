@@ -11,7 +11,7 @@ interface Options {
   warn: (message: string) => void;
 }
 
-/** `rekey` over stores, each opened once; they are held one within another. */
+/** Runs `rekey` over stores, each opened once and locked inside the one before. */
 export async function rekeyStates(
   { directory, keySource, clock, warn }: Options,
   keyring: Keyring,

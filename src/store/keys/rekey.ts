@@ -20,17 +20,17 @@ export interface SealedSecret {
   sealed: string;
 }
 
-/** The configuration, as far as a rekey is concerned with it. */
+/** The configuration, as a rekey sees it. */
 export interface SealedConfiguration {
   /** Does the work while no other process changes the configuration. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** What is sealed by way of the key file, read from the disk. */
+  /** The secrets that are sealed with a key of the key file, read from disk. */
   secrets(): Promise<SealedSecret[]>;
-  /** Puts these in the place of what is there, and makes `stateKeySource` say the source where it says another; durable. */
+  /** Replaces the secrets, and a `stateKeySource` that names another source. Durable. */
   replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
 }
 
-/** One state whose vaults this process holds, all of them. */
+/** A state, all of whose vaults this process has locked. */
 export interface HeldState {
   directory: string;
   database: StateDatabase;
@@ -41,23 +41,23 @@ interface Rekeying {
   /** The state in use. */
   directory: string;
   to: NewKey;
-  /** Go on although a state that was begun with this key is not there: what it holds is lost. */
+  /** Skip states that are not there; the key file keeps their keys. */
   skipMissing: boolean;
   keyring: Keyring;
   access: KeyAccess | undefined;
   configuration: SealedConfiguration;
-  /** Holds all vaults of these states while it does the work. */
+  /** Does the work with all vaults of these states locked. */
   hold<T>(directories: readonly string[], work: (states: HeldState[]) => Promise<T>): Promise<T>;
-  /** Looks at a state without holding it. */
+  /** Queries a state without a lock. */
   look<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
   /** ISO 8601, for the journal. */
   at: string;
   warn: (message: string) => void;
 }
 
-/** What is asked of a store whose state gets another key. */
+/** What a rekey needs from the store of a state. */
 export interface RekeyedStore {
-  /** With all vaults held. */
+  /** Does the work with all vaults locked. */
   exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T>;
   look<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
@@ -69,22 +69,22 @@ export interface Rekeyed {
   to: string;
   source: KeyEntry["source"];
   states: string[];
-  /** Sealed values that were changed. */
+  /** Number of sealed values that were changed. */
   values: number;
 }
 
 /**
- * Seals everything with a new key (DESIGN, Durable state): all locks held; key file with all keys, synced; databases;
- * configuration; everything read back; the old keys dropped. Killed between any two steps, every value opens with a key of the
- * key file, and another rekey finishes.
- * @throws `state` before anything is changed where a key cannot be had or a value does not open
+ * Seals everything with a new key (DESIGN, Durable state): takes all locks, writes a key file with all keys, seals databases and
+ * configuration, reads everything back, drops the old keys. Killed between any two steps, every value opens with a key of the key
+ * file, and another rekey finishes.
+ * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
   const { keyFile, configuration } = plan;
   const keys = new Map<string, SealingKey>();
-  // Asks for what it takes to open them, before anybody has to wait for this process.
+  // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
     statesOf(plan).map(async (directory) => await plan.look(directory, async (db) => await db.read(keyIdsIn))),
   );
@@ -107,12 +107,12 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         for (const { directory } of states) done.add(directory);
         await after();
         for (const { database } of states) await database.read((db) => openAll(db, new Map([[made.key.id, made.key]])));
-        // What the old key opens must not stay behind in unused parts of the file.
+        // Unused parts of the file must not keep what the old key opens.
         for (const { database } of states) await database.compact();
-        // Begun by others since the list was read; whoever begins from now on takes the new key.
+        // States that others began after the list was read; from now on they take the new key.
         const late = statesOf(plan).filter((directory) => !done.has(directory));
         if (late.length > 0) await change(late, nothing, nothing);
-        // A state that is away may come back: what opens it stays.
+        // A missing state may come back, so its key stays.
         else replaceKeyFile(keyFile, [...(awayOf(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
       });
     const secrets = await configuration.secrets();
@@ -164,8 +164,8 @@ interface Plan extends Rekeying {
 }
 
 /**
- * The list came here with a copy of the key file: a state that is used with the file that it was copied from keeps its key,
- * which stands there.
+ * Whether a state of the list belongs to another key file, from which this one was copied together with the list. Such a state
+ * keeps its key.
  */
 async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
@@ -179,8 +179,8 @@ async function isForeign(plan: Plan, state: string): Promise<boolean> {
 const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !isThere(state));
 
 /**
- * The state in use and all that were begun with this key file, with what restores have replaced in them; those that are not
- * there throw `state`, or are skipped.
+ * The state in use and all others that were begun with this key file, with the former states that restores left in them.
+ * @throws `state` if one is not there, unless `skipMissing`
  */
 function statesOf(plan: Plan): string[] {
   const { keyFile, skipMissing, warn } = plan;
@@ -199,7 +199,7 @@ function statesOf(plan: Plan): string[] {
     .sort();
 }
 
-/** Makes keys ready; a new passphrase may be the one of an earlier rekey that was killed. */
+/** Obtains keys. The new passphrase may be that of an earlier rekey that was killed, so it is tried first. */
 async function haveKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
   for (const id of new Set(ids)) {
     if (keys.has(id)) continue;
@@ -218,7 +218,7 @@ function openSecret(keys: ReadonlyMap<string, SealingKey>, place: ProfilePlace, 
   return unseal(key, place, sealed);
 }
 
-/** What is not needed any more; it does no harm if it stays. */
+/** Removes old keys from the keyring of the operating system. A failure is only a warning. */
 async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEntry[], except: string): Promise<void> {
   for (const { source, id } of old) {
     if (source !== "keyring" || id === except) continue;

@@ -4,21 +4,21 @@ import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { append } from "../journal/journal.ts";
 import { all, run } from "../sqlite/query.ts";
 
-/** What is sealed in a state, and by what a row of it is named. */
+/** The sealed columns of a state, each with the column that identifies a row of its vault. */
 const columns = [
   { column: "credentials.sealed", table: "credentials", value: "sealed", row: "generation" },
   { column: "exchanges.token", table: "exchanges", value: "token", row: "id" },
 ] as const;
 
-/** A value as it is stored, with the place that it opens for. */
+/** A sealed value as stored, with the place to which it is bound. */
 interface SealedValue {
   place: VaultPlace;
   sealed: string;
-  /** Puts another value in its place. */
+  /** Stores another value in its place. */
   replace(sealed: string): void;
 }
 
-/** All that is sealed in a state; to be called on one snapshot. */
+/** Every sealed value of a state. Call it in a transaction. */
 export function sealedValues(db: DatabaseSync): SealedValue[] {
   return columns.flatMap(({ column, table, value, row: name }) => {
     const select =
@@ -37,14 +37,14 @@ export function sealedValues(db: DatabaseSync): SealedValue[] {
 export const keyIdsIn = (db: DatabaseSync): string[] => [...new Set(sealedValues(db).map(({ sealed }) => keyIdOf(sealed)))];
 
 /**
- * Opens every sealed value.
+ * Opens every sealed value, as a check.
  * @throws `state` for the first that does not open
  */
 export function openAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey>): void {
   for (const value of sealedValues(db)) open(keys, value);
 }
 
-/** Seals everything with `to`, in the transaction of the caller; a line in the journal for each vault. Returns how many values changed. */
+/** Seals every value with `to`, in the caller's transaction, with a journal entry for each vault. Returns the number of values changed. */
 export function resealAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey>, to: SealingKey, at: string): number {
   const old = sealedValues(db).filter(({ sealed }) => keyIdOf(sealed) !== to.id);
   for (const value of old) value.replace(seal(to, value.place, open(keys, value)));
@@ -56,7 +56,7 @@ export function resealAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey
   return old.length;
 }
 
-/** With another key it says which one it needs. */
+/** @throws `state`, naming the key that the value needs, also if that key is not among `keys` */
 function open(keys: ReadonlyMap<string, SealingKey>, { place, sealed }: SealedValue): string {
   const [any] = keys.values();
   return unseal(keys.get(keyIdOf(sealed)) ?? any ?? { id: "none", bytes: Buffer.alloc(32) }, place, sealed);

@@ -14,7 +14,7 @@ export interface Opening {
   migrations: readonly string[];
 }
 
-/** Makes the database whole and durable, if it is not there: it never exists empty or half made. */
+/** Creates the database if there is none, durably and all at once: it never exists in part. */
 export function createDatabase({ path, platform, migrations }: Opening): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
@@ -37,8 +37,8 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
 
 /**
  * Opens the database, or returns null if there is none.
- * @throws what SQLite throws, `isBusy` included; throws `state` for a file that is not a state of this program, or one of a newer
- * version, and leaves both as they are
+ * @throws `state` for a file that is not a state of this program or is of a newer version, and leaves it unchanged; what SQLite
+ * throws, also if it is busy
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((ending) => fileIfThere(path + ending));
@@ -55,7 +55,7 @@ export function openDatabase({ path, platform, migrations }: Opening): DatabaseS
   }
 }
 
-/** Runs the migrations that the database lacks, in the transaction of the caller. */
+/** Runs the migrations that the database lacks, in the caller's transaction. */
 export function migrate(connection: DatabaseSync, migrations: readonly string[]): void {
   for (const script of migrations.slice(schemaVersion(connection))) connection.exec(script);
   connection.exec(`PRAGMA user_version = ${migrations.length}`);
@@ -90,8 +90,8 @@ export function checkOurs(connection: DatabaseSync, path: string, newest: number
 }
 
 /**
- * Closes without a checkpoint. SQLite moves the WAL into the file when its last connection closes; a second one, which
- * can only read, holds that up and cannot do it itself.
+ * Closes a connection without a checkpoint. SQLite moves the WAL into the file when the last connection closes; a second,
+ * read-only connection prevents that and cannot do it itself.
  */
 function closeUnchanged(connection: DatabaseSync, path: string): void {
   try {
@@ -103,11 +103,11 @@ function closeUnchanged(connection: DatabaseSync, path: string): void {
       anchor.close();
     }
   } catch {
-    // What is told is why the database could not be used.
+    // The caller reports why the database could not be used.
   }
 }
 
-/** As a URL, so that a file that has just gone is not made anew, empty. */
+/** The path as a URL with a mode, so that SQLite does not create a file that has just disappeared. */
 export function withMode(path: string, mode: "rw" | "ro"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;

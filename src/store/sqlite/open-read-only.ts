@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
 /**
- * Opens a database to be read only, so that nothing is made beside it: one at rest, without these files beside it, would be given
- * an empty WAL.
+ * Opens a database read-only and creates nothing beside it: if one of the files with these suffixes is missing or empty, opens it
+ * as immutable, because SQLite would create an empty WAL.
  * @throws what SQLite throws
  */
 export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {

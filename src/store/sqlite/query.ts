@@ -1,9 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
-/** What each connection has compiled: an exchange asks the same few questions again and again. */
+/** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
-/** A statement of the connection, compiled at its first use. Each use runs it to its end, so that one will do. */
+/** A compiled statement of the connection. Each use runs it to its end, so that one is enough. */
 function statement(db: DatabaseSync, sql: string): StatementSync {
   let known = compiled.get(db);
   if (known === undefined) compiled.set(db, (known = new Map<string, StatementSync>()));
@@ -12,22 +12,22 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
   return found;
 }
 
-/** Names as a list in a query. */
+/** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
 export const listed = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(", ");
 
-/** The first row of a query, in the shape that the schema gives it. */
+/** The first row of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export function one<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row | undefined {
   return statement(db, sql).get(...values) as Row | undefined;
 }
 
-/** All rows of a query, in the shape that the schema gives them. */
+/** All rows of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {
   return statement(db, sql).all(...values) as Row[];
 }
 
-/** Runs a change and returns how many rows it touched. */
+/** Runs a change and returns the number of rows changed. */
 export function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): number {
   return Number(statement(db, sql).run(...values).changes);
 }

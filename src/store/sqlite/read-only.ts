@@ -11,9 +11,9 @@ import { retryBusyDatabase } from "./state-database.ts";
 import { onState } from "../../files/state-error.ts";
 
 /**
- * The database of a state on one snapshot, to be read only: nothing is made, migrated, tightened or finished, and no key is
- * needed. Null where there is no state. To be closed.
- * @throws `state` for one that cannot be read
+ * Opens a snapshot of a state's database read-only; null if there is no state. Changes nothing and needs no key. The caller
+ * closes it.
+ * @throws `state` if the state cannot be read
  */
 export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
   if (findPrivateDirectory(directory) === null) return null;

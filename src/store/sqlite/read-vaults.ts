@@ -7,10 +7,10 @@ import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import { all, one } from "./query.ts";
 import { isListed } from "./schema.ts";
 
-/** A row with its number, which only the tables know. */
+/** A row with its id, which steps do not see. */
 type Numbered = VaultRow & { id: number };
 
-/** What a step, or a question, names besides the vault. */
+/** What a step or query reads besides the vault. */
 export interface About {
   exchange?: string;
   pairs?: readonly Pair[];
@@ -32,7 +32,7 @@ export function listExchanges(db: DatabaseSync, service: string, uuid: string, l
   return all<ExchangeRow>(db, "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?", vault, limit).map(exchangeRecord);
 }
 
-/** The number of a vault, and its row. */
+/** The id of a vault, and its row. */
 export function findVault(db: DatabaseSync, service: string, uuid: string): { id: number; row: VaultRow } | null {
   const found = one<Numbered>(db, "SELECT * FROM vaults WHERE service = ? AND uuid = ?", service, uuid);
   if (found === undefined) return null;
@@ -40,13 +40,13 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): { id
   return { id, row };
 }
 
-/** A vault as it is, or null if it is not known; to be called on one snapshot. */
+/** Reads a vault, or null if it is not known. Call it in a transaction. */
 export function findRecord(db: DatabaseSync, service: string, uuid: string): VaultRecord | null {
   const found = findVault(db, service, uuid);
   return found === null ? null : vaultRecord(found.row, rowsOf(db, found.id));
 }
 
-/** All that a step may ask about a vault; to be called on one snapshot. */
+/** Reads all rows of a vault that a step may need. Call it in a transaction. */
 export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): VaultRows {
   const { service, uuid, at } = place;
   const found = findVault(db, service, uuid);
@@ -76,8 +76,8 @@ export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = []
 }
 
 /**
- * A start that succeeds ends all that was left before it, and supersedes what that had offered: no older exchange matters,
- * unless it is named.
+ * Exchanges that a step may need. A start that succeeds ends every earlier exchange and supersedes what it offered, so no older
+ * exchange matters unless it is named.
  */
 const exchangesThatMatter = `
   SELECT * FROM exchanges WHERE vault = ? AND seq IN (
@@ -90,7 +90,7 @@ const exchangesThatMatter = `
 function rowsOf(db: DatabaseSync, vault: number, exchange: string | null = null): Pick<VaultRows, "credentials" | "exchanges"> {
   const exchanges = all<ExchangeRow>(db, exchangesThatMatter, vault, vault, vault, vault, vault, exchange);
   const named = JSON.stringify(exchanges.flatMap((row) => [row.base_generation, row.new_generation]));
-  // By itself SQLite would read every generation that there has ever been.
+  // Without the hint SQLite would read every generation that ever existed.
   const credentials = all<CredentialsRow>(
     db,
     "SELECT * FROM credentials INDEXED BY credentials_kept WHERE vault = ? AND sealed IS NOT NULL UNION " +

@@ -6,7 +6,7 @@ import { run } from "./query.ts";
 import type { About } from "./read-vaults.ts";
 import { findVault, readVault } from "./read-vaults.ts";
 
-/** Runs a step in the transaction of the caller: reads the vault, hands a copy to the step, and writes what that has changed. */
+/** Runs a step in the caller's transaction: reads the vault, lets the step edit a copy of the rows, and writes what differs. */
 export function runStep<T>(db: DatabaseSync, place: Place, about: About, step: (rows: VaultRows) => T): T {
   const before = readVault(db, place, about);
   const after = structuredClone(before);
@@ -32,7 +32,7 @@ function writeVault(db: DatabaseSync, before: VaultRows, after: VaultRows, row: 
     run(db, "DELETE FROM credentials WHERE vault = ?", vault);
     run(db, "DELETE FROM exchanges WHERE vault = ?", vault);
   } else {
-    // Only one pair is current and only one exchange open: what gives up such a place is written before what takes it.
+    // Only one pair is current and only one exchange open, so the rows that take such a place are written last.
     for (const each of takingLast(after.credentials, ({ standing }) => standing === "current")) {
       const { generation } = each;
       const former = before.credentials.find((one) => one.generation === generation);
@@ -64,7 +64,7 @@ function writeVault(db: DatabaseSync, before: VaultRows, after: VaultRows, row: 
 const takingLast = <Row>(rows: readonly Row[], takes: (row: Row) => boolean): Row[] =>
   rows.toSorted((a, b) => Number(takes(a)) - Number(takes(b)));
 
-/** What a forgotten vault left at the service that this one moves to goes on counting. */
+/** Takes over what a forgotten vault left at the service that this vault moves to: refusals and superseded pairs. */
 function absorb(db: DatabaseSync, vault: number, { service, uuid }: VaultRow): void {
   const here = findVault(db, service, uuid)?.id;
   if (here === undefined) return;
@@ -80,7 +80,7 @@ function insert(db: DatabaseSync, table: string, row: object): void {
   run(db, `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`, ...values);
 }
 
-/** Writes the columns that differ. */
+/** Writes the columns that differ, if any. */
 function update(db: DatabaseSync, table: string, key: Readonly<Record<string, SQLInputValue>>, before: object, after: object): void {
   const former = before as Record<string, SQLInputValue>;
   const changed = Object.entries(after as Record<string, SQLInputValue>).filter(([column, value]) => former[column] !== value);

@@ -1,12 +1,12 @@
-/** "vsst", in the header of the file: tells a state from any other SQLite database. */
+/** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
 
-/** The vaults that `Store.list` speaks of, as a condition on their rows. */
+/** Condition on the rows of the vaults that `Store.list` returns. */
 export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
 
 /**
- * Each script takes a state from the version before it to its own, its place in the list counted from 1. A published
- * one is never changed, only followed by another; all of them make a new state.
+ * Scripts, each of which migrates a state to the version that is its position in the list, from 1. A published script is never
+ * changed, only followed by another. A new state runs all of them.
  */
 export const migrations: readonly string[] = [
   `

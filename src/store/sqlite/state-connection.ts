@@ -12,27 +12,28 @@ import { one } from "./query.ts";
 import { StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
-/** The database of a state and its locks: one connection for all calls, as long as its file is the state. */
+/** The database of a state and its locks. Keeps one connection until a restore replaces the file. */
 export class StateConnection {
   readonly locks: VaultLocks;
   readonly #options: StoreOptions;
   readonly #opening: Opening;
   #database: Promise<StateDatabase | null> | null = null;
-  /** The file that the connection is to: a restore puts another one in its place. */
+  /** Inode number of the connected file, which a restore changes. */
   #file: number | null = null;
 
-  /** `scripts` make the tables. */
+  /** `scripts` are the migrations. */
   constructor(options: StoreOptions, scripts: readonly string[]) {
     this.#options = options;
     this.#opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
     this.locks = new VaultLocks(join(options.directory, "locks"), options.clock, async (slot) => await this.#takeEpoch(slot));
   }
 
+  /** Inode number of the connected file; null while there is none. */
   get file(): number | null {
     return this.#file;
   }
 
-  /** The database, made if need be. */
+  /** The database, created if there is none. */
   async ensure(): Promise<StateDatabase> {
     const database = await this.open();
     if (database !== null) return database;
@@ -45,7 +46,7 @@ export class StateConnection {
     });
   }
 
-  /** The database, or null if there is none. What could not be opened is tried again by the next call. */
+  /** The database, or null if there is none. After a failure the next call tries again. */
   async open(): Promise<StateDatabase | null> {
     if (this.#file !== null && this.#fileNow() !== this.#file) {
       this.#database = null;
@@ -79,13 +80,13 @@ export class StateConnection {
     return onState(this.#opening.path, () => statIfThere(this.#opening.path))?.ino;
   }
 
-  /** With every vault held: no process may be between ① and ④ while the tables change. */
+  /** Migrates with every vault locked: no process may be between ① and ④ while the tables change. */
   async #migrate(database: StateDatabase): Promise<void> {
     const waiting = { deadline: this.#options.clock.elapsed() + 30_000, signal: new AbortController().signal };
     await this.locks.withAll(waiting, async () => await database.write((db) => migrate(db, this.#opening.migrations)));
   }
 
-  /** Counts that a slot was taken, which ends the right of every earlier holder to write. Not synced. */
+  /** Increments the epoch of a slot, which ends the right of every earlier holder to write. Not synced. */
   async #takeEpoch(slot: number): Promise<number> {
     const database = await this.ensure();
     return await database.write((db) => {

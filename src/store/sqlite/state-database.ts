@@ -4,16 +4,16 @@ import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
 
-/** Whether a change is on disk when it resolves, or only in order: never without what was written before it. */
+/** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
-/** How long a transaction waits for those of others, in milliseconds; each takes a few. */
+/** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
 const patience = 30_000;
 
 /**
- * One connection, used in short transactions that never span an await. SQLite itself does not wait (that would block
- * signals): a busy database is tried again here. Never closed: the operating system does it when the process ends, the
- * WAL stays, and the next one to open the database goes on with it.
+ * One connection, used in short transactions that never span an await. SQLite itself does not wait, which would block signals;
+ * this class retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next
+ * process continues with it.
  */
 export class StateDatabase {
   readonly #connection: DatabaseSync;
@@ -31,7 +31,7 @@ export class StateDatabase {
     return await retryBusyDatabase(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
   }
 
-  /** Runs a change as one transaction: if it throws, nothing has happened. It may be run again, if busy. */
+  /** Runs a change as one transaction: if it throws, nothing has changed. May run it again if the database is busy. */
   async write<T>(change: (db: DatabaseSync) => T, durability: Durability = "synced"): Promise<T> {
     return await retryBusyDatabase(this.#clock, this.#path, () => {
       if (durability === "synced") return this.#transaction("BEGIN IMMEDIATE", change);
@@ -44,7 +44,7 @@ export class StateDatabase {
     });
   }
 
-  /** Writes the database anew, without what was removed from it, and empties the WAL as far as no other process reads from it. */
+  /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */
   async compact(): Promise<void> {
     await retryBusyDatabase(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
   }
@@ -63,7 +63,10 @@ export class StateDatabase {
   }
 }
 
-/** Repeats what is busy, with pauses, for a while; throws `state` for that and for every other failure of SQLite. */
+/**
+ * Retries while the database is busy, for up to 30 seconds.
+ * @throws `state` if it is still busy then, and for every other failure of SQLite
+ */
 export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
   let cause: unknown;
   const done = await retryWhileBusy(clock, { deadline: clock.elapsed() + patience }, 25, () => {

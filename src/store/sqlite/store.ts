@@ -20,10 +20,10 @@ import type { StateDatabase } from "./state-database.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
 
 /**
- * The state in a directory of this machine. Nothing is read before the first call, and nothing is made before the first one that
- * writes. `scripts` make the tables.
- * @throws `invalid-input` for a given key that is none; its methods throw `state` where the directory, the database or the key
- * cannot be used, with nothing overwritten
+ * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
+ * writes. `scripts` are the migrations. Its methods throw `state` if the directory, the database or the key cannot be used, and
+ * then overwrite nothing.
+ * @throws `invalid-input` if the given key is not a key
  */
 export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): LocalStore {
   return new SqliteStore(options, scripts);
@@ -46,7 +46,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     await this.#ready(await this.#state.ensure());
     const lock = await this.#state.locks.take(uuid, waiting);
     try {
-      // While this one waited the state may have been restored, or its key changed; from here on that is out of the question.
+      // During the wait the state may have been restored, or its key changed. The lock prevents both from here on.
       const database = await this.#state.ensure();
       await this.#ready(database);
       if ((await database.read(neededKeyId)) !== null) await this.#noteKeyFile(database);
@@ -59,7 +59,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     }
   }
 
-  /** State and key file know each other, also after one of them was moved or copied: a rekey asks both. */
+  /** Records state and key file with each other, in case one was moved or copied: a rekey reads both. */
   async #noteKeyFile(database: StateDatabase): Promise<void> {
     this.#keyring.rememberState();
     const { keyFile } = this.#keyring;
@@ -98,10 +98,10 @@ class SqliteStore implements LocalStore, RekeyedStore {
         const key = this.#keyring.fitting(db);
         return runStep(db, place, { pairs: [vault.credentials] }, (rows) => created(rows, key, creation, vault));
       });
-      // No lock is held: the key may have been changed just now, and is had anew.
+      // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);
       if (generation === null) continue;
-      // Where the state was restored just now, the pair belongs in that one too.
+      // If the state was restored in between, the new one needs the pair too.
       if (database === (await this.#state.ensure())) return generation;
     }
   }
@@ -160,20 +160,20 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await query(await this.#state.ensure());
   }
 
-  /** A state that is not there knows nothing, and is not made by asking. */
+  /** Runs a query; without a state the result is empty, and none is created. */
   async #query<T>(query: (db: DatabaseSync) => T[]): Promise<T[]> {
     const database = await this.#state.open();
     return database === null ? [] : await database.read(query);
   }
 }
 
-/** A stored reservation that lies further ahead than this was made before the clock was set back. */
+/** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
 const clockJump = 60_000;
 
 /**
- * GCRA with burst 1: the next free slot is one interval after the last one given out, or now. Returns the milliseconds
- * until it; one further away than `longestMs` is left to others. A queue may grow longer than any clock jump, so it is the
- * time of the last reservation that tells one.
+ * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now. Returns the milliseconds until it; one
+ * that is more than `longestMs` away is not reserved. A queue may grow longer than any clock jump, so the time of the last
+ * reservation reveals a jump.
  */
 function reserveSlot(db: DatabaseSync, application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): number {
   const stored = one<{ next: number; reserved_at: number }>(db, "SELECT next, reserved_at FROM limiter WHERE application = ?", application);

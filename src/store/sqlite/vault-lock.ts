@@ -9,22 +9,22 @@ import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { onState } from "../../files/state-error.ts";
 
-/** A fixed number of lock files, which all vaults share: never removed, because a lock on a removed file locks nothing. */
+/** Number of lock files, which all vaults share. They are never removed, because a lock on a removed file locks nothing. */
 export const lockSlots = 64;
 
 /** The slot of a vault, the same in every process and version. */
 export const slotOf = (uuid: string): number => (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
 
-/** A vault, held by this process. */
+/** The lock of a vault, held by this process. */
 export interface VaultLock {
   slot: number;
-  /** The number of this taking of the slot, as `takeEpoch` gave it. */
+  /** The epoch from `takeEpoch`, which is new each time that a process takes the slot. */
   epoch: number;
   /** Never throws; a second call does nothing. */
   release(): void;
 }
 
-/** A slot that this process holds, for one or several of its vaults. */
+/** A slot that this process holds, for one or more vaults. */
 interface HeldSlot {
   connection: DatabaseSync;
   holders: Set<string>;
@@ -32,9 +32,9 @@ interface HeldSlot {
 }
 
 /**
- * The vault locks of one state. A slot is a small database in which an exclusive transaction is open: the operating
- * system ends it when the process dies. Vaults of this process that fall on one slot share it, and never wait for each
- * other; the same vault excludes itself.
+ * The vault locks of one state. A slot is a small database with an open exclusive transaction, which the operating system ends
+ * when the process dies. Vaults of this process with the same slot share it and never wait for each other; the same vault
+ * cannot be locked twice.
  */
 export class VaultLocks {
   readonly #directory: string;
@@ -42,7 +42,7 @@ export class VaultLocks {
   readonly #takeEpoch: (slot: number) => Promise<number>;
   readonly #slots = new Map<number, HeldSlot>();
 
-  /** `takeEpoch` is called once each time that this process takes a slot. */
+  /** Calls `takeEpoch` once each time that this process takes a slot. */
   constructor(directory: string, clock: Clock, takeEpoch: (slot: number) => Promise<number>) {
     this.#directory = directory;
     this.#clock = clock;
@@ -50,7 +50,7 @@ export class VaultLocks {
   }
 
   /**
-   * Waits for other holders.
+   * Locks a vault, waiting for other holders of its slot.
    * @throws `busy` at the deadline, `interrupted` when aborted, `state`
    */
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
@@ -71,8 +71,8 @@ export class VaultLocks {
   }
 
   /**
-   * Takes every slot, so that no exchange is under way in any process, and does the work.
-   * @throws as `take`
+   * Does the work with every slot taken, so that no exchange is under way in any process.
+   * @throws what `take` throws
    */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const taken: DatabaseSync[] = [];

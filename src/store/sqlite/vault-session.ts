@@ -31,13 +31,13 @@ interface SessionParts {
   clock: Clock;
 }
 
-/** What the input of a step names. */
+/** Finds in the input of a step what to read for it. */
 type Naming<Input extends unknown[]> = (...input: Input) => About;
 
 const nothing = (): About => ({});
 const exchange = (id: string): About => ({ exchange: id });
 
-/** A vault that this process holds. Every write begins by making sure that it still does. */
+/** A vault that this process has locked. Every write first checks that the lock is still its own. */
 export class SqliteVaultSession implements VaultSession {
   readonly service: string;
   readonly uuid: string;
@@ -132,13 +132,13 @@ export class SqliteVaultSession implements VaultSession {
     return await this.#parts.database.read((db) => query(readVault(db, this.#place(), about), db));
   }
 
-  /** A method that is one step. */
+  /** Makes a method of a step. */
   #step<Input extends unknown[], T>(step: (rows: VaultRows, ...input: Input) => T, about: Naming<Input>, durability?: Durability) {
     return async (...input: Input): Promise<T> =>
       await this.#write((db) => runStep(db, this.#place(), about(...input), (rows) => step(rows, ...input)), durability);
   }
 
-  /** One that seals something: with a key that fits what is sealed already, and that is made here if nothing is. */
+  /** Makes a method of a step that seals values, with the key of the database, or a new one if nothing is sealed yet. */
   #sealing<Input extends unknown[], T>(step: (rows: VaultRows, key: SealingKey, ...input: Input) => T, about: Naming<Input>) {
     return async (...input: Input): Promise<T> => {
       await this.#prepareKey();
@@ -154,8 +154,8 @@ export class SqliteVaultSession implements VaultSession {
   }
 
   /**
-   * One transaction.
-   * @throws `state` if the lock was taken again since this session got it: it is not ours any more
+   * Runs a change as one transaction.
+   * @throws `state` if the lock was lost to another process
    */
   async #write<T>(change: (db: DatabaseSync) => T, durability?: Durability): Promise<T> {
     return await this.#parts.database.write((db) => {

@@ -5,8 +5,7 @@ import { findGeneration, provedByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, noteError, update, vaultOf } from "./rows.ts";
 
-/** Each function is the step of `VaultSession` by its name, whose contract it carries. */
-
+/** Each function implements the method of `VaultSession` by its name. */
 export function hold(
   rows: VaultRows,
   exchangeId: string,
@@ -21,7 +20,7 @@ export function hold(
   if (delivered) row.delivered = 1;
 }
 
-/** ③ */
+/** Step ③: an end call may now be sent. */
 export function ending(rows: VaultRows, exchangeId: string, delivered: boolean): void {
   const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);
   journal(rows, "ending", exchangeId, { from: row.state, delivered });
@@ -37,12 +36,12 @@ export function endAnswered(rows: VaultRows, exchangeId: string, error: ErrorNot
   journal(rows, "end-answered", exchangeId, { error });
 }
 
-/** ④ */
+/** Step ④: the new pair is current. */
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   const [base, offered] = [findGeneration(rows, row.base_generation), offeredBy(rows, row)];
   if (row.adopted === 1) {
-    // The service may answer a repetition with SUCCESS: its pairs stay candidates, and nothing is known of the counters.
+    // The service may answer a repetition with SUCCESS, so both pairs stay candidates and the counters stay.
     if (offered.standing === "imported") offered.placed ??= "successor";
     if (base?.standing === "imported") base.placed ??= "older";
     endExchange(rows, row, "acknowledged", { adopted: true });
@@ -68,7 +67,7 @@ export function markInDoubt(rows: VaultRows, exchangeId: string, error: ErrorNot
   journal(rows, "in-doubt", exchangeId, { endsUnanswered: row.ends_unanswered, error });
 }
 
-/** The pair that a start has handed out: there from ② on. */
+/** The pair that the start of an exchange returned; exists from ② on. */
 function offeredBy(rows: VaultRows, row: ExchangeRow): CredentialsRow {
   const offered = findGeneration(rows, row.new_generation);
   if (offered === undefined) throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);

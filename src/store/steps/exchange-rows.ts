@@ -6,7 +6,7 @@ import { seal, unseal } from "../../secrets/sealing.ts";
 import type { ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, lockLost, update, vaultOf } from "./rows.ts";
 
-/** States after which nothing more happens; the token is of no use then. */
+/** States after which nothing more happens, and the token is useless. */
 type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";
 
 export const findExchange = ({ exchanges }: VaultRows, exchangeId: string): ExchangeRow | undefined =>
@@ -15,7 +15,7 @@ export const findExchange = ({ exchanges }: VaultRows, exchangeId: string): Exch
 export const openExchangeOf = ({ exchanges }: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
   exchanges.find(({ state }) => openStates.includes(state));
 
-/** The exchange of a step, in one of the states that the step comes from; throws `state` otherwise. */
+/** @throws `state` unless the exchange exists and is in one of the states `from`; `no-credentials` if the vault is not known */
 export function exchangeIn(rows: VaultRows, exchangeId: string, from: readonly ExchangeState[]): ExchangeRow {
   vaultOf(rows);
   const row = findExchange(rows, exchangeId);
@@ -24,18 +24,18 @@ export function exchangeIn(rows: VaultRows, exchangeId: string, from: readonly E
   return row;
 }
 
-/** Ends an exchange, in the journal too, and erases its token. */
+/** Ends an exchange, with a journal entry, and erases its token. */
 export function endExchange(rows: VaultRows, row: ExchangeRow, state: FinalState, detail: Record<string, unknown> = {}): void {
   journal(rows, state, row.id, { from: row.state, ...detail });
   update(row, { state, token: null, acknowledged_at: state === "acknowledged" ? rows.at : null });
 }
 
-/** What was counted for starts whose outcome is unknown can no longer be taken back: the counters were zeroed. */
+/** Makes sure that no start of unknown outcome reverts what it counted, after the counters were zeroed. */
 export function settleCounted({ exchanges }: VaultRows): void {
   for (const row of exchanges) if (row.state === "intent") update(row, { counted_start: 0, counted_failed: 0 });
 }
 
-/** In front of a token that has no form in UTF-8, a lone surrogate in it, and is sealed as JSON. */
+/** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */
 const asJson = "\0json:";
 
 export function sealToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, exchangeId: string, token: string): string {

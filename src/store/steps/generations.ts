@@ -8,16 +8,16 @@ import { seal, unseal } from "../../secrets/sealing.ts";
 import type { CredentialsRow, Place, VaultRows } from "./rows.ts";
 import { update, vaultOf } from "./rows.ts";
 
-/** How many superseded generations keep their pair; of older ones the fingerprint stays. */
+/** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
 const keptSuperseded = 5;
 
-/** What goes beside a pair; what is undefined is not given. */
+/** What is sent with a pair; undefined if not given. */
 interface Beside {
   hashedPin: string | undefined;
   device: Device | undefined;
 }
 
-/** A pair with the hashedPin that goes with it, if there is one. */
+/** A pair with its hashedPin, if there is one, and nothing else. */
 export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials => {
   const { encryptedData, payload } = pair;
   return hashedPin === undefined ? { encryptedData, payload } : { encryptedData, payload, hashedPin };
@@ -26,7 +26,7 @@ export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials 
 export const findGeneration = ({ credentials }: VaultRows, generation: number | null): CredentialsRow | undefined =>
   credentials.find((row) => row.generation === generation);
 
-/** A generation that is still kept; throws `state` otherwise, `no-credentials` where the vault is not known. */
+/** @throws `state` if the generation is no longer kept, `no-credentials` if the vault is not known */
 export function keptGeneration(rows: VaultRows, generation: number): CredentialsRow {
   vaultOf(rows);
   const row = findGeneration(rows, generation);
@@ -43,7 +43,7 @@ export function openCredentials(key: SealingKey, place: Pick<Place, "service" | 
   return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;
 }
 
-/** The form in which a generation keeps its pair. */
+/** Seals a pair as its generation stores it. */
 export const sealCredentials = (
   key: SealingKey,
   place: Pick<Place, "service" | "uuid">,
@@ -51,7 +51,7 @@ export const sealCredentials = (
   credentials: Credentials,
 ): string => seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
 
-/** Adds a pair under the next number, which was never used in this vault before; returns the number. */
+/** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
   rows: VaultRows,
   key: SealingKey,
@@ -77,7 +77,7 @@ export function addGeneration(
   return row;
 }
 
-/** Brings what goes beside a kept pair up to date. */
+/** Updates what is stored with a pair. */
 export function bringUpToDate(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): void {
   if (hashedPin !== undefined) {
     const credentials = openCredentials(key, rows, row);
@@ -86,25 +86,25 @@ export function bringUpToDate(rows: VaultRows, key: SealingKey, row: Credentials
   if (device !== undefined) row.device = JSON.stringify(device);
 }
 
-/** Whether something is given to go beside a kept pair that is not what goes beside it now. */
+/** Whether something is given that differs from what is stored with a pair. */
 export function differs(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): boolean {
   const otherPin = hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
 }
 
-/** A generation with this fingerprint that can be sent. */
+/** The newest live generation with this fingerprint. */
 export const liveGeneration = ({ credentials }: VaultRows, print: string): CredentialsRow | undefined =>
   credentials.findLast((row) => row.fingerprint === print && ["current", "imported", "offered"].includes(row.standing));
 
-/** A start with this pair has succeeded: every other one that is known is dead, and not to be sent again. */
+/** Records that a start with this pair succeeded: it is current, and every other known pair is superseded. */
 export function provedByStart(rows: VaultRows, current: CredentialsRow): void {
   for (const row of rows.credentials) if (row !== current && row.standing !== "superseded") supersede(rows, row);
   makeCurrent(rows, current);
 }
 
 /**
- * The end call that handed this pair over has succeeded: the one it came from is dead. Nothing is said of others, which
- * may have been imported since.
+ * Records that the end call for this pair succeeded: it is current, and its base is superseded. Others stay, because they may
+ * have been imported since.
  */
 export function provedByEnd(rows: VaultRows, current: CredentialsRow, base: CredentialsRow | undefined): void {
   if (base !== undefined) supersede(rows, base);
@@ -124,12 +124,12 @@ function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
   for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;
 }
 
-/** A pair that the service has accepted or handed out is not a dead one, whatever it was before. */
+/** Clears the mark of a superseded pair that the service has accepted or returned again. */
 export function revive({ superseded }: VaultRows, row: CredentialsRow): void {
   superseded.delete(row.fingerprint);
 }
 
-/** A pair that was refused may be the valid one since. */
+/** Clears the refusals of a pair, which may be valid by now. */
 export function forgetRefusal({ credentials, refusals }: VaultRows, { fingerprint: print }: CredentialsRow): void {
   for (const row of credentials) if (row.fingerprint === print) row.refused = 0;
   for (const [combination, refused] of refusals) if (refused === print) refusals.delete(combination);

@@ -19,21 +19,19 @@ import {
 import type { CredentialsRow, VaultRows } from "./rows.ts";
 import { journal, knownVault, update } from "./rows.ts";
 
-/** How credentials come into a state, other than by a start. */
-
-/** `VaultSession.record` */
+/** Implements `VaultSession.record`. */
 export function record(rows: VaultRows, key: SealingKey, pair: NewPair): number {
   const vault = knownVault(rows, pair.kind);
   vault.kind = pair.kind;
   vault.label = pair.label ?? vault.label;
   const { row, added } = ensureGeneration(rows, key, pair);
-  // Who gives a refused pair once more says that it is the right one: the guard counts it like any other.
+  // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
   journal(rows, added ? "imported" : "imported-again", null, { generation: row.generation, kind: pair.kind });
   return row.generation;
 }
 
-/** `VaultSession.adopt` */
+/** Implements `VaultSession.adopt`. */
 export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchange): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread } = document;
   const vault = knownVault(rows, kind);
@@ -42,7 +40,7 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
   const placed = placeOf(rows, document);
   if (placed === "known") return placed;
   if (known !== undefined) {
-    // Dropped here; who imports it says that it may have been acknowledged elsewhere.
+    // The exchange was discarded here; importing it says that it may have been acknowledged elsewhere.
     const dropped = findGeneration(rows, known.new_generation);
     if (dropped?.standing === "void") dropped.standing = "imported";
     return "known";
@@ -54,7 +52,7 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
   const base = add(document.old, placed === "older" ? placed : null);
   const generation = add(withPin(document.new, document.old.hashedPin), placed);
   journal(rows, "adopted", exchangeId, { operation, base, generation, placed });
-  // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
+  // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
   if (base === null || generation === null || openExchangeOf(rows) !== undefined) return "candidates";
   rows.exchanges.push({
     id: exchangeId,
@@ -83,8 +81,8 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
 }
 
 /**
- * Where the new pair of a document stands among the candidates; `known` where it is live here and more than an import.
- * @throws `no-credentials` for a document that is older than what a start has proved here
+ * The place of a document's new pair among the candidates; `known` if it is live here and not merely imported.
+ * @throws `no-credentials` for a document that is older than what a start has proven here
  */
 function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
@@ -100,15 +98,15 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
     });
   }
   const proof = rows.vault?.proof_expiry;
-  // The service's own times: tokens that it handed out earlier expire earlier.
+  // By the service's own times: earlier tokens expire earlier.
   if (proof && document.tokenExpiry !== null && Date.parse(document.tokenExpiry) < Date.parse(proof)) return "older";
   return liveGeneration(rows, printOf(document.old))?.standing === "current" ? "successor" : null;
 }
 
 /**
- * The generation of a given pair: the live one that it is recorded as, or a new one (`imported`), with the hashedPin and the
- * device that the vault had last, where none are given. What goes beside a pair that the service knows is changed by a success
- * only: another hashedPin or device makes it a new, unproven generation.
+ * The generation of a given pair: the live one that records it, or a new one (`imported`), which inherits the last hashedPin and
+ * device of the vault if none are given. Only a success changes what is stored with a pair that the service has accepted: another
+ * hashedPin or device makes it a new, unproven generation.
  * @throws `no-credentials` for a superseded pair
  */
 function ensureGeneration(
@@ -144,7 +142,7 @@ function ensureGeneration(
   return { row, added: true };
 }
 
-/** `Store.created` */
+/** Implements `Store.created`. */
 export function created(
   rows: VaultRows,
   key: SealingKey,
@@ -159,7 +157,7 @@ export function created(
     credentials: withPin(given.credentials, given.credentials.hashedPin),
     device: given.device ?? null,
     elsewhere: false,
-    // What is said of a vault that is known already does not come before what has worked.
+    // A pair for a vault that is known already must not precede pairs that have worked.
     placed: isKnown ? "older" : null,
   });
   revive(rows, row);

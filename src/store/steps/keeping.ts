@@ -7,8 +7,7 @@ import { openCredentials, sealCredentials } from "./generations.ts";
 import type { VaultRow, VaultRows } from "./rows.ts";
 import { journal, update, vaultOf } from "./rows.ts";
 
-/** Each function is the step of `VaultSession` by its name, whose contract it carries. */
-
+/** Each function implements the method of `VaultSession` by its name. */
 export function takeOver(rows: VaultRows, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
   const vault = vaultOf(rows);
   const failed = Math.max(vault.failed_attempts, failedAttempts);
@@ -52,7 +51,7 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
     date_created: dates.dateCreated ?? vault.date_created,
     last_modified: dates.lastModified ?? vault.last_modified,
   };
-  // A monitor that asks every minute is not to fill the journal.
+  // A monitor that asks every minute must not fill the journal.
   if (Object.entries(now).every(([column, date]) => vault[column as keyof typeof now] === date)) return;
   update(vault, now);
   journal(rows, "info", null, { ...dates });
@@ -83,8 +82,8 @@ export function setLabel(rows: VaultRows, label: string): void {
 }
 
 /**
- * `VaultSession.rebindFrom`: sealed values are bound to their service, so they are sealed again for the new one. What a forgotten
- * vault left there, `here`, goes on counting; one that has credentials there is not replaced.
+ * Implements `VaultSession.rebindFrom`. Sealed values are bound to their service, so they are sealed again for the new one. `here`
+ * is the vault's row at that service: the counters of a forgotten vault are merged, and one with credentials is not replaced.
  */
 export function rebind(rows: VaultRows, key: SealingKey, service: string, here: VaultRow | null): void {
   const vault = vaultOf(rows);

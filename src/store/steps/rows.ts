@@ -3,7 +3,7 @@ import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exc
 import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 
-/** A vault of a service, and the time of what happens to it. */
+/** The vault that a step changes, and the time of the change. */
 export interface Place {
   readonly service: string;
   /** In lower case. */
@@ -13,26 +13,26 @@ export interface Place {
 }
 
 /**
- * What a step sees of its vault, read under its lock. A step is a pure function: it edits these rows, which are a copy, and says
- * in the journal what it did; the engine writes what differs, in one transaction, and nothing if the step throws.
+ * The rows of a vault that a step sees, read under the vault's lock. A step is a pure function: it edits these rows, which are a
+ * copy, and adds journal entries. The engine writes what differs in one transaction, or nothing if the step throws.
  */
 export interface VaultRows extends Place {
-  /** Null for a vault that is not known. One that is `forgotten` loses credentials and exchanges. */
+  /** Null if the vault is not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
   vault: VaultRow | null;
-  /** Generations whose pair is kept, and those that these exchanges name, by number. */
+  /** Generations whose pair is kept, and those that `exchanges` name, by number. */
   credentials: CredentialsRow[];
-  /** Exchanges that are not over, the newest one, the one that the step names, and expired ones since the last start that succeeded; oldest first. */
+  /** Open exchanges and intents, the newest one, the one that the step names, and expired ones since the last successful start; oldest first. */
   exchanges: ExchangeRow[];
-  /** Fingerprints of pairs that are never sent, of those that are kept and those that the step names. */
+  /** Fingerprints of superseded pairs, among those of `credentials` and those that the step names. */
   superseded: Set<string>;
-  /** Refused combinations, with the fingerprint of the pair where it is known. */
+  /** Refused combinations, with the fingerprint of the pair if it is known. */
   refusals: Map<string, string | null>;
   /** Since when the service is out, if it is. */
   outage: string | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
-/** Rows as the schema has them, without their numbers: truth values are 0 and 1, objects are JSON text. */
+/** A row of the schema without its id. Booleans are 0 and 1, objects are JSON text. */
 export interface VaultRow {
   service: string;
   uuid: string;
@@ -90,7 +90,7 @@ export interface ExchangeRow {
   adopted: number;
 }
 
-/** @throws `no-credentials` if this service's vault is not known */
+/** @throws `no-credentials` if the vault is not known under this service */
 export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   if (vault !== null) return vault;
   throw new VaultError("no-credentials", `no credentials are known for vault ${uuid} at ${service}`, {
@@ -99,7 +99,7 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   });
 }
 
-/** The row of the vault, made if need be. */
+/** The row of the vault, created if there is none. */
 export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
   rows.vault ??= {
     service: rows.service,
@@ -124,19 +124,19 @@ export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
   return rows.vault;
 }
 
-/** Changes some columns of a row. */
+/** Sets some columns of a row, with their types checked. */
 export function update<Row extends object>(row: Row, columns: NoInfer<Partial<Row>>): void {
   Object.assign(row, columns);
 }
 
-/** Says in the journal what the step does; `detail` never holds a secret. */
+/** Adds a journal entry; `detail` never holds a secret. */
 export function journal(rows: VaultRows, event: string, exchange: string | null, detail: Record<string, unknown> = {}): void {
   rows.journal.push({ event, exchange, detail });
 }
 
 /**
- * Remembers the last error of the vault. That it is locked or gone is not forgotten for an error that says nothing about
- * that, like one of the network.
+ * Records the last error of the vault. An error that says nothing about the vault, like one of the network, does not replace
+ * `locked` or `gone`.
  */
 export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const vault = vaultOf(rows);
@@ -145,7 +145,7 @@ export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   vault.last_error = JSON.stringify({ at: rows.at, code, message });
 }
 
-/** What a session throws when the state is no longer as it left it: someone else has the vault now. */
+/** The error for a state that has changed since the session locked the vault: another process has the lock. */
 export function lockLost(uuid: string, what: string): VaultError {
   return new VaultError("state", `another process has taken over vault ${uuid} (${what}): nothing more is sent`, {
     vault: uuid,

@@ -16,9 +16,8 @@ import {
 import type { ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 
-/** Each function is the step of `VaultSession` by its name, whose contract it carries. */
-
-/** ① */
+/** Each function implements the method of `VaultSession` by its name. */
+/** Step ①: a start may now be sent. */
 export function recordIntent(rows: VaultRows, { exchangeId, operation, kind, externalRef, generation }: Intent): void {
   keptGeneration(rows, generation);
   if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
@@ -44,7 +43,7 @@ export function recordIntent(rows: VaultRows, { exchangeId, operation, kind, ext
     counted_failed: 1,
     adopted: 0,
   });
-  // Until its outcome is known it may have failed, whatever the pair: a proven one can be stale all the same.
+  // Until its outcome is known the start may have failed: even a proven pair can be stale.
   count(rows, { starts: 1, failed: 1, possibly: 1 });
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation });
 }
@@ -82,8 +81,8 @@ export function reject(rows: VaultRows, exchangeId: string, combination: string 
 }
 
 /**
- * A pair was refused: the exchange that it had begun, and that is believed to be open or not to have taken place, may have
- * been acknowledged by somebody else. Its new pair is a candidate again, also one that was refused while the old was valid.
+ * Marks in doubt an open or expired exchange that began with a refused pair: somebody else may have acknowledged it. Its new pair
+ * is a candidate again, even if it was refused while the old one was valid.
  */
 function doubtOfferedBy(rows: VaultRows, base: number): void {
   const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.new_generation);
@@ -99,7 +98,7 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
   forgetRefusal(rows, offered);
 }
 
-/** ② */
+/** Step ②: the new pair is stored. */
 export function start(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.base_generation);
@@ -129,13 +128,13 @@ export function start(rows: VaultRows, key: SealingKey, exchangeId: string, star
   return generation;
 }
 
-/** A success settles whatever was left: with the pair that it was started with, the service has dropped the rest. */
+/** Ends every exchange that was left: with the success of a start, the service drops them. */
 function endLeft(rows: VaultRows, exchange: ExchangeRow): void {
   const left = rows.exchanges.filter((row) => row !== exchange && ["intent", ...openStates].includes(row.state));
   for (const row of left) endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
 }
 
-/** What the success of a start with this generation says of an exchange that was left. */
+/** What the success of a start with this generation says about an exchange that was left. */
 function outcomeFor(left: ExchangeRow, generation: number): "acknowledged" | "expired" | "discarded" {
   if (left.state !== "in-doubt") return "discarded";
   if (left.new_generation === generation) return "acknowledged";
@@ -164,7 +163,7 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
 interface Counts {
   starts: number;
   failed: number;
-  /** The part of `failed` that is only possible. */
+  /** The uncertain part of `failed`. */
   possibly: number;
 }
 

@@ -3,7 +3,7 @@ import type { Device } from "../../protocol/fields.ts";
 import { openExchangeOf } from "./exchange-rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
 
-/** A vault as the exchange sees it. */
+/** Converts the rows of a vault to the record that exchanges use. */
 export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<VaultRows, "credentials" | "exchanges">): VaultRecord {
   const open = openExchangeOf({ exchanges });
   const last = exchanges.at(-1);
