@@ -5,13 +5,13 @@ import { connectCause, exchangeCause, named, proxyRefusal, tooLargeCause } from 
 import { replyOf } from "./reply.ts";
 
 interface CallEnds {
-  /** Called once, with how the call ended. */
+  /** Called once, with the outcome. */
   settled(reply: Reply): void;
 }
 
 /**
- * One request on its way. Undici calls `onRequestStart` in the same synchronous step that writes the request, just
- * before it, and never again for the same request; until then certainly no byte has gone out, from then on one may have.
+ * One request under way. Undici calls `onRequestStart` once, just before it writes the request and in the same synchronous step:
+ * before that no byte was written, after it one may have been.
  */
 export class Call implements Dispatcher.DispatchHandler {
   readonly #route: Route;
@@ -26,12 +26,12 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#ends = ends;
   }
 
-  /** Whether a byte of it may have been written. */
+  /** Whether a byte of the request may have been written. */
   get mayBeSent(): boolean {
     return this.#controller !== undefined;
   }
 
-  /** Settles the call now; its connection, if it has one, is dropped, so that a late answer meets nobody. */
+  /** Settles the call now, and drops its connection so that a late answer cannot reach another call. */
   giveUp(before: Cause, after: string): void {
     const wasSent = this.mayBeSent;
     this.#settle(wasSent ? this.#noAnswer(after) : { type: "not-sent", ...before });
@@ -39,7 +39,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up while it was waiting for a connection; or about to be written a second time, which the engine alone decides.
+    // Abandoned while it waited for a connection, or about to be written again, which only the engine may decide.
     if (this.#isSettled || this.mayBeSent) {
       controller.abort(new Error("given up"));
       return;
@@ -48,7 +48,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: unknown, httpStatus: number, headers: Record<string, string | string[] | undefined>): void {
-    // Interim responses (1xx) announce the one that counts.
+    // Interim responses (1xx) precede the final one.
     if (httpStatus >= 200) this.#head = { httpStatus, headers };
   }
 
@@ -59,7 +59,7 @@ export class Call implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#head === undefined) return;
     const { origin, proxy, forwarded } = this.#route;
-    // The proxy's own answer: it has passed nothing on.
+    // The proxy's own answer: it forwarded nothing.
     if (this.#head.httpStatus === 407 && proxy !== undefined && forwarded) {
       this.#settle({ type: "not-sent", ...proxyRefusal(407, { origin, proxy }).told });
       return;

@@ -1,30 +1,30 @@
 import { isLoopback } from "../protocol/address.ts";
 
-/** Why a call failed, in a short sentence for a person, with the setting that mends it. */
+/** Why a call failed, in a short sentence for a person, with the setting that fixes it. */
 export interface Cause {
   cause: string;
   hint?: string;
 }
 
-/** The largest answer that is read. The interface names no limit; one in memory takes about ten times its size. */
+/** Size limit of an answer. The interface names none; in memory an answer takes about ten times its size. */
 export const answerLimit = { bytes: 64 * 1024 * 1024, text: "64 MiB" } as const;
 
 /** A proxy on the way to the service. */
 export interface Proxy {
   url: URL;
-  /** Where it was set: the flag, the variable or the config key. */
+  /** The flag, variable or config key that sets it. */
   source: string;
 }
 
-/** The way that requests take. */
+/** The route that requests take. */
 export interface Route {
   origin: URL;
   proxy?: Proxy;
-  /** The proxy passes each request on by itself, rather than a connection. */
+  /** The proxy forwards each request, rather than a connection. */
   forwarded: boolean;
 }
 
-/** The proxy is what failed; undici must not take it for a failure that it may mend by connecting again. */
+/** A failure of the proxy, in a form that keeps undici from connecting again. */
 export class ProxyFailure extends Error {
   readonly told: Cause;
 
@@ -53,13 +53,13 @@ const untrusted: Record<string, string> = {
   CERT_REVOKED: "it was revoked",
 };
 
-/** A failure before the request was written: no connection came about. */
+/** The cause of a failure before the request was written. */
 export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origin" | "proxy">): Cause {
   if (error instanceof ProxyFailure) return error.told;
   const { host, hostname } = named(origin);
   const code = codeOf(error);
   const reason = untrusted[code];
-  // Some proxies open TLS and show a certificate of their own.
+  // Some proxies intercept TLS with a certificate of their own.
   const whose = proxy === undefined ? "" : `; it may be the proxy's own (${proxy.source})`;
   if (reason !== undefined) return { cause: `certificate of ${host} is not trusted: ${reason}`, hint: `${trustHint(code)}${whose}` };
   const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
@@ -106,7 +106,7 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
   }
 }
 
-/** A failure after the request may have been written. `answering`: the head of an answer had arrived. */
+/** The cause of a failure after the request may have been written. `answering`: the head of an answer had arrived. */
 export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, answering: boolean): string {
   const { host } = named(origin);
   const code = codeOf(error);
@@ -119,27 +119,27 @@ export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, a
   return `no answer from ${host}: ${code === "" ? error.message : code}`;
 }
 
-/** The answer was cut off because of its size. `announced`: its size in bytes, where its head says it. */
+/** The cause if the answer was cut off because of its size, else undefined. `announced`: its size in bytes, if its head gives it. */
 export function tooLargeCause(error: Error, { origin }: Pick<Route, "origin">, announced: number): string | undefined {
   if (codeOf(error) !== "UND_ERR_RES_EXCEEDED_MAX_SIZE") return undefined;
   const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
   return `answer of ${named(origin).host} larger than ${answerLimit.text}${size}, cut off`;
 }
 
-/** Why there is no connection to the proxy, or why it closed it. */
+/** Why the connection to the proxy failed. */
 export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): ProxyFailure {
   if (error instanceof ProxyFailure) return error;
   const { source, url } = way.proxy;
   const proxy = `the proxy ${named(url).host}`;
   const { cause } = connectCause(error, { origin: url });
   const code = codeOf(error);
-  // The causes name hosts; here it must be said which host it is.
+  // The causes name a host: say that it is the proxy.
   const told = cause.replaceAll(named(url).host, proxy).replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
   const mend = code in untrusted ? `${trustHint(code)}; or ` : "";
   return new ProxyFailure({ cause: told, hint: `${mend}${checkProxy(source, way.origin)}` }, error);
 }
 
-/** The proxy answered, and will not lead to the service. */
+/** Why the proxy does not connect to the service, from the status of its answer. */
 export function proxyRefusal(httpStatus: number, { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy }): ProxyFailure {
   const proxy = `the proxy ${named(url).host}`;
   if (httpStatus === 407) {
@@ -173,7 +173,7 @@ function trustHint(code: string): string {
   return code === "CERT_REVOKED" ? "it must not be trusted: ask who runs the service" : trust;
 }
 
-/** The names that a certificate is for, as Node's error has them; the first few. */
+/** The first names in the certificate of Node's error. */
 function namesOf(error: Error): string {
   const { subjectaltname = "" } = (error as { cert?: { subjectaltname?: string } }).cert ?? {};
   const names = subjectaltname.split(", ").flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);
@@ -181,18 +181,18 @@ function namesOf(error: Error): string {
   return `another name (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""})`;
 }
 
-/** How the origin is written in causes: the port always, so that nobody has to guess it. */
+/** The origin as causes name it, always with its port. */
 export function named(origin: URL): { host: string; hostname: string } {
   const port = origin.port === "" ? (origin.protocol === "https:" ? "443" : "80") : origin.port;
   return { host: `${origin.hostname}:${port}`, hostname: origin.hostname };
 }
 
-/** Milliseconds as the settings write a duration. */
+/** Milliseconds in the form of a duration in the settings. */
 export function duration(milliseconds: number): string {
   return milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
 }
 
-/** Where several addresses were tried, the code of the first. */
+/** The code of an error; if several addresses were tried, of the first. */
 function codeOf(error: Error): string {
   const { code } = error as { code?: unknown };
   if (typeof code === "string") return code;

@@ -8,20 +8,21 @@ import { endRequest, singleRequest, startRequest } from "./request.ts";
 import { defined } from "../defined.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
-  /** Bounds each call, from the moment it is asked for to the last byte of its answer. */
+  /** Time limit of each call, from its request to the last byte of its answer. */
   timeoutMs: number;
 }
 
-/** The client, and the way to let it go: `close` waits for nothing, calls on their way end as given up. */
+/** The client of the service. `close` waits for nothing; calls under way end as abandoned. */
 export type ServiceClient = Service & { close(): void };
 
-/** The longest that a Node timer can wait; it would turn a longer time into none at all. */
+/** The longest delay of a Node timer, which treats a longer one as none. */
 const longestTimer = 2 ** 31 - 1;
 
 /**
- * One connection to the service, opened by the first call and kept for the next. It never retries, never follows a redirect and
- * knows no rate limit (`rateLimited` does); calls at the same moment go one after the other.
- * @throws `usage` for a base URL that is none, and (on a call) `invalid-input` for an operation that the vault's kind lacks
+ * Creates a client with one connection, opened by the first call and kept for the next. It sends one call at a time, never
+ * retries, never follows a redirect and knows no rate limit (`rateLimited` does). Calls reject with `invalid-input` for an
+ * operation that the vault's kind lacks.
+ * @throws `usage` for a base URL that is not an http or https URL
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const connection = openConnection(options);
@@ -60,7 +61,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   }
 
   return {
-    // Every method is async so that what it throws is a rejection.
+    // Async, so that what a method throws becomes a rejection.
     async admit(_, signal) {
       signal.throwIfAborted();
       return Promise.resolve();

@@ -14,41 +14,41 @@ import { defined } from "../defined.ts";
 
 export interface ConnectionOptions {
   baseUrl: string;
-  /** Certificates (PEM) to trust in place of Node's own list; to add one, pass that list along. */
+  /** Certificates (PEM) to trust instead of Node's own list. */
   ca?: readonly string[];
   proxy?: Proxy;
-  /** Do not check certificates; has effect to this machine only. */
+  /** Do not check certificates. Only has effect for a service on this machine. */
   unverified?: boolean;
 }
 
-/** What TLS says of the other side. */
+/** What TLS says about the server. */
 export interface Peer {
-  /** `TLSv1.3`. */
+  /** Like `TLSv1.3`. */
   protocol: string;
-  /** When its certificate ends, in milliseconds since the epoch. */
+  /** When its certificate expires, in milliseconds since the epoch. */
   validTo: number;
-  /** Who issued it: the organization, or the common name. */
+  /** Issuer of the certificate: the organization, or the common name. */
   issuer: string;
 }
 
 /** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
 export interface Connection {
   route: Route;
-  /** Writes the request, one after the other; `handler` learns how it went. Its path begins with a slash. */
+  /** Sends a request when the ones before are done, and reports to `handler`. Its path begins with a slash. */
   dispatch(request: Omit<HttpRequest, "body" | "method"> & { method: string; body?: string }, handler: Dispatcher.DispatchHandler): void;
-  /** Of the connection last made; only with https. */
+  /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
-  /** Ends an attempt to connect, which undici itself would sit out. */
+  /** Ends an attempt to connect, for which undici itself would wait. */
   stopConnecting(): void;
-  /** Waits for nothing: requests on their way end as given up. */
+  /** Closes without waiting; requests under way end as abandoned. */
   close(): void;
 }
 
 /**
- * The way to a service: TLS 1.2 at least, certificates always checked but to this machine, through a proxy where one is given. An
- * https service is reached by CONNECT, so that the proxy sees nothing; an http one by the whole URL in the request, as proxies
- * expect it.
- * @throws `usage` for a base URL that is none
+ * Opens the connection to a service, with TLS 1.2 or newer, certificates checked unless `unverified`, and through a proxy if one
+ * is given. An https service is reached through CONNECT, so that the proxy sees nothing; for an http one the request carries the
+ * whole URL, as proxies expect.
+ * @throws `usage` for a base URL that is not an http or https URL
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);
@@ -93,17 +93,17 @@ function peerOf(socket: TLSSocket): Peer | undefined {
   return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
 }
 
-/** No HTTP/2, one request at a time, and no time limit of undici's: its two would bound the silence, not the whole. */
+/** No HTTP/2, one request at a time, and no time limits: undici's would limit the silence, not the whole call. */
 const plainHttp = { allowH2: false, useMilo: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 } as const;
 
-/** How a socket to the service, or to the proxy that passes requests on, comes about. */
+/** The connector for sockets to the service, or to the proxy that forwards requests. */
 function connectorOf({ ca, unverified }: ConnectionOptions, { origin, proxy, forwarded }: Route): Connector {
   const to = (hostname: string): Connector => {
     const connect = buildConnector({
       allowH2: false,
       timeout: 0,
       minVersion: "TLSv1.2",
-      // Never left to the environment.
+      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
       rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
       ...defined({ ca: ca && [...ca] }),
     });

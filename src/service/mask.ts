@@ -1,4 +1,4 @@
-/** Fields whose value is secret wherever they are, in requests and responses, bodies and headers. In lower case. */
+/** Names, in lower case, of fields whose value is secret everywhere in requests and responses, bodies and headers. */
 const secretFields: ReadonlySet<string> = new Set([
   "apikey",
   "encrypteddata",
@@ -10,12 +10,12 @@ const secretFields: ReadonlySet<string> = new Set([
   "x-api-key",
 ]);
 
-/** Secret only inside a `creditCard`: elsewhere they are ordinary names. */
+/** Names of fields that are secret only inside a `creditCard`. */
 const secretCardFields: ReadonlySet<string> = new Set(["number", "name"]);
 
 const isSecret = (name: string, inCard: boolean): boolean => secretFields.has(name) || (inCard && secretCardFields.has(name));
 
-/** The values of all secret fields of a JSON value, as text; a name also in capitals, as it stands on the card. */
+/** Yields the values of all secret fields of a JSON value as text; a cardholder's name also in capitals, as on a card. */
 export function* secretsIn(value: unknown, inCard = false): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
@@ -27,8 +27,8 @@ export function* secretsIn(value: unknown, inCard = false): Generator<string> {
 }
 
 /**
- * A deep copy of a JSON value in which the value of every secret field is replaced by what it was like. What a message
- * of the service may repeat in its wording is not seen here: that is the redactor's work.
+ * A deep copy of a JSON value in which a description replaces the value of every secret field. Secrets inside other text, like a
+ * message of the service, are left to the redactor.
  */
 export function maskSecrets(value: unknown, inCard = false): unknown {
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, inCard));

@@ -9,17 +9,17 @@ import type { Tracing } from "./traced.ts";
 
 interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   limit: RateLimit;
-  /** Where the application has a bearer token. */
+  /** The bearer token of the application, if it has one. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
   /** Called with each secret of a call and of its answer, before anything else sees the answer. */
   learnSecret: (secret: string) => void;
-  /** With --debug. */
+  /** Receives the events of --debug. */
   trace?: Tracing["trace"] | undefined;
 }
 
 /**
- * The client with all that wraps it.
- * @throws `usage` for a base URL that is none
+ * Creates the client with all its wrappers.
+ * @throws `usage` for a base URL that is not an http or https URL
  */
 export async function openService({ limit, token, learnSecret, trace, ...options }: ServiceOptions): Promise<Service> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
@@ -30,7 +30,7 @@ export async function openService({ limit, token, learnSecret, trace, ...options
   return traced(client, { target, trace, now: () => limit.clock.now() });
 }
 
-/** The same service, whose secrets are known to the redaction by the time that an answer is read, told or noted. */
+/** Wraps a service so that the redaction knows every secret before an answer is read, shown or recorded. */
 function learning<S extends Service>(service: S, learn: (secret: string) => void): S {
   const watched = async (call: object, send: () => Promise<Reply>): Promise<Reply> => {
     for (const secret of secretsIn(call)) learn(secret);
@@ -47,8 +47,8 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
 }
 
 /**
- * The same service, whose `admit` also sees to it that the bearer token is good for the call that follows, where that is about
- * an offline vault (specification, 5.4): what fails there fails before anything is recorded or sent.
+ * Wraps a service so that `admit` also obtains a valid bearer token for a call about an offline vault (specification, 5.4): a
+ * failure then comes before anything is recorded or sent.
  */
 function authenticated<S extends Service>(service: S, token: { ready(signal: AbortSignal): Promise<void> }): S {
   return {

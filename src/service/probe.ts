@@ -8,12 +8,12 @@ export interface ProbeOptions extends ConnectionOptions {
   version: string;
 }
 
-/** What a service shows to anybody. Times are milliseconds since the epoch. */
+/** What a service reveals without credentials. Times are milliseconds since the epoch. */
 export type Probe =
   | {
       reached: true;
       httpStatus: number;
-      /** Its `Date` header: whole seconds. */
+      /** Its `Date` header, in whole seconds. */
       date: number | null;
       sentAt: number;
       receivedAt: number;
@@ -24,13 +24,13 @@ export type Probe =
       reached: false;
       cause: string;
       hint: string | null;
-      /** The TLS handshake failed: the service, or something in its place, was there. */
+      /** The TLS handshake failed, so something answers at the address. */
       untrusted: boolean;
     };
 
 /**
- * One HEAD request to the service's prefix, on the way that the client takes (certificates, proxy), without credentials and
- * about no vault: any HTTP answer will do. It uses no place under the rate limit. Never rejects.
+ * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy), without credentials and about no
+ * vault. Any HTTP answer counts as reached. Uses no place under the rate limit. Never rejects.
  */
 export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = openConnection(options);

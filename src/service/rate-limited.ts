@@ -2,33 +2,33 @@ import { VaultError } from "../errors.ts";
 import type { Clock, Reply, Service } from "../exchange/ports.ts";
 
 export interface RateLimit {
-  /** Requests per second; 0 is no limit. */
+  /** Requests per second; 0 means no limit. */
   rate: number;
-  /** Reserves the next place under the application's limit: milliseconds from `now` until it. `Store.reserveSlot`. */
+  /** Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the milliseconds until it. */
   reserveSlot(now: number, intervalMs: number, longestMs: number): Promise<number>;
   clock: Clock;
 }
 
-/** Requests may arrive this much later or earlier than another for their way, in milliseconds, without a 429. */
+/** Variation of the time that requests take to arrive, in milliseconds, which must not cause a 429. */
 const jitterMs = 25;
 
 /**
- * The distance of two places. GCRA lets one request go a whole interval early (a burst of one), so that the two calls of
- * an exchange need not wait for each other. With it, `rate` + 1 requests span `rate` - 1 intervals: more than a sliding
- * second of the service's clock and the jitter on the way. It costs 1.6 requests a second at 25.
+ * The interval between two places. GCRA lets one request go a whole interval early (a burst of one), so that the two calls of an
+ * exchange need not wait for each other. Then `rate` + 1 requests span `rate` - 1 intervals, which must exceed a sliding second
+ * of the service's clock and the jitter. That costs 1.6 requests a second at 25.
  */
 export function slotIntervalMs(rate: number): number {
   if (rate === 0) return 0;
   return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
 }
 
-/** A place is taken anew this often at most: on a machine that is that busy, late is what everything is. */
+/** Number of places that one call takes at most: on a machine so busy, everything is late. */
 const placesAtMost = 5;
 
 /**
- * The same service, whose `admit` waits for a place under the rate limit. Every call, answered or not, uses one. A call
- * that comes much later than its place (the journal is written in between, on a busy machine) would crowd those behind
- * it: it takes another place first.
+ * Wraps a service so that `admit` waits for a place under the rate limit. Every call, answered or not, uses one. A call that comes
+ * much later than its place (on a busy machine, because the journal is written in between) takes another place first, so as not
+ * to crowd those after it.
  */
 export function rateLimited<S extends Service>(service: S, limit: RateLimit): S {
   const intervalMs = slotIntervalMs(limit.rate);
@@ -43,7 +43,7 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     const waitMs = untilPlace - earlyMs;
     if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);
     place = now + Math.max(0, waitMs);
-    // Timers drop fractions, and early is the wrong side; a thousandth is what the arithmetic leaves.
+    // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
     const wholeMs = Math.ceil(waitMs - 0.001);
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }

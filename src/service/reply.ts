@@ -2,7 +2,7 @@ import type { Reply } from "../exchange/ports.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { parseJson } from "../protocol/json.ts";
 
-/** A response that has arrived whole. Header names are in lower case. */
+/** A whole response. Header names are in lower case. */
 interface WholeResponse {
   httpStatus: number;
   headers: Record<string, string | string[] | undefined>;
@@ -10,9 +10,9 @@ interface WholeResponse {
 }
 
 /**
- * What a whole response means. A JSON object is an answer, whatever the status, except that 5xx tells nothing about
- * what was done (it may have come from a proxy, after the service had processed the call). A 429 says all that matters
- * without a body: gateways send a page with it.
+ * Classifies a whole response. A JSON object is an answer whatever its status, except that a 5xx says nothing about what was done:
+ * a proxy may have sent it after the service processed the call. A 429 is an answer without a JSON body too, because gateways send
+ * a page with it.
  */
 export function replyOf(response: WholeResponse, host: string, now: number): Reply {
   const { httpStatus, headers } = response;
@@ -34,7 +34,7 @@ function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: R
   return { httpStatus, body, retryAfter };
 }
 
-/** Only a JSON object, in valid UTF-8 and not nested without measure; undefined for anything else. */
+/** Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else. */
 function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -45,8 +45,8 @@ function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /**
- * `Retry-After` in seconds: a number, or a date, whose distance is taken from the service's own `Date`, so that a clock
- * that is wrong on either side does no harm.
+ * `Retry-After` in seconds: a number, or a date relative to the service's own `Date`, so that a wrong clock on either side does no
+ * harm.
  */
 function retryAfterHeader(headers: WholeResponse["headers"], now: number): number | undefined {
   const value = first(headers["retry-after"])?.trim() ?? "";
@@ -57,7 +57,7 @@ function retryAfterHeader(headers: WholeResponse["headers"], now: number): numbe
   return Math.max(0, Math.ceil((until - from) / 1000));
 }
 
-/** Only the form with a weekday name: `Date.parse` alone takes "tomorrow 5" for a date. */
+/** Parses the form with a weekday name only: `Date.parse` alone accepts "tomorrow 5". */
 function httpDate(value: string | undefined): number | undefined {
   const time = value !== undefined && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? /.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

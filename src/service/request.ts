@@ -4,19 +4,19 @@ import type { AnyEndpoint, Endpoint, Kind, Step } from "../protocol/endpoints.ts
 import { findEndpoint, isOnline, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 
-/** Which service, and as whom. */
+/** The service, and the application that calls it. */
 export interface Target {
-  /** May have a path of its own; the prefix and the endpoint's path come behind it. */
+  /** May have a path, which the prefix and the endpoint's path follow. */
   baseUrl: string;
   apiPrefix: string;
   application: Application;
-  /** The bearer token of the moment, sent with every call about an offline vault (section 5.4) when there is one. */
+  /** The present bearer token, if there is one, which is sent with every call about an offline vault (section 5.4). */
   jwt?: () => string | undefined;
-  /** Of this program, for the user-agent. */
+  /** Version of this program, for the user-agent. */
   version: string;
 }
 
-/** A request as it is sent (and, with its secrets masked, as it is traced). */
+/** A request as the client sends it. */
 export interface HttpRequest {
   method: AnyEndpoint["method"];
   path: string;
@@ -25,7 +25,7 @@ export interface HttpRequest {
 }
 
 /**
- * The origin of a base URL.
+ * Parses a base URL.
  * @throws `usage` for what is not an http or https URL
  */
 export function originOf(baseUrl: string): URL {
@@ -36,7 +36,7 @@ export function originOf(baseUrl: string): URL {
   });
 }
 
-/** Start endpoints take the application in the body (specification, section 5.1). */
+/** The request of a start call, with the application in the body (specification, section 5.1). */
 export function startRequest(target: Target, call: StartCall): HttpRequest {
   const endpoint = endpointOf(call, "start");
   return {
@@ -50,7 +50,7 @@ export function startRequest(target: Target, call: StartCall): HttpRequest {
   };
 }
 
-/** Application, device and reference: what every body begins with that is not an end call's. */
+/** Application, device and reference: the common part of all bodies but an end call's. */
 function opening({ application }: Target, call: Pick<StartCall, "kind" | "device" | "externalRef">): Record<string, unknown> {
   return {
     application: { apiKey: application.apiKey, uuid: application.uuid },
@@ -64,7 +64,7 @@ function credentialsOf({ kind, credentials }: Pick<StartCall, "kind" | "credenti
   return { encryptedData, payload, ...(isOnline(kind) && hashedPin !== undefined ? { hashedPin } : {}) };
 }
 
-/** Extended (service-facts: info, create, delete): an info as an end call, without a body; the others as a start. */
+/** The request of an extended operation (service-facts: info, create, delete): an info like an end call without a body, others like a start. */
 export function singleRequest(target: Target, call: SingleCall): HttpRequest {
   const where = address(target, singleEndpoint(call.kind, call.operation), call.operation === "create" ? "" : call.uuid);
   switch (call.operation) {
@@ -85,7 +85,7 @@ export function singleRequest(target: Target, call: SingleCall): HttpRequest {
   }
 }
 
-/** End endpoints take the application in two headers (section 5.2). */
+/** The request of an end call, with the application in two headers (section 5.2). */
 export function endRequest(target: Target, call: EndCall): HttpRequest {
   return {
     ...address(target, endpointOf(call, "end"), call.uuid),
@@ -107,7 +107,7 @@ function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
 
 function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<HttpRequest, "method" | "path"> {
   const url = originOf(target.baseUrl);
-  // Assigned rather than joined as text, so that what has no place in a path is percent-encoded.
+  // Assigning `pathname` percent-encodes what a path cannot contain.
   url.pathname = `${url.pathname}/${target.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
   const prefix = url.pathname === "/" ? "" : url.pathname;
   return { method: endpoint.method, path: `${prefix}${endpoint.path(uuid)}` };

@@ -4,13 +4,13 @@ import type { HttpRequest, Target } from "./request.ts";
 import { endRequest, singleRequest, startRequest } from "./request.ts";
 
 interface CallFacts {
-  /** Counts the calls of this service from 1: joins a response with its request. */
+  /** Number of the call, from 1, which a response shares with its request. */
   call: number;
   method: string;
   path: string;
 }
 
-/** What `--debug` shows of a call. The values of secret fields are replaced; wording goes through the redactor yet. */
+/** What `--debug` shows of a call. Values of secret fields are masked; other text still has to go through the redactor. */
 export type TraceEvent =
   | ({ type: "request"; headers: Record<string, unknown>; body: unknown } & CallFacts)
   | ({
@@ -24,14 +24,14 @@ export type TraceEvent =
     } & CallFacts);
 
 export interface Tracing {
-  /** The target that the service was made with: requests are shown as the client writes them. */
+  /** The target of the wrapped service, so that requests are shown as the client sends them. */
   target: Target;
   trace(event: TraceEvent): void;
-  /** Milliseconds, for durations. */
+  /** Time in milliseconds, for durations. */
   now(): number;
 }
 
-/** The same service, reporting each request before it is made and each outcome before it is returned. */
+/** Wraps a service so that it reports each request before it is sent and each outcome before it is returned. */
 export function traced<S extends Service>(service: S, tracing: Tracing): S {
   let calls = 0;
 

@@ -5,25 +5,25 @@ import Client from "undici/lib/dispatcher/client.js";
 import type { Proxy } from "./causes.ts";
 import { proxyFailure, proxyRefusal } from "./causes.ts";
 
-/** As undici's connectors; returns what ends the attempt. The callback is called once, later. */
+/** A connector as undici's. Returns a function that ends the attempt; the callback is called once, later. */
 export type Connector = (options: buildConnector.Options, callback: buildConnector.Callback) => () => void;
 
-/** The credentials of a proxy's URL, as it wants them. */
+/** The header with the credentials of a proxy's URL, if it has any. */
 export function proxyAuthorization({ url }: Proxy): Record<string, string> {
   if (url.username === "") return {};
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return { "proxy-authorization": `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
-/** undici takes the name for TLS from the Host of the request, which is the service's; the proxy has its own. */
+/** Removes the TLS name that undici takes from the request's Host, which is the service's and not the proxy's. */
 export function withoutServerName(options: buildConnector.Options): buildConnector.Options {
   const { servername: _servername, ...rest } = options;
   return rest;
 }
 
 /**
- * A connector that asks `proxy` for a tunnel (CONNECT) and hands it to `toService`, which makes it TLS. What goes wrong
- * with the proxy is thrown as a `ProxyFailure`: nothing has been written to the service then.
+ * A connector that asks `proxy` for a tunnel (CONNECT) and passes it to `toService`, which starts TLS in it. A failure of the proxy
+ * is a `ProxyFailure`: nothing was written to the service.
  */
 export function throughProxy(proxy: Proxy, http: Client.Options, toProxy: Connector, toService: Connector): Connector {
   return (options, callback) => {
@@ -37,7 +37,7 @@ export function throughProxy(proxy: Proxy, http: Client.Options, toProxy: Connec
       },
     });
     const handler: Dispatcher.DispatchHandler = {
-      // undici asks for it.
+      // Required by undici.
       onRequestStart: () => undefined,
       onRequestUpgrade(_, httpStatus, __, socket: Duplex) {
         if (httpStatus >= 200 && httpStatus <= 299) {

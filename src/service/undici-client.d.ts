@@ -1,7 +1,7 @@
 /**
- * The part of undici that this program loads: its client alone. `import "undici"` would cost as much time again, for
- * fetch, WebSocket, caches and mocks (DESIGN, What time costs). The package names no exports, so deep paths are open;
- * its version is pinned, and test/service/loading.test.ts holds that they work, as source and bundled.
+ * The part of undici that this program loads: only its client. `import "undici"` would take twice the time, for fetch, WebSocket,
+ * caches and mocks (DESIGN, What time costs). The package declares no exports, so deep paths work; its version is pinned, and
+ * test/service/loading.test.ts checks them, as source and bundled.
  */
 declare module "undici/lib/dispatcher/client.js" {
   export { Client as default } from "undici";
@@ -10,7 +10,7 @@ declare module "undici/lib/dispatcher/client.js" {
 declare module "undici/lib/core/connect.js" {
   import type { buildConnector } from "undici";
   import type { Socket } from "node:net";
-  /** The connector also returns the socket while it is still connecting. */
+  /** Also returns the socket, while it is still connecting. */
   type Connector = (...args: Parameters<buildConnector.connector>) => Socket;
   const build: (options: buildConnector.BuildOptions) => Connector;
   export default build;
