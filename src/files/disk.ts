@@ -5,24 +5,24 @@ import { statIfThere } from "./private-directory.ts";
 import { onState } from "./state-error.ts";
 
 /**
- * What a state lies on. SQLite's WAL is memory that processes share: two machines that use one file over a network do not,
- * and corrupt it; and what locks such file systems have may be none. A state there is refused before it is read.
+ * The disk of a state. SQLite's WAL needs shared memory, which two machines that use one file over a network do not have: they
+ * corrupt it, and locks of such file systems may not work. So a state on a network file system is refused before it is read.
  */
 export interface DiskFacts {
   freeBytes: number;
-  /** The file system, where it may be one that other machines use as well; null for a local one, or where that cannot be told. */
+  /** The file system, if other machines may use it too; null for a local or unknown one. */
   shared: SharedFileSystem | null;
 }
 
 interface SharedFileSystem {
   name: string;
-  /** Between machines. What a machine gives to its own guests may be, and is used by one system alone most often. */
+  /** Shared between machines. False for what a host shares with its guests, since usually one system alone uses it. */
   isNetwork: boolean;
 }
 
 const network = (name: string): SharedFileSystem => ({ name, isNetwork: true });
 
-/** The `f_type` of Linux's statfs(2). Other systems number theirs as they mount them. */
+/** By `f_type` of Linux's statfs(2). Other systems assign the numbers when they mount. */
 const byNumber: Readonly<Record<number, SharedFileSystem>> = {
   0x6969: network("NFS"),
   0x517b: network("SMB"),
@@ -39,11 +39,11 @@ const byNumber: Readonly<Record<number, SharedFileSystem>> = {
 
 const fuse = 0x65735546;
 
-/** What is a network behind FUSE: `fuse.` and one of these, in /proc/self/mountinfo. Others are local, like ntfs-3g. */
+/** Types of network file systems over FUSE, as in /proc/self/mountinfo. Others are local, like ntfs-3g. */
 const overFuse =
   /^fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs)$/;
 
-/** Of a folder, or of the one that it would be made in; null where the system does not say. */
+/** The disk of a folder, or of the one in which it would be created; null if the system does not say. */
 export function diskOf(folder: string): DiskFacts | null {
   try {
     const existing = nearestExisting(folder);
@@ -60,7 +60,7 @@ function nearestExisting(folder: string): string {
   return existing;
 }
 
-/** @throws `state` where the folder, or the one that it would be made in, is on a network file system */
+/** @throws `state` if the folder, or the one in which it would be created, is on a network file system */
 export function refuseNetwork(folder: string): void {
   const found = onState(folder, () => {
     const existing = nearestExisting(folder);
@@ -82,12 +82,12 @@ function sharedBy(folder: string, type: number): SharedFileSystem | null {
   return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;
 }
 
-/** The type of the file system that a path lies on, by proc_pid_mountinfo(5): the last one mounted of those nearest to it. */
+/** The type of the file system of a path, by proc_pid_mountinfo(5): the last mount at the nearest mount point. */
 export function mountedAs(path: string, mountinfo: string): string {
   let nearest = { point: "", type: "" };
   for (const line of mountinfo.split("\n")) {
     const [before = "", after = ""] = line.split(" - ");
-    // Blanks and the like are written in octal.
+    // White space is written in octal.
     const point = (before.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
     if (point.length < nearest.point.length || !isWithin(path, point)) continue;
     nearest = { point, type: after.split(" ")[0] ?? "" };

@@ -1,19 +1,18 @@
 import { closeSync, fsyncSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** Writes a new, empty file (mode 0600), by its path or its descriptor; what it has written is synced afterwards. */
+/** Writes the content of a new file (mode 0600) by its path or descriptor; the caller syncs it. */
 type Fill<T> = (temporary: string, descriptor: number) => T;
 
 const ending = ".vault-new";
 
-/** Of the runtime's own crypto: importing the module would load it for completion, too. */
+/** Uses the global `crypto`, because importing the module would slow down completion. */
 const randomHex = (digits: number): string => crypto.randomUUID().replaceAll("-", "").slice(-digits);
 
 /**
- * Replaces a file as a whole, mode 0600, durable when it returns: written beside it, synced, renamed, the folder synced. At
- * every instant the path holds the former content or the new one.
- *
- * @throws Node's error, with what is `inTheWay` as its code.
+ * Replaces a whole file, mode 0600, durably: writes beside it, syncs, renames, syncs the folder. At every instant the path holds
+ * the former content or the new one.
+ * @throws Node's error; an error with the answer of `inTheWay` as its code if the path is not a file
  */
 export function replaceFile(path: string, contents: string | Uint8Array | Iterable<string>): void {
   const why = inTheWay(path);
@@ -24,12 +23,12 @@ export function replaceFile(path: string, contents: string | Uint8Array | Iterab
   });
 }
 
-/** As `replaceFile`, for what writes the file itself. A link of that name is replaced, not followed. */
+/** As `replaceFile`, but `fill` writes the file. A link of that name is replaced, not followed. */
 export function replaceWith<T>(path: string, fill: Fill<T>): T {
   return putInPlace(path, join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`), fill, renameSync);
 }
 
-/** Makes a file in the same way, where there is none. Of several processes that do this at once one wins, and all go on with its file. */
+/** Creates a file in the same way if there is none. If several processes do so at once, one wins and all use its file. */
 export function createFile(path: string, fill: Fill<unknown>): void {
   putInPlace(path, `${path}.new-${randomHex(12)}`, fill, (temporary) => {
     linkUnlessThere(temporary, path);
@@ -65,8 +64,8 @@ function linkUnlessThere(temporary: string, path: string): void {
 }
 
 /**
- * What stands in the place of a file that is to be replaced; null for a file, and for nothing. A link is not followed, since
- * another may have put it there, nor replaced: its owner wants what it leads to. Least of all a device: /dev/stdout is a link.
+ * What prevents the replacement of a path; null if it is a file or does not exist. A link is neither followed, since somebody else
+ * may have put it there, nor replaced, since its owner wants the target. Devices are links too, like /dev/stdout.
  */
 export function inTheWay(path: string): "not a file" | "a symbolic link" | null {
   try {
@@ -78,7 +77,7 @@ export function inTheWay(path: string): "not a file" | "a symbolic link" | null 
   }
 }
 
-/** Removes what killed processes have left beside a file that only the caller writes: it holds secrets, and nobody relies on it. */
+/** Removes temporary files that killed processes left beside a file, because they hold secrets. Only the caller may write the file. */
 export function removeLeftovers(path: string): void {
   const folder = dirname(resolve(path));
   const start = `.${basename(path)}.`;
@@ -88,7 +87,7 @@ export function removeLeftovers(path: string): void {
   }
 }
 
-/** Makes the names in a folder durable: without it, one may still lead to the old file after a power loss. */
+/** Makes the names in a folder durable: without it, a name may refer to the old file after a power loss. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, "r");
   try {

@@ -7,15 +7,15 @@ import { retryWhileBusy } from "./retry-while-busy.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /**
- * Takes a lock: a small database in which an exclusive transaction is open; the operating system ends it when the process dies.
- * Null while another process has it. The file is made (mode 0600) and never removed: a lock on a removed file locks nothing.
- * @throws what SQLite or the system throws, and `state` for what is not a file
+ * Takes a lock: an open exclusive transaction in a small database, which the operating system ends when the process dies. Returns
+ * null while another process has it. Creates the file (mode 0600), which is never removed: a lock on a removed file locks nothing.
+ * @throws what SQLite or the file system throws, and `state` if the path is not a file
  */
 export function tryLockFile(path: string): DatabaseSync | null {
   createLockFile(path);
   const connection = new DatabaseSync(path);
   try {
-    // Nothing is ever written: no journal file, which a killed process would leave behind.
+    // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
     connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return connection;
   } catch (error) {
@@ -25,18 +25,18 @@ export function tryLockFile(path: string): DatabaseSync | null {
   }
 }
 
-/** Never throws; a second call does nothing. */
+/** Releases a lock. Never throws; a second call does nothing. */
 export function releaseLockFile(connection: DatabaseSync): void {
   try {
     connection.close();
   } catch {
-    // Nothing is written in a lock file, so nothing can be lost; the process's end releases it in any case.
+    // Nothing can be lost, and the end of the process releases the lock in any case.
   }
 }
 
 /**
- * Does the work with a lock file held; `what` it protects is named by `busy`.
- * @throws `busy`, `interrupted`, `state`
+ * Does the work with a lock file held. `what` names what it protects, for the message of `busy`.
+ * @throws `busy` at the deadline, `state`; rejects with the signal's reason when aborted
  */
 export async function withLockFile<T>(path: string, what: string, clock: Clock, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   const connection = await retryWhileBusy(clock, waiting, 50, () => onState(path, () => tryLockFile(path)));
@@ -50,7 +50,7 @@ export async function withLockFile<T>(path: string, what: string, clock: Clock, 
   }
 }
 
-/** A lock file is opened by SQLite alone once it exists: POSIX drops a process's locks when it closes any handle. */
+/** Creates a lock file unless it exists. Then only SQLite may open it: POSIX drops a process's locks when it closes any descriptor. */
 function createLockFile(path: string): void {
   if (fileIfThere(path) !== null) return;
   try {

@@ -3,9 +3,9 @@ import { lstatSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 
 /**
- * What is not there, or cannot be looked at, is for others to say; without `uid` (a system that has none) nothing is asked.
- * @throws `state` where a file or folder, or the symbolic link by that name, belongs to another user than `uid` and root: who
- * owns it can exchange what is in it, or leads us by the link to where he cannot write himself
+ * Checks the owner of a file or folder, and of a symbolic link by that name: an owner can exchange the contents, or redirect the
+ * link. Does nothing if the path cannot be inspected, or on a system without user ids (`uid` undefined).
+ * @throws `state` if it belongs to another user than `uid` or root
  */
 export function checkOwner(path: string, uid: number | undefined, what: string): void {
   if (uid === undefined) return;

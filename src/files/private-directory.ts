@@ -6,8 +6,8 @@ import { syncFolder } from "./durable-file.ts";
 import { onState, systemCode } from "./state-error.ts";
 
 /**
- * Makes a directory that only its owner can use, durably, with the parents that it lacks; an existing one is checked
- * as `checkPrivateDirectory` does.
+ * Creates a directory that only its owner can use, durably, with missing parents. Checks an existing one with
+ * `checkPrivateDirectory`.
  */
 export function ensurePrivateDirectory(path: string): void {
   if (checkPrivateDirectory(path)) return;
@@ -15,8 +15,8 @@ export function ensurePrivateDirectory(path: string): void {
 }
 
 /**
- * Makes a folder (mode 0700), durably, with the parents that it lacks. One level at a time: Node's recursive mkdir never ends where
- * the system takes no folders, as in /proc.
+ * Creates a folder (mode 0700), durably, with missing parents. Works level by level, because Node's recursive mkdir never ends
+ * where the system refuses folders, as in /proc.
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);
@@ -29,7 +29,7 @@ export function makeFolder(path: string): void {
   syncFolder(parent);
 }
 
-/** As `findPrivateDirectory`; one that others can only read is tightened, if it is ours. */
+/** Whether the directory exists, as `findPrivateDirectory`. Removes the rights of others to read it, if it is ours. */
 export function checkPrivateDirectory(path: string): boolean {
   const stats = findPrivateDirectory(path);
   if (stats === null) return false;
@@ -37,7 +37,10 @@ export function checkPrivateDirectory(path: string): boolean {
   return true;
 }
 
-/** The directory, or null if there is none. One that others can write to is refused (`state`): they could exchange what is in it. */
+/**
+ * Inspects a directory; null if there is none.
+ * @throws `state` if it is not a directory, or if others can write to it and so exchange its contents
+ */
 export function findPrivateDirectory(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
   if (stats === null) return null;
@@ -54,7 +57,10 @@ export function findPrivateDirectory(path: string): Stats | null {
   return stats;
 }
 
-/** Null if there is nothing of that name. A file in the place of a folder on the way is an error. */
+/**
+ * Inspects what is at a path; null if nothing is.
+ * @throws Node's error, also if a parent folder is a file
+ */
 export function statIfThere(path: string): Stats | null {
   try {
     return statSync(path);
@@ -65,13 +71,13 @@ export function statIfThere(path: string): Stats | null {
 }
 
 /**
- * The file of that name, or null if there is nothing.
- * @throws `state` for anything else: a pipe would be waited for without end, a device would be changed, and by a link that leads
- * nowhere a file would be made elsewhere
+ * Inspects a file; null if there is none.
+ * @throws `state` for anything else: opening a pipe would never return, writing would change a device, and a dangling link would
+ * create a file elsewhere
  */
 export function fileIfThere(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
-  // Another process may have made it just now: that is no link.
+  // A file that another process has created in the meantime is not a link.
   const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
   throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a link that leads nowhere" : "it is not a file"}`, {
@@ -79,7 +85,7 @@ export function fileIfThere(path: string): Stats | null {
   });
 }
 
-/** Takes all rights from others; where the file is not ours it stays as it is. */
+/** Sets the mode of a file or folder, if it is ours and the file system is writable. */
 export function tighten(path: string, mode: number): void {
   try {
     chmodSync(path, mode);

@@ -2,7 +2,7 @@ import type { Clock, Waiting } from "../exchange/ports.ts";
 
 /**
  * Repeats an attempt, with pauses of at most `longest` milliseconds, until it returns something; null once the deadline has
- * passed. Rejects with what the attempt throws, and with the signal's reason.
+ * passed. Rejects with what the attempt throws, or with the signal's reason.
  */
 export async function retryWhileBusy<T>(
   clock: Clock,

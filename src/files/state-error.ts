@@ -44,21 +44,21 @@ const systemCauses: Readonly<Record<string, Cause>> = {
   EEXIST: inTheWay,
 };
 
-/** Whether SQLite gave way to another connection: worth another try. */
+/** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 5 || code === 6;
 }
 
-/** Whether SQLite found that the file is no database, or no longer a whole one. */
+/** Whether SQLite found that the file is damaged or not a database. */
 export function isDamaged(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 11 || code === 26;
 }
 
 /**
- * An error of the database or the file system as `state`, naming the path, the cause and the way out. Everything else
- * is handed back as it is: it is a bug, or a VaultError already.
+ * Converts an error of the database or the file system to `state`, with path, cause and fix. Returns every other error unchanged:
+ * it is a bug, or a VaultError already.
  */
 export function asStateError(path: string, error: unknown, what = "the state cannot be used"): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
@@ -71,7 +71,7 @@ export function asStateError(path: string, error: unknown, what = "the state can
   return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, { hint, cause: error });
 }
 
-/** Runs file system or database work on `path`; what it throws is told as `state`. */
+/** Runs file system or database work on `path`, and converts what it throws with `asStateError`. */
 export function onState<T>(path: string, work: () => T, what?: string): T {
   try {
     return work();
@@ -80,10 +80,10 @@ export function onState<T>(path: string, work: () => T, what?: string): T {
   }
 }
 
-/** The system's code of an error of the file system, like ENOENT. */
+/** The code of a system error, like ENOENT. */
 export const systemCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
-/** The primary result code of an error that SQLite threw. */
+/** The primary result code of an error from SQLite. */
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
   return error.errcode & 0xff;
