@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Pair } from "../protocol/answers.ts";
 
 /**
- * Names a pair without saying anything about it: SHA-256 over lower-case uuid, encryptedData and payload, each as UTF-8
- * behind its length in bytes (32 bits, big-endian). 64 hexadecimal digits, the same on every machine.
+ * Identifies a pair without revealing it: SHA-256 over lower-case uuid, encryptedData and payload, each in UTF-8 after its length
+ * in bytes (32 bits, big-endian). 64 hexadecimal digits, the same on every machine.
  */
 export function fingerprint(uuid: string, pair: Pair): string {
   const hash = createHash("sha256");

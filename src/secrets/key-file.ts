@@ -7,13 +7,13 @@ import { ensurePrivateDirectory, statIfThere } from "../files/private-directory.
 import { deriveKey } from "./sealing.ts";
 import { onState } from "../files/state-error.ts";
 
-/** A key, as a line of the key file tells it: itself, or where it comes from. */
+/** A line of the key file: a key, or where it comes from. */
 export type KeyEntry =
   | { source: "file"; id: string; material: Buffer }
   | { source: "passphrase"; id: string; cost: ScryptCost; salt: Buffer }
   /** In the keyring of the operating system, under its id. */
   | { source: "keyring"; id: string }
-  /** Given with --state-key: not here. */
+  /** Given with --state-key, and not stored. */
   | { source: "given"; id: string };
 
 /** First word of a line, by source. */
@@ -25,9 +25,9 @@ const words = {
 } as const satisfies Record<KeyEntry["source"], string>;
 
 /**
- * The keys of a key file, the newest last, or null if there is no such file. More than one only while a rekey is under way. A
- * file that others can read is used, with a warning.
- * @throws `state` if it cannot be read or is not a key file, and for one that others can write
+ * The keys of a key file, the newest last, or null if there is no such file. It holds more than one while a rekey is under way,
+ * or for states that a rekey skipped. Warns if others can read it.
+ * @throws `state` if it cannot be read, is not a key file, or others can write it
  */
 export function readKeyFile(path: string, warn: (message: string) => void): KeyEntry[] | null {
   return onState(path, () => {
@@ -45,8 +45,9 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
 }
 
 /**
- * Makes a key file, durably, and returns what it holds: the entry of another process, where that was faster. To be
- * called only where nothing is sealed yet.
+ * Creates a key file, durably, and returns its entries, which may be those of a process that was faster. Call it only if nothing
+ * is sealed yet.
+ * @throws `state`
  */
 export function createKeyFile(path: string, entry: KeyEntry, warn: (message: string) => void): KeyEntry[] {
   ensurePrivateDirectory(dirname(path));
@@ -56,7 +57,7 @@ export function createKeyFile(path: string, entry: KeyEntry, warn: (message: str
   return entries;
 }
 
-/** Replaces a key file as a whole, durably. To be called only with all vaults and the configuration held. */
+/** Replaces a whole key file, durably. Call it only with all vaults and the configuration locked. */
 export function replaceKeyFile(path: string, entries: readonly KeyEntry[]): void {
   ensurePrivateDirectory(dirname(path));
   onState(path, () => {
@@ -98,7 +99,7 @@ function parsePassphrase(path: string, id: string, [costs = "", encoded = "", ..
   const [, log2N, r, p] = /^scrypt:(\d\d):(\d{1,2}):(\d)$/.exec(costs) ?? [];
   const salt = Buffer.from(encoded, "base64");
   const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
-  // A file that was tampered with must not take all memory.
+  // A manipulated file must not exhaust the memory.
   const affordable = cost.log2N >= 14 && cost.log2N <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1 && cost.p <= 4;
   if (!affordable || salt.length < 16 || more.length > 0) throw notAKeyFile(path, "its line about the passphrase is garbled");
   return { source: "passphrase", id, cost, salt };

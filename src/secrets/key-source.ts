@@ -4,37 +4,40 @@ import { deriveKey } from "./sealing.ts";
 
 const keySources = ["file", "passphrase", "keyring"] as const;
 
-/** Where the key comes from that seals secrets at rest. */
+/** The source of the encryption key of secrets at rest. */
 export type KeySource =
   /**
-   * By the key file, which is made on first use. Its lines tell where their keys come from; `demand` says what the
-   * configuration wants it to be, which decides for a new one, and is an error if it is another.
+   * The key file, which is created on first use. Its lines say where their keys come from. `demand` is the source that the
+   * configuration asks for: a new key gets it, and another source is an error.
    */
   | { type: "file"; path: string; demand?: (typeof keySources)[number]; access?: KeyAccess }
-  /** --state-key, VAULTSVC_STATE_KEY. `path` is the key file, for what a rekey has left under another key. */
+  /** --state-key, VAULTSVC_STATE_KEY. `path` is the key file, for values that a rekey has left under another key. */
   | { type: "given"; key: string; path?: string; access?: KeyAccess };
 
-/** What keys need that are not in a file. */
+/** Access to keys that are not in the key file. */
 export interface KeyAccess {
   /**
-   * The passphrase of the key of this id; null: of a new key, to be asked for twice.
-   * @throws `usage` where nobody can be asked
+   * The passphrase of the key with this id; null for a new key, which asks twice.
+   * @throws `usage` if nobody can be asked
    */
   passphrase(id: string | null): Promise<string>;
-  /** @throws `state` where the operating system has none that answers */
+  /** @throws `state` if no keyring is available */
   keyring(): Promise<OsKeyring>;
-  /** The id of the key of a value that the configuration holds, sealed by way of this key file; null if there is none. */
+  /** Id of the key of a value in the configuration that is sealed with this key file; null if there is none. */
   sealedInConfiguration(): Promise<string | null>;
 }
 
-/** The keyring of the operating system: 32 bytes in base64 under the id of their key. Its methods throw `state`. */
+/** The keyring of the operating system: 32 bytes in base64 under the id of their key. Its methods reject with `state`. */
 export interface OsKeyring {
   get(id: string): Promise<string | null>;
   set(id: string, material: string): Promise<void>;
   remove(id: string): Promise<void>;
 }
 
-/** @throws `invalid-input` for anything but 32 bytes as base64 or hexadecimal digits; never shows the value */
+/**
+ * Parses 32 bytes as base64 or hexadecimal digits.
+ * @throws `invalid-input` for anything else; never shows the value
+ */
 export function parseGivenKey(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): SealingKey {
   const key = text.trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return deriveKey(Buffer.from(key, "hex"));

@@ -2,16 +2,17 @@ import type { AsyncEntry } from "@napi-rs/keyring";
 import { VaultError } from "../errors.ts";
 import type { OsKeyring } from "./key-source.ts";
 
-/** The name under which the keys stand in the keyring. */
+/** Service name of the keys in the keyring. */
 const service = "vaultsvc";
 
 /**
- * The keyring of this user: Secret Service on Linux, Keychain on macOS.
- * @throws `state` where its package is not installed; its methods where none answers, as on a machine without a desktop session
+ * Opens the keyring of this user: Secret Service on Linux, Keychain on macOS. Its methods reject with `state` if none answers, as
+ * on a machine without a desktop session.
+ * @throws `state` if its package is not installed
  */
 export async function openOsKeyring(): Promise<OsKeyring> {
   const { AsyncEntry: Entry } = await load();
-  // The kernel's keyring, which the package falls back to, forgets everything at a restart: that would be the end of all vaults.
+  // The package falls back to the kernel's keyring, which a restart clears: every vault would be lost.
   const entry = (id: string) => new Entry(service, id, { linux: { store: "secret-service" } });
   const reach = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

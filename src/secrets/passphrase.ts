@@ -2,17 +2,17 @@ import { randomBytes, scrypt } from "node:crypto";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 
-/** N = 2^log2N; memory is 128·N·r bytes. */
+/** Parameters of scrypt. N = 2^log2N; it uses 128·N·r bytes of memory. */
 export interface ScryptCost {
   log2N: number;
   r: number;
   p: number;
 }
 
-/** 128 MiB and about half a second: what a person waits for once a command, and a guesser once a guess. */
+/** 128 MiB and about half a second, once for each command, or each guess of an attacker. */
 const cost: ScryptCost = { log2N: 17, r: 8, p: 1 };
 
-/** The key of a passphrase, the same in every spelling that Unicode holds to be the same (NFKC). */
+/** Derives the key of a passphrase, the same for every equivalent Unicode spelling (NFKC). */
 export async function stretch(
   passphrase: string,
   { cost: { log2N, r, p }, salt }: { cost: ScryptCost; salt: Buffer },
@@ -24,5 +24,5 @@ export async function stretch(
   return deriveKey(material);
 }
 
-/** A new salt with the cost of today. */
+/** A new salt, with the present cost. */
 export const newSalt = (): { cost: ScryptCost; salt: Buffer } => ({ cost, salt: randomBytes(16) });

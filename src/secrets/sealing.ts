@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { VaultError } from "../errors.ts";
 
-/** A key that seals, with the public name that every sealed value carries. */
+/** An encryption key, with the public id that every sealed value carries. */
 export interface SealingKey {
-  /** 16 hexadecimal digits; says nothing about the key. */
+  /** 16 hexadecimal digits, which reveal nothing about the key. */
   id: string;
   bytes: Buffer;
 }
 
-/** Where a sealed value belongs. A value that is found anywhere else does not open. */
+/** The place to which a sealed value is bound. A value that was moved to another place does not open. */
 type SealedPlace = VaultPlace | ProfilePlace;
 
 export interface VaultPlace {
@@ -22,16 +22,16 @@ export interface VaultPlace {
 /** A secret in the configuration. */
 export interface ProfilePlace {
   profile: string;
-  /** Of the setting: `apiKey`. */
+  /** The config key, like `apiKey`. */
   key: string;
 }
 
-/** Format, key id, base64 of nonce, ciphertext and tag. */
+/** Version of the format `s1:KEY-ID:BASE64`, whose last part is nonce, ciphertext and tag. */
 const format = "s1";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** The key for sealing and its id, both derived: the 32 bytes of a key file are used for nothing else. */
+/** Derives the encryption key and its id from 32 bytes, which are used for nothing else. */
 export function deriveKey(material: Uint8Array): SealingKey {
   const derive = (label: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", label, 32));
   return { id: derive("vaultsvc key id 1").toString("hex", 0, 8), bytes: derive("vaultsvc sealing 1") };
@@ -45,7 +45,7 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
   return `${format}:${key.id}:${sealed.toString("base64")}`;
 }
 
-/** @throws `state` if the value was sealed with another key, for another place, or has been changed */
+/** @throws `state` if the value was sealed with another key or for another place, or was changed */
 export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
   if (version !== format) throw damaged(place, `its format is not ${format}`);
@@ -63,7 +63,7 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
   }
 }
 
-/** The id of the key that a value was sealed with. */
+/** Id of the key with which a value was sealed. */
 export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 
 /** Whether a text has the form of a sealed value. */

@@ -1,32 +1,32 @@
 import { VaultError } from "../errors.ts";
 
-/** Where values of options come from, besides the command line itself. */
+/** Sources of option values, besides the command line itself. */
 export interface ValueSources {
   env: Readonly<Record<string, string | undefined>>;
-  /** The text of a file, exactly; rejects with Node's error, and with the code `not UTF-8`. */
+  /** The exact text of a file. Rejects with Node's error, or with code `not UTF-8`. */
   readFile(path: string): Promise<string>;
   /**
-   * All of standard input, for one option.
-   * @throws `usage` for a second one
+   * Reads all of standard input, for one option.
+   * @throws `usage` for a second option
    */
   readStdin(flag: string): Promise<string>;
   warn(message: string): void;
 }
 
-/** Whether a value is read from standard input: `-`, and `@-` for those who think of it as a file. */
+/** Whether a value is read from standard input. */
 export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
 
 /**
- * The value of an option in the forms of the contract: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal. One final newline
- * of a file or of stdin is not part of the value.
- * @throws `invalid-input` naming the flag, never showing a value
+ * Reads the value of an option: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal. Strips one final newline of a file or of
+ * stdin.
+ * @throws `invalid-input`, which names the flag and never shows a value
  */
 export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
   const text = await readExactly(spec, flag, sources);
   return spec === "-" || spec.startsWith("@") ? stripNewline(text) : text;
 }
 
-/** As readValue, with the newline: byte for byte what was given. */
+/** As `readValue`, but keeps the newline. */
 export async function readExactly(spec: string, flag: string, sources: ValueSources): Promise<string> {
   if (isStdin(spec)) return nonEmpty(await sources.readStdin(flag), flag, "standard input");
   if (spec.startsWith("@")) {
@@ -54,7 +54,7 @@ export async function readExactly(spec: string, flag: string, sources: ValueSour
   return spec;
 }
 
-/** Reads a secret: a literal draws a warning, because other users can see it in the process list. */
+/** Reads a secret. Warns about a literal, because other users can see it in the process list. */
 export async function readSecret(spec: string, flag: string, sources: ValueSources, read = readValue): Promise<string> {
   const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
   if (isLiteral) {
