@@ -1,11 +1,11 @@
 const secretNames: ReadonlySet<string> = new Set(["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_STATE_PASSPHRASE", "VAULTSVC_JWT"]);
 
-/** Proxy variables stay, whatever password they hold: it is meant for every program, and the command may need its proxy. */
+/** Proxy variables, which stay even with a password: it is meant for every program, and the command may need the proxy. */
 const forEveryProgram = /^(https?|all|no)_proxy$/i;
 
 /**
- * The environment for a command of the user: without the variables that hold our secrets by name, and without any other
- * whose value holds one of them, which is what `redact` changes.
+ * The environment for a command of the user, without the variables of our secrets and without any other whose value contains a
+ * secret, which `redact` would change.
  */
 export function environmentWithoutSecrets(
   env: Readonly<Record<string, string | undefined>>,

@@ -4,9 +4,8 @@ const longestLine = 64 * 1024;
 const leftOut = `[a line of more than ${longestLine} characters was left out]\n`;
 
 /**
- * Says what a command of the user prints, whole lines at a time, whatever the pieces that it comes in: the redaction knows a
- * secret only as a whole. A line that is too long to be kept is left out. The last one is said when the stream ends, with a
- * line end; half a line of a stream that never ends is not said.
+ * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines
+ * that are too long. Completes a last line when the stream ends; drops it if the stream never ends.
  */
 export function sayLines(stream: Readable, say: (lines: string) => void): void {
   let rest = "";

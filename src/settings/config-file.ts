@@ -4,7 +4,7 @@ import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/owner.ts";
 import { checkNesting } from "../protocol/json.ts";
 
-/** What the configuration file holds. */
+/** Contents of the configuration file. */
 export interface Configuration {
   currentProfile?: string;
   /** Settings by their config key, nested ones as objects. */
@@ -14,13 +14,12 @@ export interface Configuration {
 export const configPath = (directory: string): string => `${directory}/config.json`;
 
 /**
- * The configuration, or null where there is none.
- * @throws `state` for a file that cannot be read or is none, and for one that another user than `uid` or root can write or has
- * put there
+ * Reads the configuration; null if there is none.
+ * @throws `state` if it is not a file, cannot be read, or another user than `uid` or root owns or can write it
  */
 export async function readConfiguration(directory: string, uid?: number): Promise<Configuration | null> {
   if (!isThere(configPath(directory))) return null;
-  // It may name a command to run.
+  // The configuration may name a command to run.
   for (const path of [directory, configPath(directory)]) {
     checkOwner(path, uid, "the configuration");
     if ((statSync(path).mode & 0o022) === 0) continue;
@@ -45,8 +44,7 @@ export async function readConfiguration(directory: string, uid?: number): Promis
 }
 
 /**
- * Replaces the configuration as a whole, for its owner only, durable when it resolves. The directory must be there. To be called
- * with the configuration held.
+ * Replaces the whole configuration, mode 0600, durably. The directory must exist. Call it with the configuration locked.
  * @throws `state`
  */
 export async function writeConfiguration(directory: string, configuration: Configuration): Promise<void> {
@@ -64,7 +62,7 @@ export async function writeConfiguration(directory: string, configuration: Confi
   }
 }
 
-/** @throws `state` for what is no file: a link that leads nowhere, or what would be read without end */
+/** @throws `state` for anything but a file, like a dangling link or a pipe */
 function isThere(path: string): boolean {
   let why = "it is not a file";
   try {

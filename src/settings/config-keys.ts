@@ -7,7 +7,7 @@ import type { Profile } from "./profile.ts";
 import { withValue } from "./profile.ts";
 import { resolveSettings, serviceName } from "./settings.ts";
 
-/** How a value of a config key is stored; what is not listed is text. */
+/** Form of the value of each config key; others are text. */
 const forms: Readonly<Record<string, "number" | "boolean" | "json" | "secret" | "path">> = {
   apiKey: "secret",
   device: "json",
@@ -25,23 +25,23 @@ const forms: Readonly<Record<string, "number" | "boolean" | "json" | "secret" | 
 /** Config keys whose values are sealed at rest. */
 export const isSecretKey = (key: string): boolean => forms[key] === "secret";
 
-/** Taken from the folder in which it is set, not from the one of each later run. */
+/** Config keys whose relative paths refer to the folder in which they are set, not to that of each later run. */
 export const isPathKey = (key: string): boolean => forms[key] === "path";
 
-/** Given as JSON, or @FILE. */
+/** Config keys whose values are given as JSON, or @FILE. */
 export const isJsonKey = (key: string): boolean => forms[key] === "json";
 
 export const secretKeys: readonly string[] = Object.keys(forms).filter(isSecretKey);
 
-/** Keys that stand in a profile, with the setting that each one is of. */
+/** The config keys of a profile, each with its setting. */
 export function configKeys(): Map<string, SettingName> {
   const entries = Object.entries<SettingDefinition>(settingDefinitions);
-  // currentProfile stands beside the profiles. Several keys of one setting are separated by commas.
+  // currentProfile belongs to no profile. A definition may list several keys.
   const keys = entries.flatMap(([name, { key }]) => (key ?? "").split(/, | or | \+ /).map((one) => [one, name as SettingName] as const));
   return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
 }
 
-/** @throws `usage` for a key that no profile has, with the one that was probably meant */
+/** @throws `usage` for a key that does not exist in profiles, with the one that was probably meant */
 export function checkKey(key: string): void {
   const known = [...configKeys().keys()];
   if (known.includes(key)) return;
@@ -55,8 +55,8 @@ export function checkKey(key: string): void {
 }
 
 /**
- * A value as it is stored, checked by the parser that flags go through. A secret is checked here, and sealed by the caller.
- * @throws `usage` or `invalid-input` naming the key and the rule
+ * Parses a value as it is stored, with the checks of the corresponding flag. The caller seals a secret.
+ * @throws `usage` or `invalid-input`, which names the key and the rule
  */
 export function parseConfigValue(key: string, text: string, profile: Profile): unknown {
   checkKey(key);
@@ -71,7 +71,7 @@ export function parseConfigValue(key: string, text: string, profile: Profile): u
   return value;
 }
 
-/** Only the table of the key: what else the profile holds is not on trial. */
+/** The part of the profile that is checked with the key: only its own table. */
 const profileOf = (key: string, profile: Profile): Profile => {
   const [table = ""] = key.split(".");
   return key.includes(".") && profile[table] !== undefined ? { [table]: profile[table] } : {};
@@ -89,19 +89,19 @@ function stored(key: string, text: string, source: string): unknown {
     const value: unknown = parseJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new VaultError("invalid-input", `${source}: must be an object in JSON`, { hint: `vault config set ${key} @FILE` });
 }
 
-/** The candidate with the fewest typing mistakes, if they are few. */
+/** The candidate with the smallest edit distance, if it is small. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   const rated = candidates.map((name) => ({ name, distance: distance(text.toLowerCase(), name.toLowerCase()) }));
   const [best] = rated.sort((a, b) => a.distance - b.distance);
   return best !== undefined && best.distance <= Math.max(2, Math.floor(text.length / 3)) ? best.name : undefined;
 }
 
-/** Letters to insert, remove or replace (Levenshtein). */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,6 +1,6 @@
 /**
- * The settings of the contract as data: precedence is flag over environment over profile over default. `help` feeds
- * `--help` and the README.
+ * A setting of the contract. A flag takes precedence over the environment, that over the profile, and that over the default.
+ * `help` appears in `--help` and the README.
  */
 export interface SettingDefinition {
   /** Long flag with its argument, as commander takes it. */
@@ -14,7 +14,7 @@ export interface SettingDefinition {
 export const outputFormats = ["table", "json", "ndjson"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** What `stateKeySource` may be. */
+/** Values of `stateKeySource`. */
 export const keySourceNames = ["file", "passphrase", "keyring"] as const;
 export type KeySourceName = (typeof keySourceNames)[number];
 
@@ -62,7 +62,7 @@ export const settingDefinitions = {
 
 export type SettingName = keyof typeof settingDefinitions;
 
-/** Every way to supply a setting, for the error that misses it: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
+/** Every way to give a setting, for error messages: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
 export function waysToSet(name: SettingName): string {
   const { flag, env, key }: SettingDefinition = settingDefinitions[name];
   const ways = [flag?.replace(/^-\w, /, "").split(" ")[0], env, key === undefined ? undefined : `the config key ${key}`];
@@ -70,7 +70,7 @@ export function waysToSet(name: SettingName): string {
   return given.length > 1 ? `${given.slice(0, -1).join(", ")} or ${given.at(-1)}` : (given[0] ?? "");
 }
 
-/** The flag of a setting as it is written on the command line. */
+/** The flag of a setting, as on the command line; else its variable or name. */
 export function flagOf(name: SettingName): string {
   const { flag, env }: SettingDefinition = settingDefinitions[name];
   return flag?.replace(/^-\w, /, "").split(" ")[0] ?? env ?? name;

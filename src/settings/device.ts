@@ -7,16 +7,16 @@ import type { ValueSources } from "../secrets/secret-value.ts";
 import { readValue } from "../secrets/secret-value.ts";
 
 /**
- * The device of a setting: JSON, or @FILE.
- * @throws as `parseDevice`
+ * Reads the device of a setting: JSON, or @FILE.
+ * @throws `invalid-input`, as `readValue` and `parseDevice`
  */
 export async function readDevice({ text, source }: { text: string; source: string }, sources: ValueSources): Promise<Device> {
   return parseDevice(await readValue(text, source, sources), source);
 }
 
 /**
- * Section 2.2, from JSON.
- * @throws `invalid-input` naming the field, the rule and a right value
+ * Parses a device (section 2.2) from JSON.
+ * @throws `invalid-input`, which names the field and the rule and shows a valid value
  */
 export function parseDevice(text: string, source: string): Device {
   const example = 'a right value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';

@@ -3,8 +3,8 @@ import { VaultError } from "../errors.ts";
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
 /**
- * `500ms`, `30s`, `2m`, `1h` as milliseconds.
- * @throws `invalid-input` naming `source`, the flag or variable it came from
+ * Parses `500ms`, `30s`, `2m` or `1h` as milliseconds.
+ * @throws `invalid-input`, which names `source`, the flag, variable or config key of the value
  */
 export function parseDuration(text: string, source: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());

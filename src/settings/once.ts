@@ -1,4 +1,4 @@
-/** A value that is made at the first call, and then the same. */
+/** Calls `make` at most once, and returns its value every time. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;

@@ -1,8 +1,8 @@
 import { VaultError } from "../errors.ts";
 
 /**
- * A regular expression as it was given, checked.
- * @throws `invalid-input` naming `source`, the flag or config key it came from
+ * Checks a regular expression, and returns it.
+ * @throws `invalid-input`, which names `source`, the flag or config key of the value
  */
 export function checkPattern(text: string, source: string): string {
   try {
@@ -12,6 +12,6 @@ export function checkPattern(text: string, source: string): string {
       hint: `${source} 'denied|bad credentials'`,
     });
   }
-  // It would make a failure of every item.
+  // It would match every item.
   throw new VaultError("invalid-input", `${source}: must not match an empty text`, { hint: `${source} 'denied|bad credentials'` });
 }

@@ -10,19 +10,18 @@ import { secretKeys } from "./config-keys.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue, withValue } from "./profile.ts";
 
-/** The configuration of this user, changed by one process at a time. */
+/** The configuration of this user, which one process at a time may change. */
 interface ConfigurationPlace {
   directory: string;
   clock: Clock;
   waiting: Waiting;
-  /** The key file that a profile names, by one name for each file. */
+  /** The key file of a profile, under one name for each file. */
   keyFileOf(profile: Profile): string;
 }
 
 /**
- * Changes the configuration as one step; what `change` throws leaves it as it was.
- *
- * @throws `busy`, `interrupted`, `state`.
+ * Changes the configuration under its lock, durably. If `change` throws, nothing changes.
+ * @throws `busy`, `interrupted`, `state`, and what `change` throws
  */
 export async function changeConfiguration(
   place: ConfigurationPlace,
@@ -36,10 +35,8 @@ export async function changeConfiguration(
 }
 
 /**
- * Opens a secret of a profile. What does not open is read once more: a rekey may have changed it, and its key, since the
- * profile was read.
- *
- * @throws `state`.
+ * Opens a secret of a profile. If it does not open, reads it again, because a rekey may have changed it since the profile was read.
+ * @throws `state`
  */
 export async function openProfileSecret(
   place: ConfigurationPlace,
@@ -61,7 +58,7 @@ export async function openProfileSecret(
   }
 }
 
-/** The secrets of the configuration that are sealed by way of this key file. */
+/** The configuration as a rekey sees it: the secrets that are sealed with this key file. */
 export function sealedConfiguration(place: ConfigurationPlace, keyFile: string): SealedConfiguration {
   return {
     exclusively: async (work) => await exclusively(place, work),

@@ -6,15 +6,15 @@ export type Profile = Readonly<Record<string, unknown>>;
 
 export interface NamedProfile {
   name: string;
-  /** False for one that is not in the configuration, or no configuration at all. */
+  /** Whether the configuration exists and contains the profile. */
   exists: boolean;
   settings: Profile;
 }
 
 /**
- * The profile `name`, or the configuration's current one. Where there is no configuration, and for the default profile, it need
- * not exist.
- * @throws `usage` for any other that is not there (unless `mayMiss`) and `state` for a file that cannot be read
+ * Finds the profile `name`, or else the current one. The default profile need not exist if it was not asked for, or if there is no
+ * configuration.
+ * @throws `usage` for any other profile that does not exist, unless `mayMiss`; `state` for a configuration that cannot be read
  */
 export async function findProfile(directory: string, name: string | undefined, mayMiss = false, uid?: number): Promise<NamedProfile> {
   const configuration = await readConfiguration(directory, uid);
@@ -34,7 +34,7 @@ export async function findProfile(directory: string, name: string | undefined, m
   });
 }
 
-/** The value of a dotted key, as text for the same parser that flags go through; undefined where it is not set. */
+/** The value of a dotted key, as text for the parsers of flags; undefined if it is not set. */
 export function profileValue(profile: Profile, key: string): string | undefined {
   let value: unknown = profile;
   for (const part of key.split(".")) {
@@ -44,7 +44,7 @@ export function profileValue(profile: Profile, key: string): string | undefined 
   return typeof value === "string" ? value : JSON.stringify(value ?? undefined);
 }
 
-/** A copy of the profile with a dotted key set, or taken away (undefined), and no empty tables left behind. */
+/** A copy of the profile with a dotted key set, or removed (undefined) without leaving empty tables. */
 export function withValue(profile: Profile, key: string, value: unknown): Profile {
   const [first = "", ...rest] = key.split(".");
   const { [first]: before, ...others } = profile;

@@ -8,13 +8,13 @@ import { defined } from "../defined.ts";
 interface SettingsPlace {
   /** The configuration directory. */
   directory: string;
-  /** As it was asked for; undefined for the configuration's own choice. */
+  /** Name of the profile; undefined for the current one. */
   profile: string | undefined;
   flags: GivenFlags;
   host: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined };
 }
 
-/** What the settings come to. */
+/** The effective settings, and where they come from. */
 interface ReadSettings {
   settings: Settings;
   profile: NamedProfile;
@@ -23,10 +23,10 @@ interface ReadSettings {
 }
 
 /**
- * The effective settings. With `lenient` that is returned instead, beside the defaults with the output as it was asked for; an
- * output that cannot be is thrown all the same. With `mends-configuration` a profile that does not fit is left out, and one that
- * is not there is empty.
- * @throws as `findProfile` and `resolveSettings` do
+ * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
+ * asked for; `mends-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
+ * profile as empty.
+ * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
  */
 export async function readSettings(place: SettingsPlace, mode: "lenient" | "mends-configuration" | undefined): Promise<ReadSettings> {
   const { directory, profile: name, flags, host } = place;
@@ -38,7 +38,7 @@ export async function readSettings(place: SettingsPlace, mode: "lenient" | "mend
     return { settings: resolveSettings(flags, env, profile.settings), profile };
   } catch (error) {
     if (mode === undefined || !(error instanceof VaultError)) throw error;
-    // A file that cannot be read is not one that could be changed.
+    // A configuration that cannot be read cannot be changed either.
     if (mends && !profile.exists) throw error;
     if (mends) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
     return {

@@ -8,10 +8,10 @@ import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
 
-/** Flags as commander hands them over; only those that were given. */
+/** The flags that were given, as commander parses them. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
 
-/** Effective settings; what needs a file or stdin to be read stays a specification here (`…Spec`). */
+/** Effective settings. Values that may be read from a file or stdin stay a specification (`…Spec`). */
 export interface Settings {
   baseUrl: string | undefined;
   insecureHttp: boolean;
@@ -27,7 +27,7 @@ export interface Settings {
   state: string | undefined;
   stateKeySpec: Sourced | undefined;
   stateKeyFile: string | undefined;
-  /** What the key of the state is to be, where that is said: VAULTSVC_STATE_PASSPHRASE says passphrase. */
+  /** Source of the encryption key of the state, if one is set; VAULTSVC_STATE_PASSPHRASE sets passphrase. */
   stateKeySource: KeySourceName | undefined;
   statePassphraseSpec: Sourced | undefined;
   live: boolean;
@@ -36,10 +36,10 @@ export interface Settings {
   maxWaitMs: number;
   /** A path. */
   ca: Sourced | undefined;
-  /** Flag or profile; what the environment says about proxies depends on the address (`chooseProxy`). */
+  /** From flag or profile; the proxy of the environment depends on the address (`chooseProxy`). */
   proxy: Sourced | undefined;
   policy: { failed: number; unacked: number };
-  /** What a replay of audit items assumes. */
+  /** Token lifetime that a replay of audit items assumes. */
   tokenLifetimeMs: number;
   /** A regular expression. */
   auditFailure: string | undefined;
@@ -47,18 +47,18 @@ export interface Settings {
   debug: boolean;
 }
 
-/** A value with the place it came from, as errors name it. */
+/** A value with its source, as errors name it. */
 export interface Sourced {
   text: string;
   source: string;
   fromFlag: boolean;
-  /** From a profile: a secret is sealed there. */
+  /** From a profile, where secrets are sealed. */
   fromProfile?: boolean;
 }
 
 /**
  * Resolves every setting.
- * @throws `usage` or `invalid-input` naming the flag, variable or config key
+ * @throws `usage` or `invalid-input`, which names the flag, variable or config key
  */
 export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, string | undefined>>, profile: Profile): Settings {
   const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
@@ -100,7 +100,7 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
   };
 }
 
-/** A setting as it was given, unchecked, with the place it came from; undefined where it was not. */
+/** A setting as it was given, unchecked, with its source; undefined if it was not given. */
 export function findSetting(
   name: SettingName,
   flags: GivenFlags,
@@ -151,21 +151,21 @@ function outputFormat(found: Sourced | undefined): OutputFormat {
   throw new VaultError("usage", `${found?.source}: must be one of ${outputFormats.join(", ")}`, { hint: `${found?.source} json` });
 }
 
-/** The usage error of the contract for a setting that is needed and not given. */
+/** The error for a required setting that was not given. */
 export function missingSetting(name: SettingName, what: string): VaultError {
   return new VaultError("usage", `${what} is missing`, { hint: `give it by ${waysToSet(name)}` });
 }
 
-/** @throws `usage` for a state that is no directory of this machine */
+/** @throws `usage` for a state that is not a directory on this machine */
 export function checkState(state: string | undefined): void {
   if (state === undefined || !/^[a-z]+:\/\//i.test(state)) return;
   throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", { hint: "--state /var/lib/vaultsvc" });
 }
 
 /**
- * Checks the base URL and names the service: origin, path and prefix, without a final slash. `http:` only to this machine, unless
- * allowed.
- * @throws `invalid-input`
+ * Checks the base URL and returns the name of the service: origin, path and prefix, without a final slash. `http:` is valid only
+ * for this machine, unless `insecureHttp`.
+ * @throws `usage` without a base URL, `invalid-input`
  */
 export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp">): string {
   if (settings.baseUrl === undefined) throw missingSetting("baseUrl", "the base URL of the service");

@@ -2,26 +2,26 @@ import type { ValueSources } from "../secrets/secret-value.ts";
 import { readSecret, readValue } from "../secrets/secret-value.ts";
 import type { Sourced } from "./settings.ts";
 
-/** What reading a setting may need of the world, besides its text. */
+/** Everything that reading a setting may need, besides its text. */
 export interface SettingWorld {
   env: Readonly<Record<string, string | undefined>>;
   now: () => number;
-  /** The text of a file, whatever else is in it: certificates stand among comments. Rejects with Node's error. */
+  /** The text of a file, decoded leniently, since comments around certificates may not be UTF-8. Rejects with Node's error. */
   readFile: (path: string) => Promise<string>;
-  /** A secret from a flag (all forms), or from environment or profile (`@FILE` or the value itself); it is learned. */
+  /** Reads and registers a secret: from a flag in any form, from environment or profile as `@FILE` or the value itself. */
   readGiven: (spec: Sourced) => Promise<string>;
-  /** Called with a secret before anything else sees it. */
+  /** Registers a secret for redaction, before anything else sees it. */
   learnSecret: (secret: string) => void;
-  /** A text without the secrets that are known so far. */
+  /** Replaces the secrets that are known so far. */
   redact: (text: string) => string;
   warn: (message: string) => void;
-  /** What a command of the user prints beside its result. */
+  /** Shows what a command of the user prints on stderr. */
   say: (text: string) => void;
-  /** Kills a process and all that it started. */
+  /** Kills a process group. */
   endGroup: (pid: number) => void;
 }
 
-/** The parts of a run that a world is made of. */
+/** The parts of a run from which a world is made. */
 interface WorldParts {
   host: {
     env: SettingWorld["env"];

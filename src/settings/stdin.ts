@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { ValueSources } from "../secrets/secret-value.ts";
 
-/** Bytes that an option may take from standard input. */
+/** Number of bytes that an option may read from standard input. */
 const inputLimit = 64 * 1024 * 1024;
 
 interface SourcesHost {
@@ -10,7 +10,7 @@ interface SourcesHost {
   stdin: { readAll(limit: number): Promise<Uint8Array> };
 }
 
-/** What values of options come from. Standard input is read to its end for one option; nothing can be typed there afterwards. */
+/** The sources of option values. One option may read standard input, to its end; `isStdinTaken` says whether prompts lost it. */
 export function valueSources(host: SourcesHost, warn: (message: string) => void): { sources: ValueSources; isStdinTaken: () => boolean } {
   let reader: string | undefined;
   const readStdin = async (flag: string): Promise<string> => {
@@ -31,7 +31,10 @@ export function valueSources(host: SourcesHost, warn: (message: string) => void)
   return { sources: { env: host.env, readFile, readStdin, warn }, isStdinTaken: () => reader !== undefined };
 }
 
-/** Bytes that are no text are an error (code `not UTF-8`): replaced, they would not be what is in the file. */
+/**
+ * Decodes UTF-8 exactly, because replacement characters would change the value.
+ * @throws Error with code `not UTF-8`
+ */
 function exactText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

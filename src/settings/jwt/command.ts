@@ -4,27 +4,26 @@ import { sayLines } from "../child-output.ts";
 
 interface TokenCommand {
   command: string;
-  /** As errors name it. */
+  /** The name of the setting in errors. */
   source: string;
   timeoutMs: number;
   /** Without this program's secrets. */
   env: Record<string, string>;
-  /** Kills a process and all that it started. */
+  /** Kills a process group. */
   endGroup: (pid: number) => void;
-  /** Called with all that the command printed, token or not, before `say`. */
+  /** Called with everything that the command printed on stdout, token or not, before `say`. */
   learn: (output: string) => void;
-  /** What the command printed on stderr, once it has ended: what it prints there may hold the token. */
+  /** Called with what the command printed on stderr, which may contain the token, once it has ended. */
   say: (lines: string) => void;
 }
 
-/** No token is as long: whatever prints more is something else. Of stderr, the last lines are kept. */
+/** Characters of output, more than any token has. Of stderr, the last ones are kept. */
 const outputLimit = 64 * 1024;
 
 /**
- * Runs `command` by /bin/sh, without input, and resolves to what it prints, trimmed. The command and what it started are ended
- * then.
- * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; rejects with the signal's reason
- * when aborted
+ * Runs `command` by /bin/sh without input, and returns its trimmed output. A command that prints too much or takes too long is
+ * killed, with all that it started.
+ * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; the signal's reason when aborted
  */
 export async function runTokenCommand(options: TokenCommand, signal: AbortSignal): Promise<string> {
   const { source, timeoutMs } = options;
@@ -53,7 +52,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
   const onAbort = (): void => end(signal.reason as Error);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    // Closed, not exited: its output is whole then.
+    // At `close`, unlike at `exit`, the output is whole.
     const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
       child.once("error", () => reject(refuse("cannot be started: /bin/sh does not run")));
       child.once("close", (code, killedBy) => resolve({ code, killedBy }));

@@ -7,8 +7,8 @@ import type { SettingWorld } from "../sources.ts";
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
   /**
-   * Sees to it that there is a token with time left.
-   * @throws `invalid-input` naming the setting; nothing was sent then
+   * Obtains a token unless there is one with time left.
+   * @throws `invalid-input`, which names the setting
    */
   ready(signal: AbortSignal): Promise<void>;
   /** Undefined before the first `ready`. */
@@ -17,15 +17,15 @@ export interface BearerToken {
 
 type Obtain = (signal: AbortSignal) => Promise<string>;
 
-/** A token is renewed when less than this is left of it, in milliseconds: a call may have to wait for its answer. */
+/** A token is renewed when it has less than this left, in milliseconds, since a call may have to wait for its answer. */
 const marginMs = 60_000;
-/** For a token of a command that does not say when it ends. */
+/** Lifetime in milliseconds of a command's token that does not say when it expires. */
 const assumedLifetimeMs = 300_000;
 
 /**
- * The token in the way that the settings choose: given (flag, environment), printed by a command, or signed here; undefined where
- * none is set. A command is run, and a key read, by the first `ready`: calls that need no token do not fail for its sake.
- * @throws `invalid-input` naming the setting that is wrong
+ * Creates the token that the settings ask for: given (flag, environment), printed by a command, or signed here; undefined if none
+ * is set. The first `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
+ * @throws `invalid-input`, which names the setting that is wrong
  */
 export async function createBearerToken(settings: Settings, world: SettingWorld): Promise<BearerToken | undefined> {
   const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
@@ -40,7 +40,7 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");
     const { endGroup, say } = world;
-    // Also a token with something around it, which is refused.
+    // Also learns a token with other text around it, which is refused.
     const learn = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
     return renewed(async (signal) => {
       const env = environmentWithoutSecrets(world.env, world.redact);
@@ -53,7 +53,10 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
   return renewed(async (signal) => await (await sign())(signal), world);
 }
 
-/** @throws `invalid-input` for a key or claims that the first `ready` would fail with; runs no command */
+/**
+ * Checks key and claims of a token that is signed here. Runs no command.
+ * @throws `invalid-input`, as the first `ready` would
+ */
 export async function checkSigner(settings: Settings, world: SettingWorld): Promise<void> {
   if (signsHere(settings)) await signer(settings, world);
 }
@@ -82,7 +85,7 @@ async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settin
 const missing = (key: string, what: string): VaultError =>
   new VaultError("invalid-input", `config key ${key}: ${what}`, { hint: "jwt.privateKeyFile and jwt.claims go together" });
 
-/** One token at a time; calls at the same moment wait for the same one. */
+/** A token that is renewed in time. Concurrent calls share one renewal. */
 function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
   let held: { token: string; renewAt: number } | undefined;
   let underWay: Promise<void> | undefined;
@@ -102,7 +105,7 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
   };
 }
 
-/** The characters of a bearer token (RFC 6750): nothing that could end the header. */
+/** @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header */
 function checked(token: string, source: string, world: SettingWorld): string {
   learnToken(token, world);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
@@ -112,14 +115,14 @@ function checked(token: string, source: string, world: SettingWorld): string {
 }
 
 /**
- * As the header has it too, because that is what a service may repeat in base64. What comes before the signature says who one
- * is, but proves nothing.
+ * Registers the token, its header value (which a service may repeat in base64) and its signature as secrets. The part before the
+ * signature proves nothing.
  */
 function learnToken(token: string, { learnSecret }: SettingWorld): void {
   for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
 }
 
-/** `exp` in milliseconds, of a token that has one. */
+/** `exp` of a token in milliseconds since the epoch, if it has one. */
 function expiryOf(token: string): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));

@@ -4,17 +4,17 @@ import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { Sourced } from "../settings.ts";
 
-/** Claims of a token, but for those that are set when it is signed. */
+/** Claims of a token, except those that are set when it is signed. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** How long a token is good that is signed here, in seconds: long enough for an exchange with its repetitions. */
+/** Lifetime in seconds of a token that is signed here: long enough for an exchange with its retries. */
 const lifetimeSeconds = 300;
 
 const setHere = ["iat", "exp", "nbf"];
 
 /**
- * Claims from the profile, as JSON.
- * @throws `invalid-input` naming the config key
+ * Parses claims from JSON.
+ * @throws `invalid-input`, which names the config key
  */
 export function parseClaims({ text, source }: Sourced): Claims {
   const hint = 'claims are an object, like {"role":"reader"}; iat and exp are set when the token is signed';
@@ -33,8 +33,8 @@ export function parseClaims({ text, source }: Sourced): Claims {
 }
 
 /**
- * A private key on P-384 from PEM.
- * @throws `invalid-input` naming `source`, and never showing any of it
+ * Parses a private key on P-384 from PEM.
+ * @throws `invalid-input`, which names `source` and never shows any of the key
  */
 export function parsePrivateKey(pem: string, source: string): KeyObject {
   const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 makes one";
@@ -54,7 +54,7 @@ export function parsePrivateKey(pem: string, source: string): KeyObject {
   return key;
 }
 
-/** A JWT with the signature that section 5.4 asks for (ES384). `now` in milliseconds since the epoch. */
+/** Signs a JWT as section 5.4 requires (ES384). `now` in milliseconds since the epoch. */
 export function signJwt(key: KeyObject, claims: Claims, now: number): string {
   const iat = Math.floor(now / 1000);
   const parts = [

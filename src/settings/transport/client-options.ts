@@ -10,17 +10,16 @@ import type { SettingWorld } from "../sources.ts";
 import type { Transport } from "./transport.ts";
 import { readTransport } from "./transport.ts";
 
-/** What the settings say about the service, its application and the way to it. */
+/** Settings of the client: the service, its application and the route to it. */
 interface ClientSettings extends Transport {
   baseUrl: string;
   apiPrefix: string;
-  /** Section 2.1: both parts are identifiers. */
   application: Application;
   timeoutMs: number;
   token: BearerToken | undefined;
 }
 
-/** @throws `usage` where a setting is missing, `invalid-input` naming the one that is wrong; never shows a secret */
+/** @throws `usage` if a setting is missing, `invalid-input` for one that is wrong, which it names; never shows a secret */
 export async function readClientSettings(
   settings: Settings,
   world: SettingWorld,
@@ -36,7 +35,7 @@ export async function readClientSettings(
   return { baseUrl, apiPrefix, application: { apiKey, uuid }, timeoutMs, ...transport, token: await createBearerToken(settings, world) };
 }
 
-/** @throws `invalid-input` naming `source`, never showing the value */
+/** @throws `invalid-input`, which names `source` and never shows the value, unless it is an identifier (section 2.1) */
 export function checkIdentifier(value: string, source: string, hint: string): void {
   const checked = validate(identifier, value);
   if (!checked.ok) throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });

@@ -1,9 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Whether a list in the form of NO_PROXY names the host of `target`: entries separated by commas or spaces, each `*`, a
- * host name (which stands for all names below it too, with or without a dot in front), an address or a CIDR range, with
- * or without a port.
+ * Whether a list in the form of NO_PROXY matches the host of `target`. Entries are separated by commas or spaces; each is `*`, a
+ * host name (with or without a leading dot, and matching all names below it), an address or a CIDR range, with or without a port.
  */
 export function isInNoProxy(target: URL, list: string): boolean {
   const host = bare(target.hostname);
@@ -22,7 +21,7 @@ export function isInNoProxy(target: URL, list: string): boolean {
   });
 }
 
-/** Without the brackets of IPv6, and without the dot at the end of a whole name. */
+/** A host name without the brackets of IPv6 and without a final dot. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
 /** `host:443`, `[::1]:443`, `[::1]`; an IPv6 address without brackets has no port. */
@@ -31,7 +30,7 @@ function splitPort(entry: string): { name: string; onlyPort?: string } {
   return name !== undefined && port !== undefined ? { name: bare(name), onlyPort: port } : { name: bare(entry) };
 }
 
-/** What is neither an address nor a range is in none. */
+/** Whether an address is in a range; false if the range is not valid. */
 function isInRange(address: string, range: string): boolean {
   const [net = "", bits, ...more] = range.split("/");
   const family = isIP(net);

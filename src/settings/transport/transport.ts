@@ -7,24 +7,24 @@ import type { SettingWorld } from "../sources.ts";
 import { defined } from "../../defined.ts";
 
 interface ProxySetting {
-  /** May hold a user name and a password. */
+  /** May contain a user name and a password. */
   url: URL;
-  /** The flag, variable or config key that it came from. */
+  /** The flag, variable or config key that sets it. */
   source: string;
 }
 
-/** How the service is reached, besides its address. */
+/** How to reach the service, besides its address. */
 export interface Transport {
-  /** PEM; in place of Node's own list. */
+  /** PEM certificates, to trust instead of Node's own list. */
   ca?: readonly string[];
   proxy?: ProxySetting;
-  /** NODE_TLS_REJECT_UNAUTHORIZED=0, which has effect to this machine only. */
+  /** NODE_TLS_REJECT_UNAUTHORIZED=0, which only has effect for a service on this machine. */
   unverified: boolean;
 }
 
 /**
- * Reads what the settings and the environment say about the way to `baseUrl`.
- * @throws `invalid-input` naming the setting
+ * Reads the transport to `baseUrl` from settings and environment.
+ * @throws `invalid-input`, which names the setting
  */
 export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | "proxy">, world: SettingWorld): Promise<Transport> {
   const target = new URL(settings.baseUrl ?? "");
@@ -40,7 +40,7 @@ export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | 
   return defined({ unverified, ca: settings.ca && (await readCertificates(settings.ca, world)), proxy });
 }
 
-/** The certificates of a PEM file, and those that NODE_EXTRA_CA_CERTS has added to Node's own. */
+/** The certificates of a PEM file, and those of NODE_EXTRA_CA_CERTS. */
 async function readCertificates({ text: path, source }: Sourced, { readFile }: SettingWorld): Promise<string[]> {
   let text: string;
   try {
@@ -70,9 +70,10 @@ function isCertificate(pem: string): boolean {
 }
 
 /**
- * The flag wins over the environment and that over the profile, and an empty one means none. As with curl and gh:
- * HTTPS_PROXY is for https, HTTP_PROXY for http, lower case comes first, NO_PROXY names what is reached directly. As with
- * gh, a service on this machine is: there, only the flag counts.
+ * Chooses the proxy: the flag takes precedence over the environment, that over the profile; an empty one means none. As with curl
+ * and gh, HTTPS_PROXY is for https, HTTP_PROXY for http, lower case comes first, and NO_PROXY names hosts to reach directly. As
+ * with gh, only the flag counts for a service on this machine.
+ * @throws `invalid-input`, which names the source
  */
 export async function chooseProxy(target: URL, given: Sourced | undefined, world: SettingWorld): Promise<ProxySetting | undefined> {
   if (given?.fromFlag === true) return await flagProxy(given, world);
@@ -84,7 +85,7 @@ export async function chooseProxy(target: URL, given: Sourced | undefined, world
   return found === undefined ? undefined : parseProxy(found.text, found.source, world);
 }
 
-/** `@FILE`, `-`, `env:NAME` or the URL itself: it may hold a password. */
+/** The proxy of the flag: `@FILE`, `-`, `env:NAME` or the URL itself, since it may contain a password. */
 async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySetting | undefined> {
   const isElsewhere = /^(@|-$|env:)/.test(given.text);
   const proxy = parseProxy(isElsewhere ? await world.readGiven(given) : given.text, given.source, world);
@@ -103,7 +104,7 @@ function variable(env: SettingWorld["env"], names: readonly string[]): Pick<Sour
 
 function parseProxy(text: string, source: string, world: SettingWorld): ProxySetting | undefined {
   if (text === "") return undefined;
-  // Without a scheme it is http, as with curl.
+  // Without a scheme it means http, as with curl.
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   const userInfo = url === undefined ? undefined : decoded(url);
@@ -113,14 +114,14 @@ function parseProxy(text: string, source: string, world: SettingWorld): ProxySet
       hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
     });
   }
-  // The pair as it is sent: the redactor knows its base64 too.
+  // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
   if (userInfo.password !== "") {
     for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`]) world.learnSecret(secret);
   }
   return { url, source };
 }
 
-/** User name and password without percent-encoding; undefined where that is broken. */
+/** User name and password without percent-encoding; undefined if that is malformed. */
 function decoded(url: URL): { user: string; password: string } | undefined {
   try {
     return { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
