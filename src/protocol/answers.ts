@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 export interface Answer {
   httpStatus: number;
   body: Record<string, unknown>;
-  /** Seconds, from the `Retry-After` header (a date is turned into a distance); the body may carry its own. */
+  /** Seconds, from the `Retry-After` header (also a date) or `retryAfter` of the body. */
   retryAfter?: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface Pair {
   payload: string;
 }
 
-/** What an accepted start response holds. `vault` is the service's own object, untouched. */
+/** An accepted start response. `vault` is the service's own object, unchanged. */
 export interface StartSuccess {
   vault: Record<string, unknown>;
   pair: Pair;
@@ -27,13 +27,13 @@ export interface StartSuccess {
   autoLockDate: string | null;
   dateCreated: string | null;
   lastModified: string | null;
-  /** Deviations from the interface, each one sentence; never a reason to refuse new credentials. */
+  /** Deviations from the interface, a sentence each; never a reason to refuse new credentials. */
   warnings: string[];
 }
 
 /**
- * Reads a start response by the one rule that keeps credentials safe: a SUCCESS with both credential strings, a token
- * and the right uuid is accepted, whatever else is wrong with it. Returns undefined for anything less.
+ * Reads a start response by the rule that keeps credentials safe: accepts a SUCCESS with both credential strings, a token and the
+ * right uuid, whatever else is wrong with it. Returns undefined for anything less.
  */
 export function readStartSuccess(endpoint: Endpoint, uuid: string, answer: Answer): StartSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
@@ -60,7 +60,7 @@ export function readStartSuccess(endpoint: Endpoint, uuid: string, answer: Answe
   };
 }
 
-/** Whether the service says SUCCESS: all that an end call needs (section 4.4). */
+/** Whether the answer says SUCCESS, which is all that an end call needs (section 4.4). */
 export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
 }
@@ -72,7 +72,7 @@ function deviations(endpoint: Endpoint, answer: Answer): string[] {
   return warnings;
 }
 
-/** The text of a field, or null where it is none or empty. */
+/** The value if it is a string that is not empty, else null. */
 export const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
 export function object(value: unknown): Record<string, unknown> | undefined {
@@ -80,8 +80,8 @@ export function object(value: unknown): Record<string, unknown> | undefined {
 }
 
 /**
- * A date-time that `Date.parse` reads as it was meant, or null: an unreadable one must not be taken for a date. Forms
- * that it would not read, or read as local time, are written anew in UTC.
+ * A date-time in a form that `Date.parse` reads correctly, or null if it cannot be read. Converts forms that `Date.parse` would
+ * refuse or take for local time to UTC.
  */
 export function date(value: unknown): string | null {
   const time = typeof value === "string" ? instant(value) : null;

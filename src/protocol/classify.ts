@@ -2,22 +2,22 @@ import type { Answer } from "./answers.ts";
 import { object } from "./answers.ts";
 
 /**
- * What an error is about. The specification gives no codes, messages or HTTP statuses (section 7), so this one table
- * decides, in its order: by HTTP status, by the property that the service names, then by wording.
+ * What an error is about. The specification gives no codes, messages or HTTP statuses (section 7), so the first rule that matches
+ * decides: by HTTP status, by the property that the service names, then by wording.
  */
 export type ErrorClass = "rate" | "server" | "application" | "credentials" | "token" | "locked" | "gone" | "validation" | "service";
 
 interface ErrorRule {
   is: ErrorClass;
-  /** All that are given must match. */
+  /** Every condition that is given must match. */
   http?: readonly number[];
   property?: RegExp;
   wording?: RegExp;
 }
 
 /**
- * Says that a lock is in force. A warning of one to come ("will be locked after 2 more attempts") is a refusal of
- * credentials and has to be counted as such.
+ * Matches text that says that a lock is in force. A warning of a future lock ("will be locked after 2 more attempts") is a refusal
+ * of credentials, and has to be counted as such.
  */
 const locked = new RegExp(
   String.raw`^(?!.*\b(?:will|would|may|might|not|before|until)\b[^.;:,]*\block(?:ed)?\b)` +
@@ -26,11 +26,11 @@ const locked = new RegExp(
 );
 
 const errorRules: readonly ErrorRule[] = [
-  // By HTTP status, where it leaves no doubt.
+  // By HTTP status, if it is unambiguous.
   { is: "rate", http: [429] },
   { is: "locked", http: [423] },
   { is: "gone", http: [410] },
-  // By property. A lock is told in wording, whatever property it is pinned on.
+  // By property. Only wording tells a lock, whatever property it is attached to.
   { is: "locked", property: /vault|credentials|encryptedData|payload|uuid/i, wording: locked },
   { is: "application", property: /^application\b|api-?key|x-application-uuid|\bjwt\b|authorization/i },
   { is: "token", property: /token/i },
@@ -41,16 +41,16 @@ const errorRules: readonly ErrorRule[] = [
   // By wording.
   { is: "rate", wording: /rate.?limit|too many requests/i },
   { is: "locked", wording: locked },
-  // A bearer token is the application's, whatever it is called.
+  // A bearer token belongs to the application.
   { is: "application", wording: /\bjwt\b|\b(bearer|access)\b.?token/i },
   { is: "token", wording: /\btoken\b/i },
   { is: "application", wording: /api.?key|\bapplication\b|white.?list|ip address/i },
   { is: "credentials", wording: /credential|\bpin\b|hashed.?pin|encryptedData|payload|device|attempts? (left|remain)|remaining attempt/i },
   { is: "gone", wording: /deleted|expired|not.?found|no such vault|unknown vault|does not exist/i },
-  // What is left, by HTTP status alone.
+  // By HTTP status alone.
   { is: "application", http: [401, 403] },
   { is: "gone", http: [404] },
-  // A 400 that says nothing may be about the credentials: unknown, so that it is counted. One about a form is not.
+  // A 400 without details may be about the credentials, so it stays unknown and counts. One about a format does not.
   { is: "validation", http: [400, 422], property: /./ },
   {
     is: "validation",
@@ -59,19 +59,19 @@ const errorRules: readonly ErrorRule[] = [
   },
 ];
 
-/** For an answer without a `responseStatus`, which every answer of the service has (section 7): a proxy wrote it. */
+/** Rules for an answer without `responseStatus`, which every answer of the service has (section 7): a proxy wrote it. */
 const foreignRules: readonly ErrorRule[] = [
   { is: "rate", http: [429] },
   { is: "application", http: [401, 403] },
 ];
 
-/** One entry of `responseStatus.detailedErrors`, as it is matched. */
+/** An entry of `responseStatus.detailedErrors`, as rules match it. */
 interface Detail {
   property: string;
   wording: string;
 }
 
-/** The class of an ERROR answer. What no rule knows is `service`. */
+/** The class of an ERROR answer; `service` if no rule matches. */
 export function classify(answer: Answer): ErrorClass {
   if (answer.httpStatus >= 500) return "server";
   const details = readDetails(answer.body);
@@ -92,7 +92,7 @@ function readDetails(body: Record<string, unknown>): Detail[] {
     const reasons = list(detail["errorReasons"]);
     return { property: text(detail["property"]), wording: [detail["message"], ...reasons].map(text).join(" ") };
   });
-  // The code alone, and an answer without details, are matched too.
+  // Code and message of the status are matched too, also in an answer without details.
   return [...details, { property: "", wording: `${text(status?.["code"])} ${text(status?.["message"])}`.replaceAll(/[-_]/g, " ") }];
 }
 
@@ -100,9 +100,8 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /**
- * The error uuid, found wherever the service puts it (section 7: the name of the field is not shown): the first
- * identifier under a name that has both "err" and an id in it, then one inside an object of such a name, then under any
- * name of an id that is not the vault's, the application's or the transaction's.
+ * The error uuid, whose field section 7 does not name: the first identifier in a field with "err" and "id" in its name, else in a
+ * field whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
  */
 export function findErrorUuid(value: unknown): string | undefined {
   const named = (path: readonly string[]): boolean => /err.*id$|id.*err/i.test(path.at(-1) ?? "");

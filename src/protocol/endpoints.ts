@@ -5,11 +5,11 @@
 export const kinds = ["credit-card/online", "credit-card/offline", "generic/offline", "generic/online"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** Two calls, a start and an end: what rotates credentials. */
+/** Operations of two calls, a start and an end, which rotate credentials. */
 export const operations = ["get", "update"] as const;
 export type Operation = (typeof operations)[number];
 
-/** One call each; all of them are extended. */
+/** Operations of one call; all of them are extended. */
 export const singleOperations = ["info", "create", "delete"] as const;
 export type SingleOperation = (typeof singleOperations)[number];
 
@@ -18,9 +18,9 @@ export type Step = "start" | "end";
 interface Described {
   kind: Kind;
   method: "POST" | "PUT" | "GET" | "DELETE";
-  /** Its shapes are not in the specification: offered as documented elsewhere, and read leniently. */
+  /** Not shown in the specification: sent as documented elsewhere, and read leniently. */
   extended: boolean;
-  /** Whether the application goes in the body (section 5.1), or in two headers (5.2). */
+  /** Where the application is sent: in the body (section 5.1) or in two headers (5.2). */
   applicationIn: "body" | "headers";
   /** Path below the prefix, for one vault; a create has none yet. */
   path(uuid: string): string;
@@ -74,7 +74,7 @@ const single = {
   delete: { method: "DELETE", applicationIn: "body", path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}` },
 } as const;
 
-/** Every kind has each of them. */
+/** The endpoint of a single operation, which every kind has. */
 export function singleEndpoint(kind: Kind, operation: SingleOperation): SingleEndpoint {
   const { method, applicationIn, path } = single[operation];
   return { kind, operation, step: "single", method, extended: true, applicationIn, path: (uuid) => path(kind, uuid) };
@@ -84,7 +84,7 @@ export const singleEndpoints: readonly SingleEndpoint[] = kinds.flatMap((kind) =
   singleOperations.map((operation) => singleEndpoint(kind, operation)),
 );
 
-/** The endpoint of a step, or undefined where the interface has none (an update of an online vault). */
+/** The endpoint of a step, or undefined if the interface has none, as for an update of an online vault. */
 export function findEndpoint(kind: Kind, operation: Operation, step: Step): Endpoint | undefined {
   return endpoints.find((e) => e.kind === kind && e.operation === operation && e.step === step);
 }
@@ -95,7 +95,7 @@ export const isCreditCard = (kind: Kind): boolean => kind.startsWith("credit-car
 /** Kinds whose read is an extended operation. */
 const extendedKinds: readonly Kind[] = kinds.filter((kind) => findEndpoint(kind, "get", "start")?.extended === true);
 
-/** The kinds as a help text lists them, marked where they are extended. */
+/** The kinds for help texts, with a mark on extended ones. */
 export const kindList: string = joined(kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)));
 
 function joined(words: readonly string[]): string {

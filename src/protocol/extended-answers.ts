@@ -3,10 +3,10 @@ import { date, isSuccess, nonEmpty, object } from "./answers.ts";
 import { infoSchema } from "./responses.ts";
 import { validate } from "./validate.ts";
 
-/** Answers of the extended operations. The specification shows none of their shapes, so they are read leniently. */
+/** Any JSON object: the specification does not show the answers of extended operations, so they are read leniently. */
 type Json = Record<string, unknown>;
 
-/** The dates that an answer has of a vault, as far as they can be read. */
+/** The dates of a vault; null if missing or unreadable. */
 export interface VaultDates {
   expiryDate: string | null;
   autoLockDate: string | null;
@@ -14,9 +14,9 @@ export interface VaultDates {
   lastModified: string | null;
 }
 
-/** What is known of a vault that was created. */
+/** An accepted create response. */
 export interface CreateSuccess extends VaultDates {
-  /** The service's own object, untouched: `vault`, or the answer without its status. */
+  /** The service's own object, unchanged: `vault`, or the answer without its status. */
   vault: Json;
   uuid: string;
   pair: Pair;
@@ -24,8 +24,8 @@ export interface CreateSuccess extends VaultDates {
 }
 
 /**
- * A SUCCESS with a credential pair and a uuid, wherever they are: under `vault`, at the top level, or in another object of
- * the answer, the pair inside `credentials` or beside the uuid. Undefined for anything less.
+ * Reads a create response: a SUCCESS with a credential pair and a uuid, under `vault`, at the top level or in another object; the
+ * pair inside `credentials` or beside the uuid. Undefined for anything less.
  */
 export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
@@ -44,7 +44,7 @@ export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   };
 }
 
-/** Deepest nesting that is looked into. */
+/** Depth to which answers are searched. */
 const deepest = 4;
 
 function findPair(value: Json, depth: number): Pair | undefined {
@@ -54,7 +54,7 @@ function findPair(value: Json, depth: number): Pair | undefined {
   return depth === deepest ? undefined : first(inner(value, ["vault", "credentials"]), (one) => findPair(one, depth + 1));
 }
 
-/** Never one of the application, the transaction or an error. */
+/** The uuid of the vault, never that of the application, the transaction or an error. */
 function findUuid(body: Json): string | undefined {
   const own = (value: Json): string | undefined =>
     ["uuid", "vaultUuid", "vaultUUID", "vaultId", "id"]
@@ -65,7 +65,7 @@ function findUuid(body: Json): string | undefined {
   return search(body, 0);
 }
 
-/** The objects in an object, those of the preferred names first. */
+/** The objects in an object, those with preferred names first. */
 function inner(value: Json, preferred: readonly string[]): Json[] {
   const names = Object.keys(value).filter((name) => !/^(application|transaction|err|device)/i.test(name));
   const rank = (name: string): number => (preferred.includes(name) ? 0 : 1);
@@ -88,11 +88,11 @@ export interface InfoSuccess extends VaultDates {
   info: Json;
   usesRemaining: number | null;
   metadata: Readonly<Record<string, string>> | null;
-  /** Deviations from what is documented, each one sentence. */
+  /** Deviations from the documentation, a sentence each. */
   warnings: string[];
 }
 
-/** A SUCCESS of an info call, whatever it holds; fields at the top level, or under `vault`. Undefined for anything else. */
+/** Reads an info response: any SUCCESS, with fields at the top level or under `vault`. Undefined for anything else. */
 export function readInfo(answer: Answer): InfoSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
@@ -108,7 +108,7 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
   };
 }
 
-/** Whether an answer names a vault, in the one place or the other, and it is not this one. */
+/** Whether an answer names another vault than this one. */
 export function isOfAnother(answer: Answer, uuid: string): boolean {
   const named = [answer.body["uuid"], answer.body["vaultUuid"], object(answer.body["vault"])?.["uuid"]];
   return named.some((one) => typeof one === "string" && one.toLowerCase() !== uuid.toLowerCase());

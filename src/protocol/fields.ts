@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { characters, limits } from "./limits.ts";
 
 /**
- * Field formats of the specification, section 2. Every message states the rule and shows a right value, because it is
- * printed as it is, behind the name of the field or flag.
+ * A text field. The field formats are those of section 2 of the specification. Each `rule` states the format and shows a valid
+ * value, because it is printed unchanged after the name of the field or flag.
  */
 const text = (rule: string, check: (value: string) => boolean) => z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
@@ -21,7 +21,7 @@ export const base64 = text("must be base64, like c2VjcmV0LXBpbg==", (value) =>
 
 export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
 
-/** ISO 8601 date-time; the offset may be missing, as the specification does not ask for one. */
+/** ISO 8601 date-time. The offset may be missing, since the specification does not require one. */
 export const dateTime = text("must be an ISO 8601 date-time, like 2026-11-20T14:02:11Z", isDateTime);
 
 const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
@@ -36,15 +36,15 @@ function isDateTime(value: string): boolean {
 }
 
 /**
- * Milliseconds since the epoch of an ISO 8601 date-time in every form that `dateTime` takes, or null for anything else.
- * `Date.parse` alone refuses some of the forms, takes "token 5" for a date, and one without an offset for local time:
- * here that is UTC, since a service does not know where its clients are.
+ * Milliseconds since the epoch of an ISO 8601 date-time in every form that `dateTime` accepts, or null for anything else. Without
+ * an offset it is UTC, since a service does not know where its clients are. `Date.parse` alone would take it for local time, refuse
+ * some forms, and accept "token 5".
  */
 export function instant(value: string): number | null {
   if (!isDateTime(value)) return null;
   const [, year, month, day, hour, minute, second = "00", fraction = "", offsetHour, offsetMinute = "00"] =
     dateTimePattern.exec(value) ?? [];
-  // A leap second is the last one of its minute.
+  // A leap second counts as second 59.
   const seconds = `${second === "60" ? "59" : second}${fraction.replace(",", ".")}`;
   const offset = offsetHour === undefined ? "Z" : `${offsetHour}:${offsetMinute}`;
   const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${seconds}${offset}`);
@@ -72,7 +72,7 @@ export const device = z.object(
 );
 export type Device = z.infer<typeof device>;
 
-/** The Luhn check of section 2.7, over a string of digits. */
+/** Whether a string of digits passes the Luhn check of section 2.7. */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i += 1) {

@@ -1,9 +1,9 @@
-/** The interface has five levels. What has any number of them can be parsed, but not walked, nor written again. */
+/** Nesting limit. The interface has five levels; JSON that is nested without limit could be parsed, but not walked or serialized. */
 const deepest = 100;
 
 /**
- * JSON that others have written.
- * @throws SyntaxError as JSON.parse does, and for what is nested deeper than anything meant well
+ * Parses JSON from an untrusted source.
+ * @throws SyntaxError if it is not JSON, or is nested too deeply
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -11,12 +11,12 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** The second half of `parseJson`, for what is parsed already. */
+/** @throws SyntaxError if a parsed value is nested too deeply */
 export function checkNesting(value: unknown): void {
   if (isDeeper(value, deepest)) throw new SyntaxError("nested too deeply");
 }
 
-/** Never goes deeper than `levels` itself. */
+/** Whether a value has more than `levels` levels. Recurses no deeper than that. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));

@@ -1,4 +1,4 @@
-/** The figures of the interface (specification, sections 2 and 8). Lengths count Unicode characters. */
+/** Limits of the interface (specification, sections 2 and 8). Lengths count Unicode characters. */
 export const limits = {
   externalRef: { min: 1, max: 64 },
   deviceTextMin: 2,
@@ -7,25 +7,25 @@ export const limits = {
   cardNumber: { min: 8, max: 19 },
   usesRemainingMin: 1,
   uuidLength: 36,
-  /** Extended (service-facts: metadata): pairs, and characters of a key and of a value. */
+  /** Extended (service-facts: metadata): number of pairs, lengths of a key and of a value. */
   metadata: { pairs: 50, key: { min: 1, max: 32 }, value: { min: 0, max: 255 } },
 } as const;
 
 /**
- * What the specification leaves open, as public documentation of a service with this interface fills it
- * (service-facts: FAQ and reference/rate-limit). Defaults only: flags and profiles overrule them.
+ * Defaults for what the specification leaves open, from the public documentation of a service with this interface (service-facts:
+ * FAQ and reference/rate-limit). Flags and profiles take precedence.
  */
 export const defaults = {
   apiPrefix: "/vaultsvc/v1-2",
   /** Requests per second per application (specification, section 8). */
   rate: 25,
-  /** Consecutive failed accesses that lock a vault. */
+  /** Consecutive failed attempts that lock a vault. */
   lockAfterFailed: 3,
-  /** Consecutive starts without an acknowledgement that lock a vault. */
+  /** Consecutive unacknowledged starts that lock a vault. */
   lockAfterUnacked: 5,
-  /** Milliseconds from a start that was accepted to the autoLockDate. */
+  /** Milliseconds from an accepted start to the autoLockDate. */
   autoLockAfterMs: 365 * 24 * 60 * 60_000,
-  /** Milliseconds. Not documented: a guess. */
+  /** Milliseconds. An assumption, since it is not documented. */
   tokenLifetimeMs: 5 * 60_000,
 } as const;
 

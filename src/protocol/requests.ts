@@ -3,7 +3,7 @@ import type { AnyEndpoint, Kind } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
 import { base64, creditCard, dateTime, device, externalRef, metadata, opaque, positiveLong, uuid } from "./fields.ts";
 
-/** Section 2.1. The key has the format of an identifier. */
+/** Section 2.1. The key has the format of a uuid. */
 export const application = z.object({ apiKey: uuid, uuid });
 export type Application = z.infer<typeof application>;
 
@@ -32,10 +32,10 @@ const offlineGetStart = z.object({
 /** The text of a generic vault; its length has no documented limit (section 2.8). */
 const content = z.string({ error: "must be text" });
 
-/** What a vault of this kind holds: a card (section 2.7) or a text. */
+/** The contents of a vault of this kind: a card (section 2.7) or a text. */
 const contentsSchema = (kind: Kind) => (isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content }));
 
-/** Section 4.3; of a generic vault extended, with `newVault.content` (service-facts: offline-vault/generic/update). */
+/** Section 4.3. Extended for a generic vault, with `newVault.content` (service-facts: offline-vault/generic/update). */
 const updateStart = (kind: Kind) =>
   z.object({
     application,
@@ -44,7 +44,7 @@ const updateStart = (kind: Kind) =>
     vault: z.object({ credentials: offlineCredentials }),
   });
 
-/** Extended (service-facts: create). `hashedPin` is of online vaults, `maxUsage` and `expiryDate` of offline ones. */
+/** Extended (service-facts: create). `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
 const create = (kind: Kind) => {
   const { shape } = contentsSchema(kind);
   const every = { application, externalRef: z.optional(externalRef), metadata: z.optional(metadata) };
@@ -53,13 +53,13 @@ const create = (kind: Kind) => {
     : z.object({ ...every, vault: z.object({ ...shape, maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) }) });
 };
 
-/** Extended (service-facts: delete): as a start of this kind, and nothing comes back. */
+/** Extended (service-facts: delete): like a start of this kind. */
 const deletion = (kind: Kind) => (isOnline(kind) ? onlineGetStart : offlineGetStart);
 
 /** Section 4.4: the body of every end call. */
 export const endRequest = z.object({ token: opaque });
 
-/** The schema of an endpoint's request body (sections 4.1 to 4.4); of an info, which has none, anything. */
+/** The schema of an endpoint's request body (sections 4.1 to 4.4). An info has no body. */
 export function requestSchema({ kind, operation, step }: AnyEndpoint) {
   if (step === "end") return endRequest;
   switch (operation) {
@@ -76,5 +76,5 @@ export function requestSchema({ kind, operation, step }: AnyEndpoint) {
   }
 }
 
-/** The credentials that a vault of this kind takes. */
+/** The schema of the credentials of a vault of this kind. */
 export const credentialsSchema = (kind: Kind) => (isOnline(kind) ? onlineCredentials : offlineCredentials);

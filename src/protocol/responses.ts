@@ -18,7 +18,7 @@ export const responseStatus = z.looseObject({
   detailedErrors: z.optional(z.array(detailedError)),
 });
 
-/** Section 2.5. `timeToExpire` has no documented unit: `expiry` is what counts. */
+/** Section 2.5. Only `expiry` is used, since `timeToExpire` has no documented unit. */
 export const transactionToken = z.looseObject({ expiry: dateTime, timeToExpire: anyInteger, token: opaque });
 
 const everyVault = {
@@ -30,7 +30,7 @@ const everyVault = {
 };
 const offlineVault = { ...everyVault, usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
 
-/** Section 2.6, as the endpoint's row in sections 4.1 to 4.3 has it. */
+/** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
 function responseVault(endpoint: Endpoint) {
   const fields = isOnline(endpoint.kind) ? everyVault : offlineVault;
   if (endpoint.operation === "update") return z.looseObject(fields);

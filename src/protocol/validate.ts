@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** One broken rule: where (dotted path, empty for the value itself), and the rule with an example. */
+/** A broken rule: the dotted path of the field (empty for the value itself), and the rule with an example. */
 export interface Violation {
   path: string;
   rule: string;
