@@ -15,7 +15,7 @@ const answer = (httpStatus: number, responseStatus: unknown): Reply => ({
 });
 const refusal = answer(400, { status: "ERROR", code: "E-77", detailedErrors: [{ message: "operation not possible" }] });
 
-/** Runs with a service that answers each end call so, after it has processed it or not. */
+/** Runs with a service that gives this answer to each end call, after processing it or not. */
 async function failing(
   world: World,
   reply: Reply,

@@ -20,7 +20,7 @@ export async function knownVault(maxUsage?: number): Promise<World> {
   return world;
 }
 
-/** What a run came to: the code of its error, or `ok`; with all that was delivered. */
+/** Outcome of a run: the code of its error, or `ok`, with everything that was delivered. */
 export interface Ran {
   code: string;
   error?: VaultError;
@@ -60,7 +60,7 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
   }
 }
 
-/** A dead process does not hold its exchange either: the error of the delivery must not be recorded. */
+/** A dead process records nothing: the error of the delivery must not put its exchange on hold. */
 function die<T extends { session: object }>(context: T, dies: boolean | undefined): T {
   if (dies !== true) return context;
   const session = new Proxy(context.session, {

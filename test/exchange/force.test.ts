@@ -4,7 +4,7 @@ import { ack, currentIsAccepted, known, knownVault, run, starts } from "./engine
 
 const lost = (times: number) => Array.from({ length: times }, () => "request-lost" as const);
 
-/** A vault in doubt whose old pair is the valid one. */
+/** A vault in doubt whose old pair is valid. */
 async function inDoubt(): Promise<World> {
   const world = await knownVault();
   world.weather = ["fine", ...lost(12)];

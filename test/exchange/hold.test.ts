@@ -5,7 +5,7 @@ import { holdVault } from "../../src/exchange/hold.ts";
 const here = "https://here.example/api";
 const there = "https://there.example/api";
 
-/** Holds a vault that the state knows under these services, and lists what was done about it. */
+/** Locks a vault that the state knows under these services, and lists the calls. */
 async function hold(known: readonly string[], options: HoldOptions, configured = true): Promise<string[]> {
   const done: string[] = [];
   const session = {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery/document.ts";
 
-/** Documents as they were written once. None of them is ever changed or removed: they lie on the disks of others. */
+/** Documents of every format that was ever written. Never change or remove one: users have them on disk. */
 const folder = join(import.meta.dirname, "..", "fixtures", "documents");
 const text = (name: string): string => readFileSync(join(folder, name), "utf8");
 

@@ -10,10 +10,10 @@ import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { endRequest, singleRequest, startRequest } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 
-/** What the network does with the next call. */
+/** Fault of the network at the next call. */
 export type Weather = "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "clock-set-back";
 
-/** A process that died: whatever it was doing stops there. */
+/** Thrown where a process dies: whatever it was doing stops there. */
 export class Crash extends Error {}
 
 export const service = "https://vaults.test/vaultsvc/v1-2";
@@ -24,7 +24,7 @@ const target: Target = {
   version: "test",
 };
 
-/** One vault at an emulated service, a real state on disk, a clock that only waiting moves, and a network with weather. */
+/** A vault at an emulated service, a real state on disk, a clock that only waiting advances, and a network with faults. */
 export class World {
   time = Date.parse("2026-11-20T12:00:00Z");
   weather: Weather[] = [];
@@ -79,7 +79,7 @@ export class World {
     return (await this.#store.find(this.uuid))[0];
   }
 
-  /** Runs `use` with the vault held, as one process would. */
+  /** Runs `use` with the vault locked, as one process would. */
   async hold<T>(use: (context: ExchangeContext) => Promise<T>): Promise<T> {
     const session = await this.#store.lock(service, this.uuid, { deadline: this.#slept + 5000, signal: this.#interrupt.signal });
     try {

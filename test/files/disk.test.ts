@@ -7,7 +7,7 @@ import { tempDir } from "../support/temp-dir.ts";
 
 const preload = join(import.meta.dirname, "..", "support", "answer-statfs.cjs");
 
-/** What makes the program find a folder on a file system of this type. */
+/** Options of a run for which a folder is on a file system of this type. */
 const onType = (folder: string, type: number) => ({
   env: { NODE_OPTIONS: `--require=${preload}`, STATFS_FOLDER: folder, STATFS_TYPE: String(type) },
 });

@@ -13,7 +13,7 @@ const refused = (httpStatus: number, details: Detail[] = [], code?: string) => (
   body: { responseStatus: { status: "ERROR", ...(code === undefined ? {} : { code }), detailedErrors: details } },
 });
 
-/** What services say, and what it means here: the class, the HTTP status, the entry or the code. */
+/** Errors of services with their class: the class, the HTTP status, the entry or the code. */
 const answers: [ErrorClass, number, Detail | string][] = [
   ["rate", 429, {}],
   ["rate", 400, { message: "Rate limit exceeded" }],
@@ -40,7 +40,7 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["credentials", 403, { message: "wrong", errorReasons: ["hashedPin does not match"] }],
   ["credentials", 403, { property: "device", message: "does not match" }],
   ["credentials", 400, "INVALID-CREDENTIALS"],
-  // A lock to come is not a lock: the refusal has to be counted.
+  // A warning of a future lock is not a lock: the refusal has to be counted.
   ["credentials", 403, { message: "Invalid credentials: the vault will be locked after 2 more attempts" }],
   ["credentials", 403, { property: "vault.credentials", message: "2 attempts left before lock" }],
   ["credentials", 403, { message: "Wrong PIN. 1 attempt remaining until the vault is locked" }],
@@ -53,7 +53,7 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["application", 400, { message: "The API key is unknown" }],
   ["application", 403, { message: "IP address 10.0.0.1 is not on the whitelist" }],
   ["application", 400, { message: "JWT signature is wrong" }],
-  // Not the token of the transaction: an exchange must not be settled by it.
+  // Not the token of the transaction, so it must not settle an exchange.
   ["application", 401, { message: "The JWT token has expired" }],
   ["application", 401, { message: "Invalid bearer token" }],
   ["application", 401, "INVALID-ACCESS-TOKEN"],
@@ -71,7 +71,7 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["validation", 400, { message: "Malformed JSON" }],
   ["validation", 400, { property: "somethingElse" }],
 
-  // Nothing is known: it is counted.
+  // Unknown, so it counts.
   ["service", 400, {}],
   ["service", 400, { message: "Invalid request" }],
   ["service", 422, "E-1034"],

@@ -1,4 +1,4 @@
-/** Values that keep every rule, to be spoiled one at a time. */
+/** Values that satisfy every rule, for tests to make invalid one at a time. */
 export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 export const application = { apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", uuid: "11111111-2222-4333-8444-555555555555" };
 export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };

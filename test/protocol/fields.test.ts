@@ -9,7 +9,7 @@ import { creditCard as card, device as goodDevice, spoil } from "./examples.ts";
 
 const accepts = (schema: z.core.$ZodType, value: unknown): boolean => validate(schema, value).ok;
 
-/** One table for each format: what it takes, and what it refuses. */
+/** A table for each format: what it accepts, and what it refuses. */
 const formats: [string, z.core.$ZodType, unknown[], unknown[]][] = [
   [
     "uuid: 36 characters, hexadecimal and dashes",
@@ -63,7 +63,7 @@ describe.each(formats)("%s", (_, schema, right, wrong) => {
   test.each(wrong.map((value) => [value]))("refuses %j", (value) => expect(accepts(schema, value)).toBe(false));
 });
 
-/** One field of an object spoiled at a time. */
+/** Objects with one invalid field each. */
 function fieldTable(schema: z.core.$ZodType, good: object, table: [string, unknown[], unknown[]][]) {
   test("takes the example", () => expect(validate(schema, good)).toEqual({ ok: true, value: good }));
   test.each(table.flatMap(([path, right]) => right.map((value) => [path, value])))("%s takes %j", (path, value) => {

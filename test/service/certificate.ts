@@ -6,7 +6,7 @@ export interface Certificate {
   cert: string;
 }
 
-/** Whom and when a certificate is for. */
+/** Subject and validity of a certificate. */
 export interface Names {
   ip?: string;
   dns?: string;
@@ -15,15 +15,15 @@ export interface Names {
 }
 
 /**
- * A self-signed certificate, written in DER by hand: Node can read certificates but not make them, and a fixture would
- * expire, and put a private key into the repository.
+ * Creates a self-signed certificate, encoded in DER here: Node can read certificates but not create them, and a fixture would
+ * expire and put a private key into the repository.
  */
 export function selfSigned(names: Names = {}): Certificate {
   const keys = newKeys();
   return pem(keys.privateKey, write({ names, subject: "vault test", publicKey: keys.publicKey, signer: keys.privateKey }));
 }
 
-/** An issuer of certificates, and its own, which is to be trusted. */
+/** An issuer of certificates, with its own certificate, which clients are to trust. */
 export function certificateAuthority(issuer = "vault test authority"): { cert: string; issue(names?: Names): Certificate } {
   const own = newKeys();
   const authority = write({ subject: issuer, publicKey: own.publicKey, signer: own.privateKey, isAuthority: true });

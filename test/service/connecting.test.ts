@@ -56,7 +56,7 @@ describe("no connection: surely not sent", () => {
   });
 
   test("a connection that does not come about in time", async () => {
-    // TCP answers, TLS never does.
+    // TCP connects, but TLS never answers.
     const server = await tcpServer((socket) => socket.resume(), "https");
     const reply = await clientOf(server.url, { timeoutMs: 60 }).start(startCall, never);
     expect(reply).toEqual({
@@ -64,7 +64,7 @@ describe("no connection: surely not sent", () => {
       cause: `no connection to ${server.host} within 60ms`,
       hint: "check the network and --base-url, or raise --timeout",
     });
-    // The attempt is ended with the call: nothing keeps the process, and the next call starts afresh.
+    // The attempt ends with the call: nothing keeps the process alive, and the next call connects again.
     await once(server.connections[0] as never, "close");
   });
 
@@ -232,7 +232,7 @@ describe("one connection", () => {
     await client.start(startCall, never);
     const [connection] = server.connections;
     connection?.end();
-    // Closed on this side means that the client has closed it too: it knows.
+    // The server sees the close only once the client has closed it.
     await once(connection as never, "close");
     expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(2);

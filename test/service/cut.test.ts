@@ -76,7 +76,7 @@ describe("no answer after the request was written", () => {
   test("reset before it was read: it may have been", async () => {
     const accepted = signal<Socket>();
     const written = signal<unknown>();
-    // Published by undici in the step in which it writes.
+    // Undici publishes this in the same synchronous step in which it writes.
     subscribe("undici:client:sendHeaders", written.resolve);
     onTestFinished(() => void unsubscribe("undici:client:sendHeaders", written.resolve));
     const server = await tcpServer((socket) => accepted.resolve(socket), "http", true);
@@ -101,7 +101,7 @@ describe("no answer after the request was written", () => {
       cause: `connection reset by ${server.host} before it answered`,
     });
     expect({ requests, connections: server.connections.length }).toEqual({ requests: 2, connections: 1 });
-    // And the client is still good for a further call.
+    // The client can still make another call.
     const third = client.end(endCall, never);
     expect(await third).toMatchObject({ type: "no-answer" });
     expect(requests).toBe(3);
@@ -165,7 +165,7 @@ describe("the time of the whole call is limited", () => {
       type: "no-answer",
       cause: `timed out after 80ms waiting for ${server.host}`,
     });
-    // The connection is dropped: a late answer must not meet the next call.
+    // The connection is dropped, so that a late answer cannot reach the next call.
     await once(server.connections[0] as never, "close");
   });
 

@@ -17,7 +17,7 @@ function folder(): string {
   return path;
 }
 
-/** A program that makes one call, says how it ended and leaves without closing anything. */
+/** A program that makes one call, prints the outcome and exits without closing anything. */
 const program = (url: string): string => `
   import { createClient } from ${JSON.stringify(client)};
   const options = { baseUrl: ${JSON.stringify(url)}, apiPrefix: "/p", version: "1", timeoutMs: 3600000, application: ${JSON.stringify(application)} };

@@ -12,7 +12,7 @@ const proxyAt = (url: string, source = "HTTPS_PROXY"): Proxy => ({ url: new URL(
 const authority = certificateAuthority();
 const trusting = { ca: [authority.cert] };
 
-/** A service that only the proxy can reach by its name. */
+/** A service whose name only the proxy can resolve. */
 const hidden = async () => await httpServer(undefined, authority.issue({ dns: "vault.example" }));
 
 describe("an https service through a proxy", () => {
@@ -129,7 +129,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       cause: expect.stringContaining(`the proxy ${other.host}`) as string,
       hint: `check HTTPS_PROXY; ${withoutIt}`,
     });
-    // One attempt each: undici is not left to connect again and again.
+    // One attempt each: undici must not connect again and again.
     expect([closing.connections.length, other.connections.length]).toEqual([1, 1]);
   });
 

@@ -4,7 +4,7 @@ import type { Clock, Service } from "../../src/exchange/ports.ts";
 import { rateLimited, slotIntervalMs } from "../../src/service/rate-limited.ts";
 import { endCall, never, startCall } from "./servers.ts";
 
-/** A clock that moves only when slept on, and GCRA with burst 1 as the store does it. */
+/** A clock that only sleeping advances, and GCRA with burst 1 as in the store. */
 function world() {
   let time = 1_000_000;
   let free = 0;

@@ -10,7 +10,7 @@ const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux
 const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
 const pair = { encryptedData: "ENC+1/==", payload: "PAY-1" };
 
-/** Everything given at once: what an endpoint does not take must not be sent to it. */
+/** Every option at once: what an endpoint does not take must not be sent to it. */
 const everything = { credentials: { ...pair, hashedPin: "cGlu" }, device, newVault: { creditCard } };
 
 const starts: [Kind, Operation, string, Record<string, unknown>][] = [

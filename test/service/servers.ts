@@ -43,7 +43,7 @@ type Answering = (request: Received, response: ServerResponse, message: Incoming
 
 export const success = { responseStatus: { status: "SUCCESS" } };
 
-/** An HTTP server that records every connection and every request that it has read whole. Stopped after the test. */
+/** An HTTP server that records every connection and every whole request. Stopped after the test. */
 export async function httpServer(answer: Answering = json(200, success), certificate?: Certificate): Promise<TestServer> {
   const listener = (message: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
@@ -66,7 +66,7 @@ export const json =
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
 
-/** A TCP server. `onConnection` has the socket; nothing is read from it unless it does. Stopped after the test. */
+/** A TCP server, which reads from a socket only in `onConnection`. Stopped after the test. */
 export async function tcpServer(onConnection: (socket: Socket) => void, scheme = "http", pauseOnConnect = false): Promise<TestServer> {
   const server = createTcpServer({ pauseOnConnect }, (socket) => {
     socket.on("error", () => undefined);
@@ -75,7 +75,7 @@ export async function tcpServer(onConnection: (socket: Socket) => void, scheme =
   return listen(server, scheme, "connection");
 }
 
-/** A TCP server that answers every piece of a request it reads (small ones come in one piece) as told. */
+/** A TCP server that gives this answer to every piece of a request; a small request comes in one piece. */
 export function answeringTcp(onRequest: (socket: Socket, text: string) => void): Promise<TestServer> {
   return tcpServer((socket) => socket.on("data", (data) => onRequest(socket, data.toString())));
 }
@@ -100,7 +100,7 @@ export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}):
   return client;
 }
 
-/** A promise with its own resolve, to wait for what a server sees. */
+/** A promise with its `resolve`, to wait for what a server sees. */
 export function signal<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((fulfil) => {

@@ -85,7 +85,7 @@ describe("traced", () => {
       },
     ]);
     for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
-    // What is traced is what was sent.
+    // The trace shows what was sent.
     const { headers } = events[0] as TraceEvent & { type: "request" };
     expect(server.requests[0]).toMatchObject({ url: facts.path, headers });
   });

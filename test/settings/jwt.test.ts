@@ -173,7 +173,7 @@ describe("by command", () => {
       "invalid-input: config key jwt.command: the command did not finish within 0.1s and was ended",
     );
     const pid = readFileSync(pids, "utf8").trim();
-    // Killed; what is left of it, if anything, waits to be reaped.
+    // Killed; at most a zombie is left.
     if (existsSync(`/proc/${pid}`)) expect(execFileSync("ps", ["-o", "stat=", "-p", pid]).toString()).toMatch(/^Z/);
   });
 

@@ -1,6 +1,6 @@
 import type { SettingWorld } from "../../src/settings/sources.ts";
 
-/** A world of given files, variables and time, that notes what it is told. */
+/** A world with given files, variables and time, which records secrets, warnings and output. */
 export function fakeWorld({ files = {}, env = {} }: { files?: Record<string, string>; env?: Record<string, string> } = {}) {
   const told = { secrets: [] as string[], warnings: [] as string[], said: "", ended: [] as number[] };
   const clock = { now: Date.parse("2026-11-21T12:00:00Z") };

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/exchange/ports.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { exchange, intent, pair, patient, service, started, uuid } from "../contract/store-fixture.ts";
 
-/** A process of its own that uses a state: `node child.ts ACTION DIRECTORY KEYFILE [COUNT]`. Prints one line of JSON. */
+/** Uses a state in a process of its own: `node child.ts ACTION DIRECTORY KEYFILE [COUNT]`. Prints one line of JSON. */
 const [action = "", directory = "", path = "", count = "1"] = process.argv.slice(2);
 
 const clock: Clock = {
@@ -16,18 +16,18 @@ const store = openStore({ directory, keySource: { type: "file", path }, clock, p
 const print = (value: unknown): boolean => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const actions: Record<string, () => Promise<void>> = {
-  /** Takes the vault and keeps it until it is killed. */
+  /** Locks the vault until it is killed. */
   hold: async () => {
     await store.lock(service, uuid, patient(clock));
     print("held");
     await setTimeout(60_000);
   },
-  /** Imports a pair, in a vault of its own. */
+  /** Imports a pair into a vault of its own. */
   import: async () => {
     const session = await store.lock(service, uuid.replace(/1$/, count), patient(clock, 20_000));
     print(await session.record({ credentials: pair(`pair-${count}`), kind: "generic/offline" }));
   },
-  /** Whole exchanges as `get` does them, and leaves as the program does. */
+  /** Runs whole exchanges as `get` does, and exits as the program does. */
   get: async () => {
     for (let n = 0; n < Number(count); n += 1) {
       await store.find(uuid);
@@ -42,7 +42,7 @@ const actions: Record<string, () => Promise<void>> = {
     }
     print("done");
   },
-  /** Reserves slots and prints when they are. */
+  /** Reserves slots and prints their times. */
   slots: async () => {
     const slots: number[] = [];
     for (let n = 0; n < Number(count); n += 1) {
@@ -51,7 +51,7 @@ const actions: Record<string, () => Promise<void>> = {
     }
     print(slots);
   },
-  /** Starts exchanges until the state cannot be written; prints the last one that it was told is durable. */
+  /** Starts exchanges until the state cannot be written; prints the last one that was reported durable. */
   fill: async () => {
     const session = await store.lock(service, uuid, patient(clock));
     let durable = 0;

@@ -27,7 +27,7 @@ describe("a state that cannot be used", () => {
   });
   afterEach(() => state.dispose());
 
-  /** A state with one vault, all of it in the database file, none in the WAL. */
+  /** A state with one vault, wholly in the database file and not in the WAL. */
   const settled = async (): Promise<void> => {
     await (await imported(state)).release();
     state.sql("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -37,7 +37,7 @@ describe("a state that cannot be used", () => {
     async () => await store.lock(service, uuid, patient(state.clock)),
     async () => await store.reserveSlot("app", state.clock.now(), 40),
   ];
-  /** Every way in fails with one message that has these parts, and leaves the database as it is. */
+  /** Expects every operation to fail with a message that has these parts, and to leave the database unchanged. */
   const expectRefused = async (...parts: string[]): Promise<void> => {
     const before = existsSync(state.path) ? readFileSync(state.path) : null;
     for (const way of ways(state.another())) {
@@ -206,7 +206,7 @@ describe("a state that cannot be used", () => {
 
   const mode = (path: string): number => statSync(path).mode & 0o777;
 
-  /** Puts other bytes in the place of the database, without a WAL. */
+  /** Replaces the database with other bytes, without a WAL. */
   const rewrite = (bytes: Buffer): void => {
     for (const ending of ["-wal", "-shm"]) rmSync(state.path + ending, { force: true });
     writeFileSync(state.path, bytes, { mode: 0o600 });

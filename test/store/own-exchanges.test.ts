@@ -108,7 +108,7 @@ test("exchanges are found while the journal is read", async () => {
   const exchanges = new OwnExchanges(db);
   const found = Array.from(journalLines(db), ({ event }) => [event, exchanges.find("second")?.state]);
   expect(found).toEqual([1, 2].flatMap(() => ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"])));
-  // One that is left in the middle does not keep the state open.
+  // A generator that is abandoned must not keep the state open.
   for (const line of journalLines(db)) if (line.event === "started") break;
   expect(() => db.close()).not.toThrow();
 });
@@ -116,7 +116,7 @@ test("exchanges are found while the journal is read", async () => {
 describe("when a pair was superseded", () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 14, minute)).toISOString();
 
-  /** A journal with an entry a minute, and what it says of the pair of the exchange `x`. */
+  /** Writes a journal with an entry a minute; returns what it says about the pair of the exchange `x`. */
   function supersededAt(...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]): string | undefined {
     const db = new DatabaseSync(":memory:");
     for (const script of migrations) db.exec(script);

@@ -23,7 +23,7 @@ const open = (directory = state.directory): LocalStore =>
     warn: (message) => state.warnings.push(message),
   });
 
-/** A configuration in memory; `meanwhile` runs once the rekey holds it and before the key file is changed. */
+/** A configuration in memory. `meanwhile` runs when the rekey has locked it, before the key file changes. */
 function configuration(secrets: SealedSecret[] = [], meanwhile = async (): Promise<unknown> => Promise.resolve()): SealedConfiguration {
   let held = false;
   let left = 1;

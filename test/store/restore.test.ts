@@ -43,7 +43,7 @@ describe("a state that is restored while others have it open", () => {
     const { replaced } = await restore();
     expect(await open.list()).toHaveLength(1);
     const next = await open.lock(service, other, patient(state.clock));
-    // Its counters are kept, as for a vault that was forgotten.
+    // Its counters are kept, as for a forgotten vault.
     expect(await next.read()).toMatchObject({ generations: [], unackedStarts: 0 });
     await next.record({ credentials: pair("c"), kind: "generic/offline" });
     await next.release();
@@ -70,7 +70,7 @@ describe("a state that is restored while others have it open", () => {
     await restored;
     state.clock.meanwhile = () => undefined;
     const now = await state.another().lock(service, uuid, patient(state.clock));
-    // Whichever of the two came first, nothing was written where nobody looks.
+    // Whichever came first, nothing was written to a database that is no longer in place.
     const label = (await known(now)).label;
     await now.release();
     const [folder] = readdirSync(state.directory).filter((name) => name.startsWith("replaced-"));

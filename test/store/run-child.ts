@@ -16,7 +16,7 @@ const argv = (action: string, state: TemporaryState, count: number): string[] =>
   String(count),
 ];
 
-/** Runs an action of child.ts to its end; `through` is a command that starts it, like strace. Returns what it printed. */
+/** Runs an action of child.ts to its end, through a command like strace if given. Returns what it printed. */
 export async function runChild(action: string, state: TemporaryState, count = 1, through: readonly string[] = []): Promise<unknown> {
   const [command = "", ...rest] = [...through, process.execPath, ...argv(action, state, count)];
   const { stdout } = await promisify(execFile)(command, rest);
@@ -30,13 +30,13 @@ export async function startChild(action: string, state: TemporaryState): Promise
   return child;
 }
 
-/** As `kill -9` does it; resolves when the process is gone. */
+/** Kills a process as `kill -9`; resolves when it is gone. */
 export async function kill(child: ChildProcess): Promise<void> {
   const gone = once(child, "exit");
   child.kill("SIGKILL");
   await gone;
 }
 
-/** Whether a command is there, and may do what it is needed for. */
+/** Whether a command exists and has the permissions it needs. */
 export const works = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { cwd: dirname(script), stdio: "ignore" }).status === 0;

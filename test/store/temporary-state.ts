@@ -8,18 +8,18 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 
-/** A state on the disk of this machine. */
+/** A state on disk. */
 export interface TemporaryState extends StoreFixture {
-  /** Holds the state and the configuration directory. */
+  /** Parent of the state and configuration directories. */
   root: string;
   directory: string;
-  /** The database. */
+  /** Path of the database. */
   path: string;
   keyFile: string;
   warnings: string[];
   /** The same state with another key. */
   withKey(keySource: KeySource): Store;
-  /** Runs SQL on a connection of its own, and returns the rows of the last query. */
+  /** Runs SQL on a separate connection; returns the rows of the last query. */
   sql(text: string): Record<string, unknown>[];
 }
 
