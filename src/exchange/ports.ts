@@ -10,7 +10,7 @@ import type {
   Creation,
   Credentials,
   ErrorNote,
-  LeftCreation,
+  InterruptedCreation,
   ExchangeRecord,
   Intent,
   NewPair,
@@ -114,9 +114,9 @@ export interface VaultSession {
   /** The combinations that the service has refused. */
   refusals(): Promise<string[]>;
   /** Whether a start at this service got no answer, and no probe was answered since. */
-  isOut(): Promise<boolean>;
+  isServiceOut(): Promise<boolean>;
   /** Records that a probe was answered. Not synced. */
-  isBack(): Promise<void>;
+  noteServiceBack(): Promise<void>;
   /**
    * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open. Returns the
    * generation's number. For a pair that is recorded and live already, returns that generation and clears its refusal; with a
@@ -124,9 +124,9 @@ export interface VaultSession {
    * hashedPin if none are given.
    * @throws `no-credentials` for a superseded pair
    */
-  record(pair: NewPair): Promise<number>;
+  recordPair(pair: NewPair): Promise<number>;
   /** Raises the counters to at least those that came with given credentials, and adds their refused combinations. */
-  takeOver(attempts: Attempts): Promise<void>;
+  mergeAttempts(attempts: Attempts): Promise<void>;
   /** Records that these generations are about to be known outside this state. */
   markElsewhere(generations: readonly number[]): Promise<void>;
 
@@ -135,7 +135,7 @@ export interface VaultSession {
   /** intent → discarded. Reverts what ① counted. */
   revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
   /** intent stays. Records the error, and that the service is out. Not synced. */
-  unanswered(exchangeId: string, error: ErrorNote): Promise<void>;
+  noteUnanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * intent → rejected. The failed attempt that ① counted becomes certain, and the combination is recorded as refused. An exchange
    * that began with this pair and is started, held or expired becomes in doubt: somebody else may have acknowledged it. With
@@ -147,13 +147,13 @@ export interface VaultSession {
    * Failed attempts are zero. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
    * pair is the base of this one, else as `expired`; others as `discarded`. Returns the new generation.
    */
-  start(exchangeId: string, started: Started): Promise<number>;
+  recordStarted(exchangeId: string, started: Started): Promise<number>;
   /** started|held → held. */
   hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void>;
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
-  ending(exchangeId: string, delivered: boolean): Promise<void>;
+  recordEnding(exchangeId: string, delivered: boolean): Promise<void>;
   /** ending stays. The last end call was answered, with something that settles nothing. */
-  endAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
+  noteEndAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; unacknowledged starts are zero. An
    * adopted exchange supersedes nothing, since the service may answer a repetition with SUCCESS: its new pair becomes the first
@@ -175,7 +175,7 @@ export interface VaultSession {
    * Records that the delete of ① succeeded. Removes credentials, exchanges and label as `forget` does, and zeroes the counters;
    * fingerprints and journal stay.
    */
-  deleted(exchangeId: string): Promise<void>;
+  recordDeleted(exchangeId: string): Promise<void>;
   /** Records the dates that an info call reports; null leaves a date as it is. Does nothing for an unknown vault. Not synced. */
   noteDates(dates: VaultDates): Promise<void>;
 
@@ -217,19 +217,19 @@ export interface Store {
    * Records durably that a vault is about to be created, and makes sure that the key which will seal its credentials exists and
    * fits. The caller holds the lock of the creation's id, in place of a uuid. One of the next two methods must follow.
    */
-  creating(creation: Creation): Promise<void>;
+  beginCreation(creation: Creation): Promise<void>;
   /**
    * Records a created vault in one transaction: its pair as the current and proven generation, with hashedPin, device, label and
    * dates; counters zero. If the vault has credentials here already, the pair becomes an unproven generation instead. Needs no
    * lock of the vault. Returns the generation and its fingerprint.
    */
-  created(creation: Creation, vault: CreatedVault): Promise<{ generation: number; fingerprint: string }>;
+  completeCreation(creation: Creation, vault: CreatedVault): Promise<{ generation: number; fingerprint: string }>;
   /** Records that nothing was created, or that it is unknown whether a vault was created. */
-  notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void>;
+  failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void>;
   /** Creations of a service without an outcome, oldest first. The id of one that is still under way is locked. */
-  leftCreations(service: string): Promise<LeftCreation[]>;
+  interruptedCreations(service: string): Promise<InterruptedCreation[]>;
   /** Records that the user was told of an interrupted creation, so that it is not listed again. */
-  toldOf(creation: LeftCreation): Promise<void>;
+  dismissCreation(creation: InterruptedCreation): Promise<void>;
   /**
    * Reserves the next slot under the rate limit of an application (GCRA), shared by all processes. Returns the milliseconds until
    * the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.

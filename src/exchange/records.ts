@@ -162,7 +162,7 @@ export interface CreatedVault extends VaultFacts {
 }
 
 /** A creation without an outcome: it is under way, or its process died. */
-export interface LeftCreation extends Creation {
+export interface InterruptedCreation extends Creation {
   startedAt: string;
 }
 

@@ -54,7 +54,7 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
   const settled = known === null ? [] : await settleLeft(context, known, plan.left);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, plan);
-  if (request.attempts !== undefined) await context.session.takeOver(request.attempts);
+  if (request.attempts !== undefined) await context.session.mergeAttempts(request.attempts);
   const before = await currentRecord(context);
   const generation = generationOf(request, before, recordedAs);
   const started = await startWith(context, before, { ...request, generation }, plan);
@@ -93,7 +93,7 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
   const record = await context.session.read();
   if (record !== null && !request.force) guardStart(record, context.policy);
-  return await context.session.record({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
+  return await context.session.recordPair({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
 }
 
 interface Stored {
@@ -111,7 +111,7 @@ async function store(
   settled: readonly Settled[],
 ): Promise<Stored> {
   const { hashedPin } = pair.credentials;
-  const generation = await context.session.start(exchangeId, {
+  const generation = await context.session.recordStarted(exchangeId, {
     pair: success.pair,
     hashedPin,
     device: pair.device,

@@ -37,56 +37,56 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
 
     it("makes a vault known by what the service handed out: current, proven, counters zero", async () => {
       const { store } = on.fixture;
-      await store.creating(creation);
+      await store.beginCreation(creation);
       expect(await store.list()).toEqual([]);
-      const { generation, fingerprint } = await store.created(creation, vault);
+      const { generation, fingerprint } = await store.completeCreation(creation, vault);
       expect(generation).toBe(1);
       const record = await known(on.session);
       expect(record).toMatchObject({ uuid: lower, kind: "generic/online", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
       expect(record).toMatchObject({ usesRemaining: 3, limited: true, ...dates, open: null, last: null });
       expect(record.generations).toMatchObject([{ generation: 1, standing: "current", proven: true, fingerprint, device }]);
       expect(await on.session.credentials(1)).toEqual(vault.credentials);
-      expect(await store.leftCreations(service)).toEqual([]);
+      expect(await store.interruptedCreations(service)).toEqual([]);
     });
 
     it("needs no lock: another process holds the vault's", async () => {
-      await on.fixture.another().creating(creation);
-      await on.fixture.another().created(creation, vault);
+      await on.fixture.another().beginCreation(creation);
+      await on.fixture.another().completeCreation(creation, vault);
       expect(await standings(on.session)).toEqual(["1 current"]);
     });
 
     it("beside credentials that are known already it adds an unproven generation, and changes nothing else", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "generic/offline", label: "mine" });
-      await on.fixture.store.creating(creation);
-      expect((await on.fixture.store.created(creation, vault)).generation).toBe(2);
+      await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline", label: "mine" });
+      await on.fixture.store.beginCreation(creation);
+      expect((await on.fixture.store.completeCreation(creation, vault)).generation).toBe(2);
       expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
       expect(await known(on.session)).toMatchObject({ label: "mine", kind: "generic/offline" });
     });
 
     it("after the vault was forgotten it is a new one, whose counters are zero", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline" });
       await on.session.recordIntent(intent("x1", 1));
       await on.session.forget();
-      await on.fixture.store.creating(creation);
-      await on.fixture.store.created(creation, vault);
+      await on.fixture.store.beginCreation(creation);
+      await on.fixture.store.completeCreation(creation, vault);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, label: "Ada" });
       expect(await standings(on.session)).toEqual(["2 current"]);
     });
 
     it("one without an outcome is left, until somebody was told", async () => {
       const { store } = on.fixture;
-      expect(await store.leftCreations(service)).toEqual([]);
-      for (const id of ["one", "two", "three", "four"]) await store.creating({ ...creation, id, externalRef: `ref-${id}` });
-      await store.creating({ ...creation, id: "far", service: elsewhere });
-      await store.notCreated({ ...creation, id: "one" }, "create-refused", problem);
-      await store.notCreated({ ...creation, id: "two" }, "create-unanswered", problem);
-      await store.created({ ...creation, id: "three" }, vault);
-      const left = await on.fixture.another().leftCreations(service);
+      expect(await store.interruptedCreations(service)).toEqual([]);
+      for (const id of ["one", "two", "three", "four"]) await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });
+      await store.beginCreation({ ...creation, id: "far", service: elsewhere });
+      await store.failCreation({ ...creation, id: "one" }, "create-refused", problem);
+      await store.failCreation({ ...creation, id: "two" }, "create-unanswered", problem);
+      await store.completeCreation({ ...creation, id: "three" }, vault);
+      const left = await on.fixture.another().interruptedCreations(service);
       const startedAt = new Date(on.fixture.clock.now()).toISOString();
       expect(left).toEqual([{ id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt }]);
-      for (const one of left) await store.toldOf(one);
-      expect(await store.leftCreations(service)).toEqual([]);
-      expect(await store.leftCreations(elsewhere)).toHaveLength(1);
+      for (const one of left) await store.dismissCreation(one);
+      expect(await store.interruptedCreations(service)).toEqual([]);
+      expect(await store.interruptedCreations(elsewhere)).toHaveLength(1);
     });
   });
 
@@ -101,7 +101,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
         open: null,
         last: { operation: "delete", state: "intent" },
       });
-      await on.session.deleted("d1");
+      await on.session.recordDeleted("d1");
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, generations: [], last: null, label: null });
       expect(await on.fixture.store.find(uuid)).toEqual([]);
       expect(await on.fixture.store.list()).toEqual([]);
@@ -109,22 +109,22 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
 
     it("removes them with an exchange open, too, and fingerprints of superseded pairs stay", async () => {
       await on.session.recordIntent(intent("x1", 1));
-      await on.session.start("x1", started("second"));
-      await on.session.ending("x1", true);
+      await on.session.recordStarted("x1", started("second"));
+      await on.session.recordEnding("x1", true);
       await on.session.acknowledge("x1");
       await on.session.recordIntent(intent("x2", 2));
-      await on.session.start("x2", started("third"));
+      await on.session.recordStarted("x2", started("third"));
       await on.session.recordIntent(intent("d1", 2, { operation: "delete" }));
-      await on.session.deleted("d1");
+      await on.session.recordDeleted("d1");
       expect((await known(on.session)).open).toBeNull();
       expect(await on.session.isSuperseded(pair("first"))).toBe(true);
     });
 
     it("is conditional on its ①", async () => {
-      await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
       await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
       await on.session.revertIntent("d1", problem);
-      await expect(on.session.deleted("d1")).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
       expect(await standings(on.session)).toEqual(["1 imported"]);
     });
   });

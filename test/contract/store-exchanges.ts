@@ -67,11 +67,11 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
 
     it("leaves an unanswered start as it is, with the error; its service is out until a probe is answered", async () => {
       await on.session.recordIntent(intent("x1", 1));
-      expect(await on.session.isOut()).toBe(false);
-      await on.session.unanswered("x1", problem);
-      expect(await on.session.isOut()).toBe(true);
-      await on.session.isBack();
-      expect(await on.session.isOut()).toBe(false);
+      expect(await on.session.isServiceOut()).toBe(false);
+      await on.session.noteUnanswered("x1", problem);
+      expect(await on.session.isServiceOut()).toBe(true);
+      await on.session.noteServiceBack();
+      expect(await on.session.isServiceOut()).toBe(false);
       expect(await state()).toBe("intent");
       expect(await counters()).toEqual([1, 1, 1]);
       expect((await known(on.session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });
@@ -110,7 +110,7 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
         dateCreated: "2025-01-01T00:00:00Z",
         lastModified: "2026-01-01T00:00:00Z",
       };
-      expect(await on.session.start("x1", started("second", facts))).toBe(2);
+      expect(await on.session.recordStarted("x1", started("second", facts))).toBe(2);
       expect(await known(on.session)).toMatchObject({
         ...facts,
         kind: "credit-card/online",
@@ -143,11 +143,11 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
 
     it("② settles an exchange in doubt by the pair that was accepted", async () => {
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.markInDoubt("x1", problem);
       expect(await state()).toBe("in-doubt");
       await startExchange(on.session, "x2", 2, "third");
-      await on.session.ending("x2", true);
+      await on.session.recordEnding("x2", true);
       await on.session.markInDoubt("x2", problem);
       await startExchange(on.session, "x3", 2, "fourth");
       const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
@@ -160,16 +160,16 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
       expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true });
       await on.session.hold("x1", "no-ack", { delivered: false, saveOwed: false });
       expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "no-ack", delivered: true, saveOwed: false });
-      await on.session.ending("x1", false);
+      await on.session.recordEnding("x1", false);
       await expect(on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })).rejects.toMatchObject({ code: "state" });
     });
 
     it("③ counts each end call, and gives back the one that was answered", async () => {
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", false);
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", false);
+      await on.session.recordEnding("x1", true);
       expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 2, delivered: true });
-      await on.session.endAnswered("x1", problem);
+      await on.session.noteEndAnswered("x1", problem);
       expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 1, delivered: true });
       expect((await known(on.session)).lastError).toMatchObject(problem);
     });
@@ -188,11 +188,11 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
       ["acknowledge", async () => await on.session.acknowledge("x1")],
       ["expire", async () => await on.session.expire("x1", problem)],
       ["markInDoubt", async () => await on.session.markInDoubt("x1", problem)],
-      ["endAnswered", async () => await on.session.endAnswered("x1", problem)],
+      ["noteEndAnswered", async () => await on.session.noteEndAnswered("x1", problem)],
       ["revertIntent", async () => await on.session.revertIntent("x1", problem)],
       ["reject", async () => await on.session.reject("x1", "combination", problem)],
-      ["unanswered", async () => await on.session.unanswered("x1", problem)],
-      ["start", async () => await on.session.start("x1", started("third"))],
+      ["noteUnanswered", async () => await on.session.noteUnanswered("x1", problem)],
+      ["recordStarted", async () => await on.session.recordStarted("x1", started("third"))],
     ])("%s refuses an exchange that is at ②, and changes nothing", async (_, step) => {
       await startExchange(on.session, "x1", 1, "second");
       const before = await known(on.session);
@@ -201,7 +201,7 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
     });
 
     it.each([
-      ["ending", async () => await on.session.ending("x1", true)],
+      ["recordEnding", async () => await on.session.recordEnding("x1", true)],
       ["hold", async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
       ["expire", async () => await on.session.expire("x1", problem)],
     ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {

@@ -111,20 +111,20 @@ export const started = (name: string, more: Partial<Started> = {}): Started => (
 /** A session of a vault with one imported pair, generation 1. */
 export async function imported(fixture: StoreFixture, name = "first"): Promise<VaultSession> {
   const session = await held(fixture);
-  await session.record({ credentials: pair(name), kind: "credit-card/offline" });
+  await session.recordPair({ credentials: pair(name), kind: "credit-card/offline" });
   return session;
 }
 
 /** Starts an exchange: it is at ②. Returns the new generation. */
 export async function startExchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
   await session.recordIntent(intent(exchangeId, base));
-  return await session.start(exchangeId, started(name));
+  return await session.recordStarted(exchangeId, started(name));
 }
 
 /** A whole exchange. Returns the new generation. */
 export async function exchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
   const generation = await startExchange(session, exchangeId, base, name);
-  await session.ending(exchangeId, true);
+  await session.recordEnding(exchangeId, true);
   await session.acknowledge(exchangeId);
   return generation;
 }

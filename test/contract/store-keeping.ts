@@ -47,7 +47,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("makes a vault known by its first pair", async () => {
-      expect(await on.session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" })).toBe(1);
+      expect(await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline", label: "Ada" })).toBe(1);
       const record = await known(on.session);
       expect(record).toMatchObject({ service, uuid: lower, kind: "generic/offline", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
       expect(record.generations).toMatchObject([
@@ -65,7 +65,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         [service, uuid.replace(/1$/, "2")],
       ] as const) {
         const other = await held(on.fixture, id, at);
-        await other.record({ credentials: pair("first"), kind: "generic/offline" });
+        await other.recordPair({ credentials: pair("first"), kind: "generic/offline" });
         await other.release();
       }
       expect((await on.fixture.store.list()).map((v) => `${v.service.slice(8, 13)} ${v.uuid.slice(-1)}`)).toEqual([
@@ -73,13 +73,13 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
         "vault 2",
         "vault 3",
       ]);
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       for (const id of ["x1", "x2", "x3"]) await on.session.recordIntent(intent(id, 1));
       expect((await on.fixture.store.exchanges(service, uuid, 2)).map((e) => e.id)).toEqual(["x3", "x2"]);
     });
 
     it("forget removes pairs and exchanges; counters, refusals, fingerprints and numbers outlive it", async () => {
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline", label: "Ada" });
       await exchange(on.session, "x1", 1, "second");
       await on.session.recordIntent(intent("x2", 2));
       await on.session.reject("x2", "combination", problem);
@@ -99,7 +99,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.session.isSuperseded(pair("first"))).toBe(true);
       expect(await on.session.isSuperseded(pair("second"))).toBe(false);
       await expect(on.session.credentials(2)).rejects.toMatchObject({ code: "state" });
-      expect(await on.session.record({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
+      expect(await on.session.recordPair({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
       expect((await on.fixture.store.find(uuid)).length).toBe(1);
       await on.session.resetCounters("all");
@@ -108,7 +108,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("a reset zeroes both counters; what was refused stays refused", async () => {
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       await on.session.resetCounters("all");
@@ -117,7 +117,12 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {
-      await on.session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device, label: "Ada" });
+      await on.session.recordPair({
+        credentials: { ...pair("first"), hashedPin: "cGlu" },
+        kind: "credit-card/online",
+        device,
+        label: "Ada",
+      });
       await exchange(on.session, "x1", 1, "second");
       await on.session.recordIntent(intent("x2", 2));
       await on.session.reject("x2", "combination", problem);
@@ -138,11 +143,11 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     it("rebind adds up with what a forgotten vault left there, and replaces no credentials", async () => {
       const there = await held(on.fixture, uuid.replace(/1$/, "9"), elsewhere);
       await there.release();
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       await on.session.release();
       on.session = await held(on.fixture, uuid, elsewhere);
       await expect(on.session.rebindFrom("https://unknown.example")).rejects.toMatchObject({ code: "no-credentials" });
-      await on.session.record({ credentials: pair("a"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("a"), kind: "generic/offline" });
       await expect(on.session.rebindFrom(service)).rejects.toMatchObject({ code: "no-credentials" });
       await exchange(on.session, "y1", 1, "b");
       await on.session.recordIntent(intent("y2", 2));
@@ -152,7 +157,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1, generations: [{ generation: 1 }] });
       expect(await on.session.isSuperseded(pair("a"))).toBe(true);
       expect(await on.session.wasRefused("combination")).toBe(true);
-      expect(await on.session.record({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
+      expect(await on.session.recordPair({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
     });
 
     it("adopts an exchange of another machine as one whose end call may have arrived; its SUCCESS supersedes nothing", async () => {
@@ -185,7 +190,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("adopts beside what is proven without touching it: a successor comes first, an older document last or not at all", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await exchange(on.session, "x1", 1, "current");
       // The end call alone does not prove that nothing came between: a start does.
       expect(await on.session.adopt({ ...document, tokenExpiry: "2026-11-21T10:04:59Z", old: pair("lost") })).toBe("open");
@@ -204,19 +209,19 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("an import beside an open exchange is a candidate, and an acknowledgement leaves it one", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await startExchange(on.session, "x1", 1, "second");
       expect(await on.session.adopt({ ...document, old: pair("foreign") })).toBe("candidates");
-      await on.session.ending("x1", true);
-      expect(await on.session.record({ credentials: pair("given"), kind: "credit-card/online" })).toBe(5);
+      await on.session.recordEnding("x1", true);
+      expect(await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/online" })).toBe(5);
       await on.session.acknowledge("x1");
       expect(await standings(on.session)).toEqual(["5 imported", "4 imported", "3 imported", "2 current", "1 superseded"]);
     });
 
     it("the refusal of a pair puts what it had begun in doubt", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
       await on.session.recordIntent(intent("x2", 1));
@@ -226,26 +231,26 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("a refused pair that is imported once more is no longer a refused one; it counts like any other", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
-      expect(await on.session.record({ credentials: pair("old"), kind: "credit-card/online" })).toBe(1);
+      expect(await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" })).toBe(1);
       expect(await on.session.wasRefused("combination")).toBe(false);
       expect(await known(on.session)).toMatchObject({ failedAttempts: 1, generations: [{ refused: false }] });
     });
 
     it("counters that came with credentials are taken over, and never lowered", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
-      await on.session.takeOver({ unackedStarts: 3, failedAttempts: 0, possiblyFailed: 0, refused: ["combination"] });
+      await on.session.mergeAttempts({ unackedStarts: 3, failedAttempts: 0, possiblyFailed: 0, refused: ["combination"] });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 1, possiblyFailed: 1 });
-      await on.session.takeOver({ unackedStarts: 0, failedAttempts: 2, possiblyFailed: 0, refused: [] });
+      await on.session.mergeAttempts({ unackedStarts: 0, failedAttempts: 2, possiblyFailed: 0, refused: [] });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 2, possiblyFailed: 0 });
       expect(await on.session.refusals()).toEqual(["combination"]);
     });
 
     it("a reset can be of what is only possibly failed", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       await on.session.recordIntent(intent("x2", 1));
@@ -254,9 +259,9 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
     });
 
     it("what was handed out is known elsewhere, and a token that is no UTF-8 comes back as it was", async () => {
-      await on.session.record({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
-      await on.session.start("x1", started("second", { token: "\ud800 alone" }));
+      await on.session.recordStarted("x1", started("second", { token: "\ud800 alone" }));
       expect(await on.session.token("x1")).toBe("\ud800 alone");
       expect((await known(on.session)).generations.map((g) => g.elsewhere)).toEqual([false, true]);
       await on.session.markElsewhere([2]);

@@ -38,7 +38,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
     });
 
     it("goes on as soon as the holder lets go, with what it did", async () => {
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       let sleeps = 0;
       on.fixture.clock.meanwhile = () => {
         sleeps += 1;
@@ -72,7 +72,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
       const sessions = await Promise.all(Array.from({ length: 200 }, async (_, n) => await held(on.fixture, other(n + 10))));
       const rival = on.fixture.another();
       await expect(rival.lock(service, other(77), patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
-      await Promise.all(sessions.map(async (s) => await s.record({ credentials: pair("first"), kind: "generic/offline" })));
+      await Promise.all(sessions.map(async (s) => await s.recordPair({ credentials: pair("first"), kind: "generic/offline" })));
       await Promise.all(sessions.map(async (s) => await s.recordIntent(intent("x1", 1))));
       expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
@@ -80,7 +80,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
     });
 
     it("letting go twice lets go once, and nothing is written after it", async () => {
-      await on.session.record({ credentials: pair("first"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       await on.session.release();
       const next = await held(on.fixture);
       await on.session.release();

@@ -26,7 +26,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
       expect((await known(on.session)).generations.map((g) => g.proven)).toEqual([false, true]);
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
       await on.session.acknowledge("x1");
       expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
@@ -46,7 +46,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
 
     it("a new import stands beside the current pair until a start with it succeeds", async () => {
       await exchange(on.session, "x1", 1, "second");
-      expect(await on.session.record({ credentials: pair("given"), kind: "credit-card/offline" })).toBe(3);
+      expect(await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" })).toBe(3);
       expect(await standings(on.session)).toEqual(["3 imported", "2 current", "1 superseded"]);
       expect(await on.session.isSuperseded(pair("second"))).toBe(false);
       await startExchange(on.session, "x2", 3, "fourth");
@@ -57,9 +57,9 @@ export function describePairs(name: string, make: () => StoreFixture): void {
     it("the success of the current pair supersedes an import and the offer of an expired exchange", async () => {
       await exchange(on.session, "x1", 1, "second");
       await startExchange(on.session, "x2", 2, "dropped");
-      await on.session.ending("x2", true);
+      await on.session.recordEnding("x2", true);
       await on.session.expire("x2", problem);
-      await on.session.record({ credentials: pair("given"), kind: "credit-card/offline" });
+      await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" });
       expect(await standings(on.session)).toEqual(["4 imported", "3 void", "2 current", "1 superseded"]);
       expect(await on.session.isSuperseded(pair("dropped"))).toBe(false);
       await startExchange(on.session, "x3", 2, "fifth");
@@ -70,7 +70,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
 
     it("an expired exchange leaves the old pair current and the new one void", async () => {
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 1, open: null, last: { state: "expired" } });
@@ -79,7 +79,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
 
     it("in doubt both pairs live; the accepted one wins", async () => {
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.markInDoubt("x1", problem);
       expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
       await startExchange(on.session, "x2", 2, "third");
@@ -88,7 +88,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
 
     it("in doubt can end as expired too", async () => {
       await startExchange(on.session, "x1", 1, "second");
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.markInDoubt("x1", problem);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
@@ -99,7 +99,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       expect(await on.session.isSuperseded(pair("first"))).toBe(true);
       await startExchange(on.session, "x2", 2, "first");
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
-      await on.session.ending("x2", true);
+      await on.session.recordEnding("x2", true);
       await on.session.acknowledge("x2");
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
       expect(await on.session.isSuperseded(pair("second"))).toBe(true);
@@ -115,7 +115,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       await exchange(on.session, "x1", 1, "second");
       const before = await known(on.session);
       const again = { credentials: pair("first"), kind: "generic/offline", label: "Ada" } as const;
-      await expect(on.session.record(again)).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.recordPair(again)).rejects.toMatchObject({ code: "no-credentials" });
       expect(await known(on.session)).toEqual(before);
     });
 
@@ -136,27 +136,27 @@ export function describePairs(name: string, make: () => StoreFixture): void {
 
     it("a pair that is recorded and live is the same generation, brought up to date", async () => {
       const again = { credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online" as const, device, label: "Ada" };
-      expect(await on.session.record(again)).toBe(1);
+      expect(await on.session.recordPair(again)).toBe(1);
       expect(await on.session.credentials(1)).toEqual(again.credentials);
       expect(await known(on.session)).toMatchObject({ kind: "credit-card/online", label: "Ada", generations: [{ generation: 1, device }] });
-      expect(await on.session.record({ credentials: pair("first"), kind: "credit-card/online" })).toBe(1);
+      expect(await on.session.recordPair({ credentials: pair("first"), kind: "credit-card/online" })).toBe(1);
       expect(await on.session.credentials(1)).toEqual(again.credentials);
       expect(await known(on.session)).toMatchObject({ label: "Ada", generations: [{ generation: 1, device }] });
     });
 
     it("hashedPin and device go from pair to pair, unless others were accepted", async () => {
-      await on.session.record({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device });
+      await on.session.recordPair({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device });
       await startExchange(on.session, "x1", 1, "second");
       expect(await on.session.credentials(2)).toEqual({ ...pair("second"), hashedPin: "cGlu" });
-      await on.session.ending("x1", true);
+      await on.session.recordEnding("x1", true);
       await on.session.acknowledge("x1");
       const newer = { ...device, browserVersion: "129.0" };
       await on.session.recordIntent(intent("x2", 2));
-      await on.session.start("x2", started("third", { hashedPin: "bmV3", device: newer }));
+      await on.session.recordStarted("x2", started("third", { hashedPin: "bmV3", device: newer }));
       expect(await on.session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "bmV3" });
       expect(await on.session.credentials(2)).toEqual({ ...pair("second"), hashedPin: "bmV3" });
       expect((await known(on.session)).generations.map((g) => g.device)).toEqual([newer, newer, device]);
-      expect(await on.session.record({ credentials: pair("given"), kind: "credit-card/online" })).toBe(4);
+      expect(await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/online" })).toBe(4);
       expect(await on.session.credentials(4)).toEqual({ ...pair("given"), hashedPin: "bmV3" });
     });
 
@@ -165,7 +165,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       // Worked out by hand: SHA-256 over each text behind its length.
       expect(generation?.fingerprint).toBe("5910a31aa18a0f624153db41b825150ff54d5e2607d27683c4df489091a009e4");
       const same = await held(on.fixture, uuid.replace(/1$/, "2"));
-      await same.record({ credentials: pair("first"), kind: "credit-card/offline" });
+      await same.recordPair({ credentials: pair("first"), kind: "credit-card/offline" });
       expect((await known(same)).generations[0]?.fingerprint).not.toBe(generation?.fingerprint);
       expect(await same.isSuperseded(pair("first"))).toBe(false);
       await same.release();
@@ -178,7 +178,7 @@ export function describePairs(name: string, make: () => StoreFixture): void {
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
       await expect(on.session.credentials(1)).rejects.toMatchObject({ code: "no-credentials" });
       await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "no-credentials" });
-      await on.session.record({ credentials: pair("other"), kind: "generic/offline" });
+      await on.session.recordPair({ credentials: pair("other"), kind: "generic/offline" });
       expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere, "https://vault.example/vaultsvc/v1-2"]);
     });
   });

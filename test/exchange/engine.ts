@@ -16,7 +16,7 @@ export const newCard = { creditCard: { number: "5555555555554444", name: "Grace 
 /** A vault whose first pair is imported. */
 export async function knownVault(maxUsage?: number): Promise<World> {
   const world = new World({ seed: "engine", ...(maxUsage === undefined ? {} : { maxUsage }) });
-  await world.hold(async ({ session }) => await session.record({ credentials: world.first, kind: "credit-card/offline" }));
+  await world.hold(async ({ session }) => await session.recordPair({ credentials: world.first, kind: "credit-card/offline" }));
   return world;
 }
 

@@ -207,7 +207,7 @@ describe("left at ③", () => {
     expect(error?.facts.hint).toMatch(/^import the right credentials: vault import /);
     expect((await run(world, "get")).error?.facts.hint).not.toMatch(/--force/);
     await world.hold(async ({ session }) => await session.resetCounters("all"));
-    await world.hold(async ({ session }) => await session.record({ credentials: foreign, kind: "credit-card/offline" }));
+    await world.hold(async ({ session }) => await session.recordPair({ credentials: foreign, kind: "credit-card/offline" }));
     expect((await run(world, "get")).code).toBe("ok");
     expect(await currentIsAccepted(world)).toBe(true);
   });

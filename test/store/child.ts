@@ -25,7 +25,7 @@ const actions: Record<string, () => Promise<void>> = {
   /** Imports a pair into a vault of its own. */
   import: async () => {
     const session = await store.lock(service, uuid.replace(/1$/, count), patient(clock, 20_000));
-    print(await session.record({ credentials: pair(`pair-${count}`), kind: "generic/offline" }));
+    print(await session.recordPair({ credentials: pair(`pair-${count}`), kind: "generic/offline" }));
   },
   /** Runs whole exchanges as `get` does, and exits as the program does. */
   get: async () => {
@@ -58,7 +58,7 @@ const actions: Record<string, () => Promise<void>> = {
     try {
       for (;;) {
         await session.recordIntent(intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0));
-        await session.start(`x${durable + 1}`, started(`pair-${durable + 1}-${"x".repeat(2000)}`));
+        await session.recordStarted(`x${durable + 1}`, started(`pair-${durable + 1}-${"x".repeat(2000)}`));
         durable += 1;
       }
     } catch (error) {

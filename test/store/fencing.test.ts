@@ -34,7 +34,7 @@ describe("a process that has lost its vault", () => {
   const atStarted = async (): Promise<void> => void (await startExchange(session, "x1", 1, "second"));
   const atEnding = async (): Promise<void> => {
     await atStarted();
-    await session.ending("x1", true);
+    await session.recordEnding("x1", true);
   };
   const moved = async (): Promise<void> => {
     await session.release();
@@ -52,15 +52,15 @@ describe("a process that has lost its vault", () => {
   } as const;
 
   it.each<[string, () => Promise<void>, () => Promise<unknown>]>([
-    ["record", idle, async () => await session.record({ credentials: pair("given"), kind: "generic/offline" })],
+    ["recordPair", idle, async () => await session.recordPair({ credentials: pair("given"), kind: "generic/offline" })],
     ["recordIntent", idle, async () => await session.recordIntent(intent("x2", 1))],
     ["revertIntent", atIntent, async () => await session.revertIntent("x1", problem)],
-    ["unanswered", atIntent, async () => await session.unanswered("x1", problem)],
+    ["noteUnanswered", atIntent, async () => await session.noteUnanswered("x1", problem)],
     ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
-    ["start", atIntent, async () => await session.start("x1", started("second"))],
+    ["recordStarted", atIntent, async () => await session.recordStarted("x1", started("second"))],
     ["hold", atStarted, async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
-    ["ending", atStarted, async () => await session.ending("x1", true)],
-    ["endAnswered", atEnding, async () => await session.endAnswered("x1", problem)],
+    ["recordEnding", atStarted, async () => await session.recordEnding("x1", true)],
+    ["noteEndAnswered", atEnding, async () => await session.noteEndAnswered("x1", problem)],
     ["acknowledge", atEnding, async () => await session.acknowledge("x1")],
     ["expire", atEnding, async () => await session.expire("x1", problem)],
     ["markInDoubt", atEnding, async () => await session.markInDoubt("x1", problem)],

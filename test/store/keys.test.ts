@@ -22,7 +22,7 @@ describe("the key that seals", () => {
   it("is made when a secret is first sealed, for its owner only", async () => {
     const session = await held(state);
     expect(existsSync(state.keyFile)).toBe(false);
-    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     expect(readFileSync(state.keyFile, "utf8")).toMatch(/^vaultsvc-key-1 [0-9a-f]{16} [A-Za-z0-9+/]{43}=\n$/);
     expect(statSync(state.keyFile).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(state.keyFile)).mode & 0o777).toBe(0o700);
@@ -51,7 +51,7 @@ describe("the key that seals", () => {
     const early = await state.another().lock(service, uuid.replace(/1$/, "2"), patient(state.clock));
     await imported(state);
     rmSync(state.keyFile);
-    await expect(early.record({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    await expect(early.recordPair({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
     expect(existsSync(state.keyFile)).toBe(false);
   });
 
@@ -66,14 +66,14 @@ describe("the key that seals", () => {
   it("a process that began with another key notices before it seals", async () => {
     const early = await state.withKey({ type: "given", key: base64 }).lock(service, uuid, patient(state.clock));
     const other = await held(state, uuid.replace(/1$/, "2"));
-    await other.record({ credentials: pair("first"), kind: "generic/offline" });
-    await expect(early.record({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    await other.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+    await expect(early.recordPair({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
     expect(await early.read()).toBeNull();
   });
 
   it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])("can be given: %j", async (key) => {
     const session = await take(state.withKey({ type: "given", key }));
-    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await session.release();
     const again = await take(state.withKey({ type: "given", key: base64 }));
     expect(await again.credentials(1)).toEqual(pair("first"));
@@ -103,7 +103,7 @@ describe("the key that seals", () => {
     mkdirSync(dirname(state.keyFile), { mode: 0o700 });
     writeFileSync(state.keyFile, text, { mode: 0o600 });
     const session = await take(state.store);
-    const recorded = session.record({ credentials: pair("first"), kind: "generic/offline" });
+    const recorded = session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await expect(recorded).rejects.toMatchObject({ code: "state", message: expect.stringContaining(state.keyFile) as string });
     expect(readFileSync(state.keyFile, "utf8")).toBe(text);
     expect(await session.read()).toBeNull();

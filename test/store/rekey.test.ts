@@ -62,12 +62,12 @@ describe("a rekey", () => {
   it("does not disturb a process that had the old key: it goes on with the new one", async () => {
     const early = open();
     const session = await early.lock(service, uuid, patient(state.clock));
-    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await session.release();
     const { to } = await rekey(open());
     const again = await early.lock(service, uuid, patient(state.clock));
     expect(await again.credentials(1)).toEqual(pair("first"));
-    await again.record({ credentials: pair("second"), kind: "generic/offline" });
+    await again.recordPair({ credentials: pair("second"), kind: "generic/offline" });
     expect(sealedWith()).toEqual([to]);
     expect(keyId()).toBe(to);
   });
@@ -75,12 +75,12 @@ describe("a rekey", () => {
   it("where everything was forgotten, such a process does not seal with the key that is gone", async () => {
     const early = open();
     const session = await early.lock(service, uuid, patient(state.clock));
-    await session.record({ credentials: pair("first"), kind: "generic/offline" });
+    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await session.forget();
     await session.release();
     await rekey(open());
     const again = await early.lock(service, uuid, patient(state.clock));
-    await again.record({ credentials: pair("second"), kind: "generic/offline" });
+    await again.recordPair({ credentials: pair("second"), kind: "generic/offline" });
     expect(sealedWith()).toEqual([keyId()]);
   });
 
@@ -89,7 +89,7 @@ describe("a rekey", () => {
     const late = open(join(state.root, "late"));
     const begin = async (): Promise<void> => {
       const session = await late.lock(service, uuid, patient(state.clock));
-      await session.record({ credentials: pair("late"), kind: "generic/offline" });
+      await session.recordPair({ credentials: pair("late"), kind: "generic/offline" });
       await session.release();
     };
     const plain = configuration();

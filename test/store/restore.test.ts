@@ -37,7 +37,7 @@ describe("a state that is restored while others have it open", () => {
   it("whoever opened the state of before goes on with the restored one", async () => {
     const open = state.another();
     const session = await open.lock(service, other, patient(state.clock));
-    await session.record({ credentials: pair("b"), kind: "generic/offline" });
+    await session.recordPair({ credentials: pair("b"), kind: "generic/offline" });
     await session.release();
     expect(await open.list()).toHaveLength(2);
     const { replaced } = await restore();
@@ -45,7 +45,7 @@ describe("a state that is restored while others have it open", () => {
     const next = await open.lock(service, other, patient(state.clock));
     // Its counters are kept, as for a forgotten vault.
     expect(await next.read()).toMatchObject({ generations: [], unackedStarts: 0 });
-    await next.record({ credentials: pair("c"), kind: "generic/offline" });
+    await next.recordPair({ credentials: pair("c"), kind: "generic/offline" });
     await next.release();
     expect(await state.another().list()).toHaveLength(2);
     const kept = openStore({ ...options(), directory: replaced ?? "" });

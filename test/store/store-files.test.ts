@@ -41,7 +41,7 @@ describe("the files of a state", () => {
 
   it("hold no secret, as such, escaped, in base64 or in hexadecimal digits", async () => {
     const session = await imported(state);
-    await session.record({ credentials: { ...pair("first"), hashedPin: "aGFzaGVkLXBpbg==" }, kind: "credit-card/online" });
+    await session.recordPair({ credentials: { ...pair("first"), hashedPin: "aGFzaGVkLXBpbg==" }, kind: "credit-card/online" });
     await exchange(session, "x1", 1, "second");
     await startExchange(session, "x2", 2, "third");
     await session.hold("x2", "delivery", { delivered: false, saveOwed: true });
@@ -81,7 +81,7 @@ describe("the files of a state", () => {
     const second = await state.store.lock(service, twin, patient(state.clock));
     await first.release();
     await busy(twin);
-    await second.record({ credentials: pair("first"), kind: "generic/offline" });
+    await second.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     const third = await state.store.lock(service, uuid, patient(state.clock));
     await first.release();
     await busy(uuid);

@@ -113,11 +113,11 @@ async function create(
 /** Warns about interrupted creations, once each: the program can do nothing about them. */
 async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "store">): Promise<void> {
   const store = await app.store();
-  for (const left of await store.leftCreations(app.serviceName())) {
+  for (const left of await store.interruptedCreations(app.serviceName())) {
     try {
       const held = await store.lock(left.service, left.id, { deadline: 0, signal: app.host.interrupted });
       app.narrator.warn(`a create of ${left.startedAt} was cut off: a vault may exist whose credentials nobody has; ${findIt(left)}`);
-      await store.toldOf(left);
+      await store.dismissCreation(left);
       await held.release();
     } catch (error) {
       // Still under way, in another process.

@@ -146,7 +146,7 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
     if (entry.given?.type === "recovery") {
       await app.service();
       const outcome = await adoptRecovery(context, entry.given.document);
-      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
+      if (entry.given.attempts !== undefined) await context.session.mergeAttempts(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         app.narrator.warn(
@@ -154,7 +154,7 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
         );
     } else if (entry.given !== undefined) {
       generation = await recordPair(context, entry, entry.given.credentials);
-      if (entry.given.attempts !== undefined) await context.session.takeOver(entry.given.attempts);
+      if (entry.given.attempts !== undefined) await context.session.mergeAttempts(entry.given.attempts);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await context.session.read();
@@ -178,5 +178,5 @@ async function settleRecovery(context: ExchangeContext): Promise<void> {
 
 async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<number> {
   const kind = chooseKind(entry.uuid, await context.session.read(), entry.kind);
-  return await context.session.record({ credentials: pairOnly(credentials), kind, device: entry.device });
+  return await context.session.recordPair({ credentials: pairOnly(credentials), kind, device: entry.device });
 }

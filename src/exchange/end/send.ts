@@ -34,14 +34,14 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context, exchange);
     await admitEnd(context, exchange);
-    await session.ending(open.id, delivered);
+    await session.recordEnding(open.id, delivered);
     context.tell({ type: "acknowledging", attempt });
     const reply = ofTheService(await endWithGrace(context, call));
     if (reply.type === "answer") {
       const ended = await settleAnswer(context, exchange, reply.answer);
       if (ended !== "again") return ended;
     } else if (reply.type === "not-sent") {
-      await session.endAnswered(open.id, note(context, "network", reply.cause));
+      await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
     }
     exchange = await openExchange(context, open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
@@ -122,7 +122,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   }
   const said = wording(answer);
   const { code, end } = dispositionOf(answer);
-  if (end !== "refused") await session.endAnswered(id, note(context, code, said));
+  if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);
   const facts = { vault: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };

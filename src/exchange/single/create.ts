@@ -12,7 +12,7 @@ import { refusedSingle, sendSingle } from "./call.ts";
 import { defined } from "../../defined.ts";
 
 interface CreateContext extends SingleContext {
-  store: Pick<Store, "creating" | "created" | "notCreated">;
+  store: Pick<Store, "beginCreation" | "completeCreation" | "failCreation">;
   redact(text: string): string;
   learnSecret(secret: string): void;
 }
@@ -43,12 +43,12 @@ export type CreateOutcome =
 export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {
   const { store } = context;
   const { creation, vault, device, metadata } = request;
-  await store.creating(creation);
+  await store.beginCreation(creation);
   const { kind, externalRef } = creation;
   const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, device, metadata }, 0).catch(
     async (error: unknown) => {
       const code = error instanceof VaultError ? error.code : "internal";
-      await store.notCreated(creation, "create-refused", { code, message: "nothing was sent" });
+      await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
       throw error;
     },
   );
@@ -58,7 +58,7 @@ export async function createVault(context: CreateContext, request: CreateRequest
   if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
   if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
   const error = refusedSingle(reply);
-  await store.notCreated(creation, "create-refused", { code: error.code, message: context.redact(error.message) });
+  await store.failCreation(creation, "create-refused", { code: error.code, message: context.redact(error.message) });
   throw error;
 }
 
@@ -72,7 +72,7 @@ async function keep(
   const { uuid, expiryDate, autoLockDate, dateCreated, lastModified } = success;
   const facts = { uuid, expiryDate, autoLockDate, dateCreated, lastModified };
   try {
-    const stored = await context.store.created(creation, {
+    const stored = await context.store.completeCreation(creation, {
       ...facts,
       credentials,
       device,
@@ -89,7 +89,7 @@ async function keep(
 
 async function unreadable({ store }: CreateContext, creation: Creation, answer: Answer): Promise<CreateOutcome> {
   const message = "the service answered SUCCESS without a credential pair and a uuid that can be recognised";
-  await store.notCreated(creation, "create-unanswered", { code: "service", message });
+  await store.failCreation(creation, "create-unanswered", { code: "service", message });
   const error = new VaultError("service", `${message}: a vault was created`, {
     hint: `the whole answer was printed, and the credentials may be in it; else ${findIt(creation)}`,
     service: serviceDetails(answer),
@@ -99,7 +99,7 @@ async function unreadable({ store }: CreateContext, creation: Creation, answer: 
 
 async function unanswered(context: CreateContext, creation: Creation, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
   const code = reply.tooLarge ? "service" : "network";
-  await context.store.notCreated(creation, "create-unanswered", { code, message: context.redact(reply.cause) });
+  await context.store.failCreation(creation, "create-unanswered", { code, message: context.redact(reply.cause) });
   const about = {
     retry: "after-status" as const,
     hint: findIt(creation),

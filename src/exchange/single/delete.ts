@@ -89,7 +89,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
     const reply = await context.service.single(call, context.signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) {
-      await session.deleted(exchangeId);
+      await session.recordDeleted(exchangeId);
       return { kind, externalRef, generation };
     }
     if (reply.type === "no-answer") throw await unanswered(context, exchangeId, reply);
@@ -106,7 +106,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
 async function unanswered(context: ExchangeContext, exchangeId: string, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
   const { uuid } = context.session;
   const code = reply.tooLarge ? "service" : "network";
-  await context.session.unanswered(exchangeId, note(context, code, reply.cause));
+  await context.session.noteUnanswered(exchangeId, note(context, code, reply.cause));
   const facts = {
     vault: uuid,
     retry: "after-status" as const,

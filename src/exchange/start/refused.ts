@@ -39,7 +39,7 @@ export async function refusedBy(
   const said = wording(answer);
   const name = planned.what ?? "start";
   if (isSuccess(answer)) {
-    await session.unanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
+    await session.noteUnanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
     throw new VaultError("service", "the service answered SUCCESS without a credential pair, a token and the uuid of this vault", {
       vault: uuid,
       service,
@@ -49,7 +49,7 @@ export async function refusedBy(
   const { is, code, what, start } = dispositionOf(answer);
   const noted = note(context, is === "gone" ? is : code, said);
   if (start === "not-counted") await session.revertIntent(exchangeId, noted);
-  else if (start === "unknown") await session.unanswered(exchangeId, noted);
+  else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
   else await session.reject(exchangeId, start === "failed-attempt" ? planned.combination : null, noted);
   const facts = { vault: uuid, service };
   if (is === "rate") {

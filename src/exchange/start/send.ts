@@ -70,12 +70,12 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
  */
 export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
   const { session } = context;
-  if (last?.state !== "intent" && !(await session.isOut())) return;
+  if (last?.state !== "intent" && !(await session.isServiceOut())) return;
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context);
     const reply = await context.probe();
     throwIfInterrupted(context);
-    if (reply.reached && reply.httpStatus < 500) return await session.isBack();
+    if (reply.reached && reply.httpStatus < 500) return await session.noteServiceBack();
     const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
     const { waitMs, inTime } = nextTry(context, attempt);
     if (!inTime) {
@@ -151,7 +151,7 @@ async function noAnswer(
   unanswered: number,
 ): Promise<Attempt> {
   const { session, policy } = context;
-  await session.unanswered(exchangeId, note(context, reply.tooLarge ? "service" : "network", reply.cause));
+  await session.noteUnanswered(exchangeId, note(context, reply.tooLarge ? "service" : "network", reply.cause));
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   if (reply.tooLarge) {

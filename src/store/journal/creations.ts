@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Creation, ErrorNote, LeftCreation } from "../../exchange/records.ts";
+import type { Creation, ErrorNote, InterruptedCreation } from "../../exchange/records.ts";
 import { append } from "./journal.ts";
 import { all, listed } from "../sqlite/query.ts";
 
@@ -9,11 +9,11 @@ import { all, listed } from "../sqlite/query.ts";
  */
 const outcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
 
-export function creating(db: DatabaseSync, { id, service, kind, externalRef }: Creation, at: string): void {
+export function beginCreation(db: DatabaseSync, { id, service, kind, externalRef }: Creation, at: string): void {
   append(db, { at, service, uuid: "", exchange: id, event: "creating", detail: { kind, externalRef } });
 }
 
-export function notCreated(
+export function failCreation(
   db: DatabaseSync,
   creation: Creation,
   event: "create-refused" | "create-unanswered",
@@ -24,7 +24,7 @@ export function notCreated(
   append(db, { at, service, uuid: "", exchange: id, event, detail: { kind, externalRef, error } });
 }
 
-export function leftCreations(db: DatabaseSync, service: string): LeftCreation[] {
+export function interruptedCreations(db: DatabaseSync, service: string): InterruptedCreation[] {
   const rows = all<{ exchange: string; at: string; detail: string }>(
     db,
     "SELECT exchange, at, detail FROM journal AS first WHERE service = ? AND event = 'creating' AND NOT EXISTS (SELECT 1 FROM journal " +
@@ -37,6 +37,6 @@ export function leftCreations(db: DatabaseSync, service: string): LeftCreation[]
   });
 }
 
-export function toldOf(db: DatabaseSync, { id, service, externalRef }: LeftCreation, at: string): void {
+export function dismissCreation(db: DatabaseSync, { id, service, externalRef }: InterruptedCreation, at: string): void {
   append(db, { at, service, uuid: "", exchange: id, event: "create-told", detail: { externalRef } });
 }

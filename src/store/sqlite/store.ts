@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, LeftCreation, VaultRecord } from "../../exchange/records.ts";
+import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
 import * as creations from "../journal/creations.ts";
 import type { LocalStore, StoreOptions } from "../local-store.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
@@ -10,7 +10,7 @@ import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
 import { one, run } from "./query.ts";
 import { findVaults, listExchanges, listVaults } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
-import { created } from "../steps/import.ts";
+import { completeCreation } from "../steps/import.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import { migrations } from "./schema.ts";
 import type { ProfilePlace } from "../../secrets/sealing.ts";
@@ -82,13 +82,13 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await this.#query((db) => listExchanges(db, service, uuid, limit));
   }
 
-  async creating(creation: Creation): Promise<void> {
+  async beginCreation(creation: Creation): Promise<void> {
     const database = await this.#state.ensure();
     await this.#keyring.prepareState(await database.read(neededKeyId));
-    await database.write((db) => creations.creating(db, creation, this.#now()));
+    await database.write((db) => creations.beginCreation(db, creation, this.#now()));
   }
 
-  async created(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["created"]> {
+  async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["completeCreation"]> {
     const { service } = creation;
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
@@ -96,7 +96,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       const added = database.write((db) => {
         const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         const key = this.#keyring.fitting(db);
-        return runStep(db, place, { pairs: [vault.credentials] }, (rows) => created(rows, key, creation, vault));
+        return runStep(db, place, { pairs: [vault.credentials] }, (rows) => completeCreation(rows, key, creation, vault));
       });
       // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);
@@ -106,18 +106,18 @@ class SqliteStore implements LocalStore, RekeyedStore {
     }
   }
 
-  async notCreated(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
+  async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
     const database = await this.#state.ensure();
-    await database.write((db) => creations.notCreated(db, creation, outcome, error, this.#now()));
+    await database.write((db) => creations.failCreation(db, creation, outcome, error, this.#now()));
   }
 
-  async leftCreations(service: string): Promise<LeftCreation[]> {
-    return await this.#query((db) => creations.leftCreations(db, service));
+  async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
+    return await this.#query((db) => creations.interruptedCreations(db, service));
   }
 
-  async toldOf(creation: LeftCreation): Promise<void> {
+  async dismissCreation(creation: InterruptedCreation): Promise<void> {
     const database = await this.#state.ensure();
-    await database.write((db) => creations.toldOf(db, creation, this.#now()));
+    await database.write((db) => creations.dismissCreation(db, creation, this.#now()));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {

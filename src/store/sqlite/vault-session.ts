@@ -10,7 +10,7 @@ import { neededKeyId } from "../keys/keyring.ts";
 import * as ends from "../steps/end.ts";
 import { findExchange, openToken } from "../steps/exchange-rows.ts";
 import { keptGeneration, openCredentials } from "../steps/generations.ts";
-import { adopt, record } from "../steps/import.ts";
+import { adopt, recordPair } from "../steps/import.ts";
 import * as keeping from "../steps/keeping.ts";
 import type { Place, VaultRows } from "../steps/rows.ts";
 import { lockLost, vaultOf } from "../steps/rows.ts";
@@ -52,24 +52,24 @@ export class SqliteVaultSession implements VaultSession {
 
   readonly recordIntent = this.#step(starts.recordIntent, ({ exchangeId }) => exchange(exchangeId));
   readonly revertIntent = this.#step(starts.revertIntent, exchange);
-  readonly unanswered = this.#step(starts.unanswered, exchange, "unsynced");
-  readonly isBack = this.#step(starts.isBack, nothing, "unsynced");
+  readonly noteUnanswered = this.#step(starts.noteUnanswered, exchange, "unsynced");
+  readonly noteServiceBack = this.#step(starts.noteServiceBack, nothing, "unsynced");
   readonly reject = this.#step(starts.reject, exchange);
-  readonly start = this.#sealing(starts.start, (id, { pair }) => ({ exchange: id, pairs: [pair] }));
+  readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({ exchange: id, pairs: [pair] }));
   readonly hold = this.#step(ends.hold, exchange);
-  readonly ending = this.#step(ends.ending, exchange);
-  readonly endAnswered = this.#step(ends.endAnswered, exchange);
+  readonly recordEnding = this.#step(ends.recordEnding, exchange);
+  readonly noteEndAnswered = this.#step(ends.noteEndAnswered, exchange);
   readonly acknowledge = this.#step(ends.acknowledge, exchange);
   readonly expire = this.#step(ends.expire, exchange);
   readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
-  readonly record = this.#sealing(record, ({ credentials }) => ({ pairs: [credentials] }));
+  readonly recordPair = this.#sealing(recordPair, ({ credentials }) => ({ pairs: [credentials] }));
   readonly adopt = this.#sealing(adopt, (document) => ({ exchange: document.exchangeId, pairs: [document.old, document.new] }));
-  readonly takeOver = this.#step(keeping.takeOver, nothing);
+  readonly mergeAttempts = this.#step(keeping.mergeAttempts, nothing);
   readonly markElsewhere = this.#step(keeping.markElsewhere, nothing);
   readonly noteDates = this.#step(keeping.noteDates, nothing, "unsynced");
   readonly resetCounters = this.#step(keeping.resetCounters, nothing);
   readonly setLabel = this.#step(keeping.setLabel, nothing);
-  readonly deleted = this.#step(keeping.deleted, exchange);
+  readonly recordDeleted = this.#step(keeping.recordDeleted, exchange);
   readonly forget = this.#step(keeping.forget, nothing);
 
   async rebindFrom(service: string): Promise<void> {
@@ -110,7 +110,7 @@ export class SqliteVaultSession implements VaultSession {
     return await this.#read((rows) => [...rows.refusals.keys()]);
   }
 
-  async isOut(): Promise<boolean> {
+  async isServiceOut(): Promise<boolean> {
     return await this.#read((rows) => rows.outage !== null);
   }
 

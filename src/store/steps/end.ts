@@ -21,7 +21,7 @@ export function hold(
 }
 
 /** Step ③: an end call may now be sent. */
-export function ending(rows: VaultRows, exchangeId: string, delivered: boolean): void {
+export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boolean): void {
   const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);
   journal(rows, "ending", exchangeId, { from: row.state, delivered });
   row.state = "ending";
@@ -29,7 +29,7 @@ export function ending(rows: VaultRows, exchangeId: string, delivered: boolean):
   if (delivered) row.delivered = 1;
 }
 
-export function endAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   row.ends_unanswered = Math.max(0, row.ends_unanswered - 1);
   noteError(rows, error);

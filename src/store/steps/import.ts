@@ -19,8 +19,8 @@ import {
 import type { CredentialsRow, VaultRows } from "./rows.ts";
 import { journal, knownVault, update } from "./rows.ts";
 
-/** Implements `VaultSession.record`. */
-export function record(rows: VaultRows, key: SealingKey, pair: NewPair): number {
+/** Implements `VaultSession.recordPair`. */
+export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
   const vault = knownVault(rows, pair.kind);
   vault.kind = pair.kind;
   vault.label = pair.label ?? vault.label;
@@ -142,8 +142,8 @@ function ensureGeneration(
   return { row, added: true };
 }
 
-/** Implements `Store.created`. */
-export function created(
+/** Implements `Store.completeCreation`. */
+export function completeCreation(
   rows: VaultRows,
   key: SealingKey,
   { id, kind, externalRef }: Creation,

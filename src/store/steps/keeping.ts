@@ -8,7 +8,7 @@ import type { VaultRow, VaultRows } from "./rows.ts";
 import { journal, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
-export function takeOver(rows: VaultRows, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
+export function mergeAttempts(rows: VaultRows, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
   const vault = vaultOf(rows);
   const failed = Math.max(vault.failed_attempts, failedAttempts);
   const certainly = Math.max(vault.failed_attempts - vault.possibly_failed, failedAttempts - possiblyFailed);
@@ -35,7 +35,7 @@ export function resetCounters(rows: VaultRows, only: "all" | "unanswered"): void
   journal(rows, "counters-reset", null, { only, unackedStarts, failedAttempts, possiblyFailed });
 }
 
-export function deleted(rows: VaultRows, exchangeId: string): void {
+export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), { unacked_starts: 0, failed_attempts: 0, possibly_failed: 0 });

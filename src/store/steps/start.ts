@@ -55,14 +55,14 @@ export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNo
   noteError(rows, error);
 }
 
-export function unanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
+export function noteUnanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   exchangeIn(rows, exchangeId, ["intent"]);
   noteError(rows, error);
   rows.outage ??= rows.at;
   journal(rows, "unanswered", exchangeId, { error });
 }
 
-export function isBack(rows: VaultRows): void {
+export function noteServiceBack(rows: VaultRows): void {
   rows.outage = null;
 }
 
@@ -99,7 +99,7 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 }
 
 /** Step ②: the new pair is stored. */
-export function start(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
+export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.base_generation);
   endLeft(rows, exchange);

@@ -29,21 +29,21 @@ export function askedBy(state: State, process: Process): string {
     case "start-answered":
       if (reply === "not-sent" || reply === "rate" || reply === "application") return "revertIntent";
       if (reply === "refused" || reply === "locked" || reply === "gone") return `reject ${reply === "refused"}`;
-      return "unanswered";
+      return "noteUnanswered";
     case "store":
-      return `start ${process.limited || state.store.limited} ${process.command.out === true}`;
+      return `recordStarted ${process.limited || state.store.limited} ${process.command.out === true}`;
     case "deliver":
       return "deliver";
     case "hold":
       return `hold ${process.hold?.delivered} ${process.hold?.saveOwed}`;
     case "ending":
-      return `ending ${purpose === "own" || (purpose === "ack" && exchange?.delivered === true)}`;
+      return `recordEnding ${purpose === "own" || (purpose === "ack" && exchange?.delivered === true)}`;
     case "send-end":
       return `send-end ${exchange?.operation} ${place(process.offered)}`;
     case "end-answered":
       if (reply === "success") return "acknowledge";
       if (reply === "no-answer") return "markInDoubt";
-      return reply === "token" ? asDesigned.client.deadToken(state.store, process.exchange, process.before) : "endAnswered";
+      return reply === "token" ? asDesigned.client.deadToken(state.store, process.exchange, process.before) : "noteEndAnswered";
   }
 }
 

@@ -26,16 +26,16 @@ class Died extends Error {}
 const writing = [
   "recordIntent",
   "revertIntent",
-  "unanswered",
+  "noteUnanswered",
   "reject",
-  "start",
+  "recordStarted",
   "hold",
-  "ending",
-  "endAnswered",
+  "recordEnding",
+  "noteEndAnswered",
   "acknowledge",
   "expire",
   "markInDoubt",
-] as const;
+] as const satisfies readonly (keyof VaultSession)[];
 type Writing = (typeof writing)[number];
 
 /** By the clock of the program no token dies: its own clock settles nothing, and the service's is another. */
@@ -208,11 +208,11 @@ export class RealEngine {
       return words(intent.operation, this.#place(pair));
     }
     if (name === "reject") return words(second !== null);
-    if (name === "start") {
+    if (name === "recordStarted") {
       const { limited, elsewhere } = second as { limited: boolean; elsewhere: boolean };
       return words(limited, elsewhere);
     }
-    if (name === "ending") return words(second);
+    if (name === "recordEnding") return words(second);
     const facts = third as { delivered: boolean; saveOwed: boolean };
     return name === "hold" ? words(facts.delivered, facts.saveOwed) : name;
   }
@@ -221,7 +221,7 @@ export class RealEngine {
   async importPair(pair: number): Promise<boolean> {
     const { session, pairs } = this.#store;
     try {
-      await session.record({ credentials: pairs.pair(pair), kind });
+      await session.recordPair({ credentials: pairs.pair(pair), kind });
       return true;
     } catch (error) {
       if (error instanceof VaultError) return false;

@@ -42,7 +42,7 @@ export class RealStore {
     const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
     const store = openStore({ directory, keySource: { type: "given", key }, clock, platform: "linux", warn: () => undefined });
     const session = await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
-    await session.record({ credentials: { encryptedData: "first", payload: "first" }, kind });
+    await session.recordPair({ credentials: { encryptedData: "first", payload: "first" }, kind });
     return new RealStore(directory, session);
   }
 

@@ -30,7 +30,7 @@ export function callsFor(real: RealStore, store: Store): Call[] {
     ].map(takingOver),
     handingOut(store),
     ...(["all", "unanswered"] as const).map(resetting),
-    { name: "isBack", inModel: (steps, s) => steps.isBack(s), inCode: async (session) => await session.isBack() },
+    { name: "isBack", inModel: (steps, s) => steps.isBack(s), inCode: async (session) => await session.noteServiceBack() },
   ];
 }
 
@@ -58,7 +58,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     call(
       "unanswered",
       (steps, s) => steps.unanswered(s, id),
-      async (session) => await session.unanswered(at, error),
+      async (session) => await session.noteUnanswered(at, error),
     ),
     ...both.map((counts) =>
       call(
@@ -72,7 +72,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
         `start, ${limited}`,
         (steps, s) => steps.start(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
         async (session) =>
-          await session.start(at, {
+          await session.recordStarted(at, {
             pair: real.pairs.pair(secondNew),
             token: real.pairs.token(secondNew),
             tokenExpiry: real.expiry(secondNew),
@@ -100,13 +100,13 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       call(
         `ending, ${delivered}`,
         (steps, s) => steps.ending(s, id, delivered),
-        async (session) => await session.ending(at, delivered),
+        async (session) => await session.recordEnding(at, delivered),
       ),
     ),
     call(
       "endAnswered",
       (steps, s) => steps.endAnswered(s, id),
-      async (session) => await session.endAnswered(at, error),
+      async (session) => await session.noteEndAnswered(at, error),
     ),
     call(
       "acknowledge",
@@ -129,7 +129,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
 const recording = (pair: number): Call => ({
   name: `record ${pair}`,
   inModel: (steps, store) => steps.record(store, { number: secondNew, pair }),
-  inCode: async (session, real) => await session.record({ credentials: real.pairs.pair(pair), kind }),
+  inCode: async (session, real) => await session.recordPair({ credentials: real.pairs.pair(pair), kind }),
 });
 
 const resetting = (only: "all" | "unanswered"): Call => ({
@@ -142,7 +142,7 @@ const takingOver = (counted: { unacked: number; failed: number; possibly: number
   name: `takeOver ${JSON.stringify(counted)}`,
   inModel: (steps, store) => steps.takeOver(store, { ...counted, refused: [] }),
   inCode: async (session) =>
-    await session.takeOver({
+    await session.mergeAttempts({
       unackedStarts: counted.unacked,
       failedAttempts: counted.failed,
       possiblyFailed: counted.possibly,
