@@ -6,7 +6,7 @@ import { createKnown } from "./completion/known.ts";
 import { defined } from "./defined.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
-import type { HoldOptions } from "./exchange/hold.ts";
+import type { LockOptions } from "./exchange/lock-vault.ts";
 import type { Service, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
@@ -58,7 +58,7 @@ export interface App {
   probe: () => Promise<Probe>;
   device: () => Promise<Device | undefined>;
   /** See `holdVault`. */
-  hold: (uuid: string, options?: HoldOptions) => Promise<ExchangeContext>;
+  hold: (uuid: string, options?: LockOptions) => Promise<ExchangeContext>;
   /** See `withLockFile`. */
   withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -79,7 +79,7 @@ export async function createApp(
   host: Host,
   flags: Readonly<Record<string, unknown>>,
   version: string,
-  mode?: "lenient" | "mends-configuration",
+  mode?: "lenient" | "fixes-configuration",
 ): Promise<App> {
   const directory = configDirectory(host);
   const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
@@ -168,9 +168,9 @@ async function openClient(app: App, version: string): Promise<Service> {
   });
 }
 
-async function hold(app: App, uuid: string, options?: HoldOptions): Promise<ExchangeContext> {
+async function hold(app: App, uuid: string, options?: LockOptions): Promise<ExchangeContext> {
   const { host, settings, narrator, redactor } = app;
-  const [store, { holdVault }] = await Promise.all([app.store(), import("./exchange/hold.ts")]);
+  const [store, { lockVault: holdVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
   return await holdVault(
     {
       store,
@@ -185,7 +185,7 @@ async function hold(app: App, uuid: string, options?: HoldOptions): Promise<Exch
       get deadline() {
         return app.waiting.deadline;
       },
-      tell: narrator.tell,
+      emit: narrator.tell,
       redact: redactor.redact,
       learnSecret: redactor.add,
     },

@@ -45,7 +45,7 @@ export interface Descriptor {
   /** What --field may begin with; without it the command checks that itself. */
   fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[]);
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `App.configuration` holds the problem. */
-  mode?: "lenient" | "mends-configuration";
+  mode?: "lenient" | "fixes-configuration";
 }
 
 /** A command line as commander read it: nothing is checked yet. */

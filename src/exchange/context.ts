@@ -29,7 +29,7 @@ export interface ExchangeContext {
   killed: AbortSignal;
   /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
-  tell(event: ExchangeEvent): void;
+  emit(event: ExchangeEvent): void;
   /** Replaces secrets in what the state stores in plain text. */
   redact(text: string): string;
   /** Registers a secret for redaction, as soon as the program learns it. */
@@ -65,12 +65,12 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
 }
 
 /** Whether the token is alive by our own clock: good enough to choose words and to stop waiting, never to settle anything. */
-export function tokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
-  return tokenEnds(exchange) > at;
+export function isTokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
+  return tokenExpiresAt(exchange) > at;
 }
 
 /** When a token expires, in milliseconds since the epoch. A token of unknown lifetime is assumed to live for a day. */
-export function tokenEnds({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
+export function tokenExpiresAt({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
   return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
 }
 

@@ -29,12 +29,12 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     end: async (call, signal) => seen(await context.service.end(call, signal)),
     single: async (call, signal) => seen(await context.service.single(call, signal)),
   };
-  const tell: ExchangeContext["tell"] = (event) => {
+  const emit: ExchangeContext["emit"] = (event) => {
     if (event.type === "settled") settled.set(event.settled.exchange, event.settled);
-    context.tell(event);
+    context.emit(event);
   };
   try {
-    return await work({ ...context, service, tell });
+    return await work({ ...context, service, emit });
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { uuid } = context.session;

@@ -43,7 +43,7 @@ export function guardStart(record: VaultRecord, policy: Policy): void {
 }
 
 /** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
-export const isForPerson = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failed;
+export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failed;
 
 /**
  * Whether an unanswered start may be repeated automatically: never if it could be one of the last two before a lock, so that a
@@ -66,8 +66,8 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
 }
 
 /** The error for a combination of pair, hashedPin, device and kind that the service has refused before. */
-export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
-  const since = provenAt === null ? "" : `. ${usedSince(provenAt)}`;
+export function refusedBeforeError({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
+  const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
     vault: uuid,
     hint: `import the right credentials: vault import ${uuid} --credentials @FILE`,
@@ -75,5 +75,5 @@ export function refusedBefore({ uuid, provenAt }: VaultRecord, generation: numbe
 }
 
 /** Explains why credentials that have worked are refused. */
-export const usedSince = (provenAt: string): string =>
+export const explainRefusal = (provenAt: string): string =>
   `Another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;

@@ -27,12 +27,12 @@ export interface Delivery {
 /** The consumer of an exchange: stdout, --credentials-out, --save-cmd. */
 export interface Handover {
   /** The recovery document leaves this state before the end call, so that somebody else may acknowledge the exchange. */
-  readonly leaves: boolean;
+  readonly leavesState: boolean;
   /**
    * Called between ① and each start that is sent, and after each outcome that changes the counters. If the counters travel with
    * the credentials, they are durable when this resolves. If it rejects, nothing is sent.
    */
-  counted(attempts: Attempts): Promise<void>;
+  recordAttempts(attempts: Attempts): Promise<void>;
   /**
    * Resolves when everything is delivered and files are durable; only then may an end call be sent.
    * @throws HandoverFailure if a part could not be delivered, `interrupted` if the user stopped it

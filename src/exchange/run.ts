@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { object } from "../protocol/answers.ts";
-import { expiredError, inDoubt } from "./end/acknowledge.ts";
+import { expiredError, inDoubtError } from "./end/acknowledge.ts";
 import { adoptRecovery } from "./recovery/adopt.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
@@ -13,11 +13,11 @@ import type { Attempts, ExchangeRecord, OpenExchange, VaultRecord } from "./reco
 import type { PairChoice } from "./start/choose-pair.ts";
 import type { Prepared } from "./start/prepare.ts";
 import { prepare } from "./start/prepare.ts";
-import { pairOnly, recoveryDocument } from "./recovery/of-exchange.ts";
+import { bareCredentials, recoveryDocument } from "./recovery/of-exchange.ts";
 import type { RecoveryDocument } from "./recovery/document.ts";
 import { sendEnd } from "./end/send.ts";
 import type { Left } from "./end/settle.ts";
-import { settledByStart, settleLeft, toSettle } from "./end/settle.ts";
+import { settledByStart, settleInterrupted, toSettle } from "./end/settle.ts";
 import type { StartedWith, StartRequest } from "./start/try-candidates.ts";
 import { startWith } from "./start/try-candidates.ts";
 import type { Settled } from "./states.ts";
@@ -51,7 +51,7 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
   if (request.recovery !== undefined) await adoptRecovery(context, request.recovery);
   const known = await context.session.read();
   const plan = await planExchange(context, known, request);
-  const settled = known === null ? [] : await settleLeft(context, known, plan.left);
+  const settled = known === null ? [] : await settleInterrupted(context, known, plan.left);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, plan);
   if (request.attempts !== undefined) await context.session.mergeAttempts(request.attempts);
@@ -93,7 +93,7 @@ async function recordGiven(context: ExchangeContext, request: ExchangeRequest, p
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
   const record = await context.session.read();
   if (record !== null && !request.force) guardStart(record, context.policy);
-  return await context.session.recordPair({ credentials: pairOnly(request.given), kind: prepared.kind, device: request.device });
+  return await context.session.recordPair({ credentials: bareCredentials(request.given), kind: prepared.kind, device: request.device });
 }
 
 interface Stored {
@@ -124,12 +124,12 @@ async function store(
     dateCreated: success.dateCreated,
     lastModified: success.lastModified,
     combination: pair.combination,
-    elsewhere: request.handover.leaves,
+    elsewhere: request.handover.leavesState,
   });
-  context.tell({ type: "stored", generation });
-  for (const message of success.warnings) context.tell({ type: "warning", message });
+  context.emit({ type: "stored", generation });
+  for (const message of success.warnings) context.emit({ type: "warning", message });
   const found = before.open?.state === "in-doubt" ? [settledByStart(before.open, pair.generation)] : [];
-  for (const one of found) context.tell({ type: "settled", settled: one });
+  for (const one of found) context.emit({ type: "settled", settled: one });
   const record = await currentRecord(context);
   const exchange = openOf(record, exchangeId);
   const delivery: Delivery = {
@@ -174,18 +174,21 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   });
   // The start counts, so a repetition is not safe.
   if (ended.outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
-  if (ended.outcome === "in-doubt") throw inDoubt(context, { ...exchange, state: "in-doubt" }, ended.answer);
-  context.tell({ type: "acknowledged", generation: delivery.exchange.generation });
+  if (ended.outcome === "in-doubt") throw inDoubtError(context, { ...exchange, state: "in-doubt" }, ended.answer);
+  context.emit({ type: "acknowledged", generation: delivery.exchange.generation });
   await confirm(context, request.handover, delivery);
   const { last } = await currentRecord(context);
   return { delivery, exchange: last?.id === id ? last : { ...exchange, state: "acknowledged" } };
 }
 
 /** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
-function checkContents({ kind, vault }: Delivery, { leaves }: Handover): void {
+function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): void {
   const contents = kind.startsWith("generic") ? vault["content"] : object(vault["creditCard"])?.["number"];
   if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
-  throw new HandoverFailure("delivery", "the service's answer lacks the contents of the vault", { delivered: false, saveOwed: leaves });
+  throw new HandoverFailure("delivery", "the service's answer lacks the contents of the vault", {
+    delivered: false,
+    saveOwed: leavesState,
+  });
 }
 
 async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: unknown): Promise<ExchangeRecord> {
@@ -218,10 +221,10 @@ function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: un
 
 async function confirm(context: ExchangeContext, handover: Handover, delivery: Delivery): Promise<void> {
   try {
-    await handover.confirm(pairOnly(delivery.recovery.new));
+    await handover.confirm(bareCredentials(delivery.recovery.new));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    context.tell({ type: "warning", message: `the exchange is acknowledged, but ${message}` });
+    context.emit({ type: "warning", message: `the exchange is acknowledged, but ${message}` });
   }
 }
 

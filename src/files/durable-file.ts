@@ -15,7 +15,7 @@ const randomHex = (digits: number): string => crypto.randomUUID().replaceAll("-"
  * @throws Node's error; an error with the answer of `inTheWay` as its code if the path is not a file
  */
 export function replaceFile(path: string, contents: string | Uint8Array | Iterable<string>): void {
-  const why = inTheWay(path);
+  const why = obstacleAt(path);
   if (why !== null) throw Object.assign(new Error(`it is ${why}`), { code: why });
   replaceWith(path, (_, descriptor) => {
     const isWhole = typeof contents === "string" || contents instanceof Uint8Array;
@@ -67,7 +67,7 @@ function linkUnlessThere(temporary: string, path: string): void {
  * What prevents the replacement of a path; null if it is a file or does not exist. A link is neither followed, since somebody else
  * may have put it there, nor replaced, since its owner wants the target. Devices are links too, like /dev/stdout.
  */
-export function inTheWay(path: string): "not a file" | "a symbolic link" | null {
+export function obstacleAt(path: string): "not a file" | "a symbolic link" | null {
   try {
     const found = lstatSync(path);
     if (found.isFile()) return null;

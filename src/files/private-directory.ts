@@ -11,16 +11,16 @@ import { onState, systemCode } from "./state-error.ts";
  */
 export function ensurePrivateDirectory(path: string): void {
   if (checkPrivateDirectory(path)) return;
-  onState(path, () => makeFolder(resolve(path)));
+  onState(path, () => createFolder(resolve(path)));
 }
 
 /**
  * Creates a folder (mode 0700), durably, with missing parents. Works level by level, because Node's recursive mkdir never ends
  * where the system refuses folders, as in /proc.
  */
-export function makeFolder(path: string): void {
+export function createFolder(path: string): void {
   const parent = dirname(path);
-  if (statIfThere(parent) === null) makeFolder(parent);
+  if (statIfThere(parent) === null) createFolder(parent);
   try {
     mkdirSync(path, 0o700);
   } catch (error) {

@@ -109,7 +109,7 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
 }
 
 /** Whether an answer names another vault than this one. */
-export function isOfAnother(answer: Answer, uuid: string): boolean {
+export function isOtherVault(answer: Answer, uuid: string): boolean {
   const named = [answer.body["uuid"], answer.body["vaultUuid"], object(answer.body["vault"])?.["uuid"]];
   return named.some((one) => typeof one === "string" && one.toLowerCase() !== uuid.toLowerCase());
 }

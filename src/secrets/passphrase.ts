@@ -13,7 +13,7 @@ export interface ScryptCost {
 const cost: ScryptCost = { log2N: 17, r: 8, p: 1 };
 
 /** Derives the key of a passphrase, the same for every equivalent Unicode spelling (NFKC). */
-export async function stretch(
+export async function deriveFromPassphrase(
   passphrase: string,
   { cost: { log2N, r, p }, salt }: { cost: ScryptCost; salt: Buffer },
 ): Promise<SealingKey> {

@@ -32,7 +32,7 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   /** Settles the call now, and drops its connection so that a late answer cannot reach another call. */
-  giveUp(before: Cause, after: string): void {
+  abandon(before: Cause, after: string): void {
     const wasSent = this.mayBeSent;
     this.#settle(wasSent ? this.#noAnswer(after) : { type: "not-sent", ...before });
     this.#controller?.abort(new Error("given up"));
@@ -61,7 +61,7 @@ export class Call implements Dispatcher.DispatchHandler {
     const { origin, proxy, forwarded } = this.#route;
     // The proxy's own answer: it forwarded nothing.
     if (this.#head.httpStatus === 407 && proxy !== undefined && forwarded) {
-      this.#settle({ type: "not-sent", ...proxyRefusal(407, { origin, proxy }).told });
+      this.#settle({ type: "not-sent", ...proxyRefusal(407, { origin, proxy }).reason });
       return;
     }
     this.#settle(replyOf({ ...this.#head, body: Buffer.concat(this.#chunks) }, named(origin).host, Date.now()));

@@ -26,11 +26,11 @@ export interface Route {
 
 /** A failure of the proxy, in a form that keeps undici from connecting again. */
 export class ProxyFailure extends Error {
-  readonly told: Cause;
+  readonly reason: Cause;
 
-  constructor(told: Cause, cause?: Error) {
-    super(told.cause, { cause });
-    this.told = told;
+  constructor(reason: Cause, cause?: Error) {
+    super(reason.cause, { cause });
+    this.reason = reason;
   }
 }
 
@@ -55,7 +55,7 @@ const untrusted: Record<string, string> = {
 
 /** The cause of a failure before the request was written. */
 export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origin" | "proxy">): Cause {
-  if (error instanceof ProxyFailure) return error.told;
+  if (error instanceof ProxyFailure) return error.reason;
   const { host, hostname } = named(origin);
   const code = codeOf(error);
   const reason = untrusted[code];
@@ -135,8 +135,8 @@ export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): 
   const code = codeOf(error);
   // The causes name a host: say that it is the proxy.
   const told = cause.replaceAll(named(url).host, proxy).replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
-  const mend = code in untrusted ? `${trustHint(code)}; or ` : "";
-  return new ProxyFailure({ cause: told, hint: `${mend}${checkProxy(source, way.origin)}` }, error);
+  const trustFix = code in untrusted ? `${trustHint(code)}; or ` : "";
+  return new ProxyFailure({ cause: told, hint: `${trustFix}${checkProxy(source, way.origin)}` }, error);
 }
 
 /** Why the proxy does not connect to the service, from the status of its answer. */

@@ -42,10 +42,10 @@ export function createClient(options: ClientOptions): ServiceClient {
           resolve(reply);
         },
       });
-      const onAbort = (): void => call.giveUp({ cause: "given up before it was sent" }, "given up while waiting for the answer");
+      const onAbort = (): void => call.abandon({ cause: "given up before it was sent" }, "given up while waiting for the answer");
       const limit = duration(options.timeoutMs);
       const onTimeout = (): void =>
-        call.giveUp(
+        call.abandon(
           {
             cause: `no connection to ${host}${proxy === undefined ? "" : ` through the proxy ${named(proxy.url).host}`} within ${limit}`,
             hint: `check the network${proxy === undefined ? "" : `, ${proxy.source}`} and --base-url, or raise --timeout`,

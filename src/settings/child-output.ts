@@ -7,11 +7,11 @@ const leftOut = `[a line of more than ${longestLine} characters was left out]\n`
  * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines
  * that are too long. Completes a last line when the stream ends; drops it if the stream never ends.
  */
-export function sayLines(stream: Readable, say: (lines: string) => void): void {
+export function forwardLines(stream: Readable, forward: (lines: string) => void): void {
   let rest = "";
   let isTooLong = false;
   const flush = (lines: string): void => {
-    say(isTooLong ? leftOut + lines.slice(lines.indexOf("\n") + 1) : lines);
+    forward(isTooLong ? leftOut + lines.slice(lines.indexOf("\n") + 1) : lines);
     rest = "";
     isTooLong = false;
   };

@@ -24,23 +24,23 @@ interface ReadSettings {
 
 /**
  * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
- * asked for; `mends-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
+ * asked for; `fixes-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
  * profile as empty.
  * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
  */
-export async function readSettings(place: SettingsPlace, mode: "lenient" | "mends-configuration" | undefined): Promise<ReadSettings> {
+export async function readSettings(place: SettingsPlace, mode: "lenient" | "fixes-configuration" | undefined): Promise<ReadSettings> {
   const { directory, profile: name, flags, host } = place;
   const { env, uid } = host;
-  const mends = mode === "mends-configuration";
+  const fixes = mode === "fixes-configuration";
   let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
   try {
-    profile = await findProfile(directory, name, mends, uid);
+    profile = await findProfile(directory, name, fixes, uid);
     return { settings: resolveSettings(flags, env, profile.settings), profile };
   } catch (error) {
     if (mode === undefined || !(error instanceof VaultError)) throw error;
     // A configuration that cannot be read cannot be changed either.
-    if (mends && !profile.exists) throw error;
-    if (mends) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
+    if (fixes && !profile.exists) throw error;
+    if (fixes) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
     return {
       settings: resolveSettings(defined({ output: flags.output }), { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}),
       profile,

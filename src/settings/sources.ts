@@ -16,7 +16,7 @@ export interface SettingWorld {
   redact: (text: string) => string;
   warn: (message: string) => void;
   /** Shows what a command of the user prints on stderr. */
-  say: (text: string) => void;
+  forward: (text: string) => void;
   /** Kills a process group. */
   endGroup: (pid: number) => void;
 }
@@ -47,6 +47,6 @@ export const settingWorld = ({ host, sources, redactor }: WorldParts): SettingWo
   learnSecret: redactor.add,
   redact: redactor.redact,
   warn: (message) => sources.warn(message),
-  say: (text) => void host.stderr.writeColored(text),
+  forward: (text) => void host.stderr.writeColored(text),
   endGroup: (pid) => host.endGroup(pid),
 });

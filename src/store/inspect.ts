@@ -14,7 +14,7 @@ import { openReadOnly } from "./sqlite/open-read-only.ts";
 import { statIfThere } from "../files/private-directory.ts";
 import { all, one } from "./sqlite/query.ts";
 import { listVaults } from "./sqlite/read-vaults.ts";
-import { leftRestore } from "./backup/install.ts";
+import { interruptedRestore } from "./backup/install.ts";
 import { onState } from "../files/state-error.ts";
 
 /** What can be found out about a state without changing anything. */
@@ -25,9 +25,9 @@ export interface StateFacts {
   /** Why the state cannot be read. */
   problem: VaultError | null;
   /** A restore was interrupted; the next command that opens the state finishes it. */
-  restoreLeft: boolean;
+  restoreInterrupted: boolean;
   /** Files and folders that others can read or write. */
-  loose: { path: string; mode: number; wanted: number }[];
+  tooOpen: { path: string; mode: number; wanted: number }[];
   /** The first file or folder that cannot be read and written, with the system's error code. */
   unwritable: { path: string; code: string } | null;
   disk: DiskFacts | null;
@@ -54,9 +54,9 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
   const files = [path, `${path}-wal`, join(directory, "locks")];
   let found: { contents: Contents; key: KeyFacts } | null = null;
   let problem: VaultError | null = null;
-  let restoreLeft = false;
+  let restoreInterrupted = false;
   try {
-    restoreLeft = onState(directory, () => leftRestore(directory)) !== null;
+    restoreInterrupted = onState(directory, () => interruptedRestore(directory)) !== null;
     if (onState(path, () => statIfThere(path)) !== null) found = onState(path, () => read(path, opening.migrations.length, options));
   } catch (error) {
     problem = error instanceof VaultError ? error : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
@@ -65,13 +65,13 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
     directory,
     contents: found?.contents ?? null,
     problem,
-    restoreLeft,
-    loose: [
-      ...looseOf([directory], 0o700),
-      ...looseOf(files.slice(0, 2), 0o600),
-      ...looseOf(keyFiles(options), 0o600),
+    restoreInterrupted: restoreInterrupted,
+    tooOpen: [
+      ...tooOpenOf([directory], 0o700),
+      ...tooOpenOf(files.slice(0, 2), 0o600),
+      ...tooOpenOf(keyFiles(options), 0o600),
       // Listing the folder of the key reveals nothing, so only write permission counts.
-      ...looseOf(keyFiles(options).map(dirname), 0o755, 0o022),
+      ...tooOpenOf(keyFiles(options).map(dirname), 0o755, 0o022),
     ],
     unwritable: unwritableOf([directory, ...files]),
     disk: diskOf(directory),
@@ -116,7 +116,7 @@ function secondsBetween(from: string, to: string): number | null {
 
 const keyFiles = ({ keySource }: WholeState["options"]): string[] => (keySource.type === "file" ? [keySource.path] : []);
 
-function looseOf(paths: readonly string[], wanted: number, unwanted = 0o077): StateFacts["loose"] {
+function tooOpenOf(paths: readonly string[], wanted: number, unwanted = 0o077): StateFacts["tooOpen"] {
   return paths.flatMap((path) => {
     const mode = modeOf(path);
     return mode === null || (mode & unwanted) === 0 ? [] : [{ path, mode, wanted }];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { VaultError } from "../../src/errors.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Reply } from "../../src/exchange/ports.ts";
-import { acknowledgeLeft } from "../../src/exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { currentIsAccepted, known, knownVault, run } from "./engine.ts";
@@ -34,7 +34,7 @@ async function failing(
   });
 }
 
-const ack = (context: ExchangeContext): Promise<unknown> => acknowledgeLeft(context, { unread: false, saved: false });
+const ack = (context: ExchangeContext): Promise<unknown> => acknowledgeOpen(context, { unread: false, saved: false });
 const get = (context: ExchangeContext): Promise<unknown> =>
   runExchange(context, {
     operation: "get",
@@ -42,8 +42,8 @@ const get = (context: ExchangeContext): Promise<unknown> =>
     noAck: false,
     discardPending: false,
     handover: {
-      leaves: false,
-      counted: async () => Promise.resolve(),
+      leavesState: false,
+      recordAttempts: async () => Promise.resolve(),
       deliver: async () => Promise.resolve(),
       confirm: async () => Promise.resolve(),
     },

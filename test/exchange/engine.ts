@@ -1,5 +1,5 @@
 import type { AckChoice } from "../../src/exchange/end/acknowledge.ts";
-import { acknowledgeLeft } from "../../src/exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import type { Delivery } from "../../src/exchange/handover.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";
@@ -37,8 +37,8 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
     discardPending: false,
     ...(operation === "update" ? { newVault: newCard } : {}),
     handover: {
-      leaves: false,
-      counted: async () => Promise.resolve(),
+      leavesState: false,
+      recordAttempts: async () => Promise.resolve(),
       deliver: async (delivery) => {
         if (dies === true) throw new Crash("killed before the delivery");
         if (fails === true) throw new Error("the reader has gone");
@@ -75,7 +75,7 @@ function die<T extends { session: object }>(context: T, dies: boolean | undefine
 
 export async function ack(world: World, choice: Partial<AckChoice> = {}): Promise<string> {
   try {
-    const exchange = await world.hold(async (context) => await acknowledgeLeft(context, { unread: false, saved: false, ...choice }));
+    const exchange = await world.hold(async (context) => await acknowledgeOpen(context, { unread: false, saved: false, ...choice }));
     return exchange?.state ?? "nothing";
   } catch (error) {
     return asVaultError(error).code;

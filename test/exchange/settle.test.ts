@@ -173,7 +173,7 @@ describe("left at ③", () => {
 
   it("a dead token of an exchange that has left this state is in doubt: somebody else may have acknowledged it", async () => {
     const world = await knownVault();
-    const leaving = { leaves: true, counted: async () => Promise.resolve(), confirm: async () => Promise.resolve() };
+    const leaving = { leavesState: true, recordAttempts: async () => Promise.resolve(), confirm: async () => Promise.resolve() };
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
     const deliver = async (): Promise<void> => Promise.resolve();
     expect((await run(world, "get", { handover: { ...leaving, deliver } })).code).toBe("pending");

@@ -107,8 +107,8 @@ describe("order", () => {
     let endsAtDelivery = -1;
     await run(world, "get", {
       handover: {
-        leaves: false,
-        counted: async () => Promise.resolve(),
+        leavesState: false,
+        recordAttempts: async () => Promise.resolve(),
         deliver: async () => {
           endsAtDelivery = ends(world);
           expect((await world.record())?.open).toMatchObject({ state: "started", newGeneration: 2 });

@@ -96,7 +96,7 @@ export class World {
         signal: this.#interrupt.signal,
         killed: new AbortController().signal,
         deadline: this.#slept + 10_000,
-        tell: () => undefined,
+        emit: () => undefined,
         redact: (text) => text,
         learnSecret: () => undefined,
       });

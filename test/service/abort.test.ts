@@ -138,7 +138,7 @@ describe("the handler", () => {
 
   test("does not let a request be written that was given up", () => {
     const { call, replies, aborted, controller } = fakeCall();
-    call.giveUp({ cause: "before" }, "after");
+    call.abandon({ cause: "before" }, "after");
     call.onRequestStart(controller("late"));
     expect(aborted).toEqual(["late"]);
     expect(replies).toEqual([{ type: "not-sent", cause: "before" }]);
@@ -151,7 +151,7 @@ describe("the handler", () => {
     call.onResponseData(undefined, Buffer.from("{}"));
     call.onResponseEnd();
     call.onResponseError(undefined, new Error("late"));
-    call.giveUp({ cause: "before" }, "after");
+    call.abandon({ cause: "before" }, "after");
     expect(replies).toEqual([{ type: "answer", answer: { httpStatus: 200, body: {} } }]);
   });
 });

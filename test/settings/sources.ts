@@ -15,7 +15,7 @@ export function fakeWorld({ files = {}, env = {} }: { files?: Record<string, str
     learnSecret: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
     redact: (text) => told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
     warn: (message) => void told.warnings.push(message),
-    say: (text) => (told.said += text),
+    forward: (text) => (told.said += text),
     endGroup: (pid) => {
       told.ended.push(pid);
       process.kill(-pid, "SIGKILL");

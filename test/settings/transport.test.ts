@@ -1,6 +1,6 @@
 import { getCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { isInNoProxy } from "../../src/settings/transport/no-proxy.ts";
+import { matchesNoProxy } from "../../src/settings/transport/no-proxy.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
@@ -111,7 +111,7 @@ test.each<[string, string, boolean]>([
   ["https://[fd00::1]:8443", "[fd00::1]:8443", true],
   ["https://[fd00::1]", "::1", false],
 ])("%s in NO_PROXY=%j: %s", (url, list, is) => {
-  expect(isInNoProxy(new URL(url), list)).toBe(is);
+  expect(matchesNoProxy(new URL(url), list)).toBe(is);
 });
 
 describe("certificates to trust", () => {

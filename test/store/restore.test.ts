@@ -151,7 +151,7 @@ describe("a state that is restored while others have it open", () => {
       const copy = join(folder, "restored.db");
       state.sql(`VACUUM INTO '${copy}'`);
       renameSync(state.path, join(folder, "vault.db"));
-      expect(await whole.inspect()).toMatchObject({ restoreLeft: true, contents: null });
+      expect(await whole.inspect()).toMatchObject({ restoreInterrupted: true, contents: null });
       expect(existsSync(state.path)).toBe(false);
       await way();
       expect(existsSync(copy)).toBe(false);

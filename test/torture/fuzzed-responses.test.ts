@@ -7,7 +7,7 @@ import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import { classify } from "../../src/protocol/classify.ts";
 import type { Endpoint } from "../../src/protocol/endpoints.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
-import { isOfAnother, readCreateSuccess, readInfo } from "../../src/protocol/extended-answers.ts";
+import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/extended-answers.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
 import { replyOf } from "../../src/service/reply.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
@@ -81,7 +81,7 @@ function judge(bytes: Buffer, httpStatus: number, endpoint: Endpoint): void {
   if (created !== undefined)
     expect([created.uuid, created.pair.encryptedData, created.pair.payload].every((part) => part !== "")).toBe(true);
   readInfo(answer);
-  isOfAnother(answer, uuid);
+  isOtherVault(answer, uuid);
   checkError(answer);
   expect(JSON.parse(jsonText({ body: maskSecrets(answer.body) }))).toBeTypeOf("object");
   expect(({} as Record<string, unknown>)["status"]).toBeUndefined();

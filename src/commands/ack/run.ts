@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeLeft } from "../../exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
 import { printableLine } from "../../terminal/redactor.ts";
@@ -96,7 +96,7 @@ async function acknowledgeOne(
       const record = await context.session.read();
       if (record === null || record.generations.length === 0) throw noCredentials(target);
       const { saveCmd } = options;
-      const exchange = await acknowledgeLeft(context, {
+      const exchange = await acknowledgeOpen(context, {
         unread: options.unread === true,
         saved: options.saved === true,
         ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),

@@ -6,7 +6,7 @@ import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
 import type { App, LocalState } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { inTheWay } from "../../files/durable-file.ts";
+import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
@@ -99,7 +99,7 @@ export async function checkPage(app: Needs, page: string, files: readonly string
       hint: "name another file, like --html report.html",
     });
   }
-  const why = inTheWay(resolve(app.host.cwd, page));
+  const why = obstacleAt(resolve(app.host.cwd, page));
   if (why !== null) {
     throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
       hint: "name a file, like --html report.html; --html - is standard output",

@@ -15,7 +15,7 @@ export const list = {
   },
   examples: ["vault config list", "vault config list --origin", "vault config list --origin --json"],
   fields: ["profile", "profiles", "path", "settings"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const get = {
@@ -24,7 +24,7 @@ export const get = {
   arguments: { key: { term: "<key>", help: "the config key, like timeout or policy.failed" } },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const set = {
@@ -40,7 +40,7 @@ export const set = {
   },
   examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
   fields: ["profile", "key", "value"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const unset = {
@@ -49,7 +49,7 @@ export const unset = {
   arguments: { key: { term: "<key>", help: "the config key" } },
   examples: ["vault config unset timeout", "vault config unset policy.failed --json"],
   fields: ["profile", "key", "value"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const path = {
@@ -57,7 +57,7 @@ export const path = {
   summary: "where the configuration, the key file and the state are",
   examples: ["vault config path", "vault config path --json"],
   fields: ["config", "keyFile", "state"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const use = {
@@ -66,7 +66,7 @@ export const use = {
   arguments: { name: { term: "<name>", help: "the profile" } },
   examples: ["vault config use default", "vault config use default --json"],
   fields: ["profile"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export const rekey = {

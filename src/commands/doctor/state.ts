@@ -20,9 +20,9 @@ export function keyFinding({ key, contents }: StateFacts): Finding {
   return ok("key", `key ${key.id} (${key.source})${unread}`, hint);
 }
 
-export function stateFinding({ directory, contents, problem, restoreLeft }: StateFacts): Finding {
+export function stateFinding({ directory, contents, problem, restoreInterrupted }: StateFacts): Finding {
   if (problem !== null) return failed("state", problem);
-  if (restoreLeft) return warning("state", `a restore in ${directory} was cut off: the next command finishes it`, "vault status");
+  if (restoreInterrupted) return warning("state", `a restore in ${directory} was cut off: the next command finishes it`, "vault status");
   if (contents === null) return ok("state", `none yet in ${directory}: the first read or import makes it`);
   const [first] = contents.damage;
   if (first !== undefined) {
@@ -37,8 +37,8 @@ export function stateFinding({ directory, contents, problem, restoreLeft }: Stat
 }
 
 /** Who else can read it, and whether this user can write it. */
-export function permissionFindings({ loose, unwritable }: StateFacts): Finding[] {
-  const findings = loose.map(({ path, mode, wanted }) =>
+export function permissionFindings({ tooOpen, unwritable }: StateFacts): Finding[] {
+  const findings = tooOpen.map(({ path, mode, wanted }) =>
     (mode & 0o022) !== 0
       ? {
           check: "permissions",

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { inTheWay } from "../../files/durable-file.ts";
+import { obstacleAt } from "../../files/durable-file.ts";
 
 /**
  * The program's own files must not be written over by what a flag names.
@@ -38,7 +38,7 @@ export async function checkCredentialsFile(
     new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
       hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
     });
-  const why = inTheWay(resolve(app.host.cwd, path));
+  const why = obstacleAt(resolve(app.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);
   await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
     throw refuse(

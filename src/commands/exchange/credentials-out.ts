@@ -7,7 +7,7 @@ import type { Credentials } from "../../exchange/records.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
-import { inTheWay, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
+import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
@@ -151,7 +151,7 @@ export async function withCredentialsOut<T>(
 
 async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
-  const why = inTheWay(lock);
+  const why = obstacleAt(lock);
   if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
   let isHeld = false;
   try {

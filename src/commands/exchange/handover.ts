@@ -34,8 +34,8 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
   let isDelivered = false;
   let saved = given.exact;
   return {
-    leaves,
-    async counted(attempts) {
+    leavesState: leaves,
+    async recordAttempts(attempts) {
       spent = attempts;
       if (out?.isState !== true || isDelivered || given.document === undefined) return;
       await count(out, uuid, withAttempts(given.document, { uuid, kind }, attempts));

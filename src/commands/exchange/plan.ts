@@ -98,7 +98,7 @@ async function planExchange(
   }
   const noAck = options.ack === false;
   const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
-  if (handover.leaves && record === null && out?.isState !== true && options.dryRun !== true) {
+  if (handover.leavesState && record === null && out?.isState !== true && options.dryRun !== true) {
     app.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
   }
   const request: ExchangeRequest = {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { sayLines } from "../../settings/child-output.ts";
+import { forwardLines } from "../../settings/child-output.ts";
 import { pause } from "../../terminal/signals.ts";
 
 interface SaveCommand {
@@ -47,7 +47,7 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
   input.on("error", () => (unread = true));
   input.resume();
   input.end(document);
-  for (const stream of [child.stdout, child.stderr]) if (stream !== null) sayLines(stream, (lines) => save.say(lines));
+  for (const stream of [child.stdout, child.stderr]) if (stream !== null) forwardLines(stream, (lines) => save.say(lines));
   const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
   const timer = setTimeout(() => end(`did not finish within ${save.timeoutMs / 1000}s and was ended`), save.timeoutMs);
   const onAbort = (): void => end("was interrupted and ended");

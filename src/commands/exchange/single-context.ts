@@ -8,6 +8,6 @@ export async function singleContext(app: Pick<App, "host" | "narrator" | "servic
     clock: app.host,
     signal: app.host.interrupted,
     deadline: app.waiting.deadline,
-    tell: (event) => app.narrator.tell(event),
+    emit: (event) => app.narrator.tell(event),
   };
 }

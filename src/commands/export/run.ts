@@ -5,7 +5,7 @@ import type { ExchangeContext } from "../../exchange/context.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/prepare.ts";
 import { recoveryJson } from "../../exchange/recovery/document.ts";
-import { pairOnly, recoveryDocument } from "../../exchange/recovery/of-exchange.ts";
+import { bareCredentials, recoveryDocument } from "../../exchange/recovery/of-exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
@@ -101,7 +101,7 @@ async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContex
     );
   }
   await session.markElsewhere(given);
-  return isOfOpen ? recoveryJson(await recoveryDocument(context, record, open)) : pairOnly(await session.credentials(chosen));
+  return isOfOpen ? recoveryJson(await recoveryDocument(context, record, open)) : bareCredentials(await session.credentials(chosen));
 }
 
 function refusedOnly({ uuid, generations }: VaultRecord): VaultError {

@@ -1,14 +1,14 @@
 import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeLeft } from "../../exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../../exchange/recovery/adopt.ts";
 import { candidates } from "../../exchange/start/candidates.ts";
 import { chooseKind } from "../../exchange/start/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { heldError, settledAs } from "../../exchange/end/settle.ts";
-import { pairOnly, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import { bareCredentials, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { printableLine } from "../../terminal/redactor.ts";
@@ -172,11 +172,11 @@ async function settleRecovery(context: ExchangeContext): Promise<void> {
   const { open } = await currentRecord(context);
   if (open === null) return;
   if (open.state === "held") throw heldError(context.session.uuid, open);
-  const settled = await acknowledgeLeft(context, { unread: false, saved: false });
-  if (settled !== null) context.tell({ type: "settled", settled: settledAs(settled, "acknowledged") });
+  const settled = await acknowledgeOpen(context, { unread: false, saved: false });
+  if (settled !== null) context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
 }
 
-async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof pairOnly>[0]): Promise<number> {
+async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof bareCredentials>[0]): Promise<number> {
   const kind = chooseKind(entry.uuid, await context.session.read(), entry.kind);
-  return await context.session.recordPair({ credentials: pairOnly(credentials), kind, device: entry.device });
+  return await context.session.recordPair({ credentials: bareCredentials(credentials), kind, device: entry.device });
 }

@@ -6,7 +6,7 @@ import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
-import { isOfAnother, readInfo } from "../../protocol/extended-answers.ts";
+import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
 import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
@@ -57,7 +57,7 @@ async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiti
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
-  if (isOfAnother(reply.answer, target)) {
+  if (isOtherVault(reply.answer, target)) {
     throw new VaultError("service", "the service answered about another vault: nothing was noted", {
       vault: target,
       hint: "check --base-url, and what stands between; --debug shows the answer",

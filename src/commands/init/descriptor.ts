@@ -21,7 +21,7 @@ export const init = {
     "vault init --profile prod --live --base-url https://vaults.example.com",
   ],
   fields: ["profile", "path", "current"],
-  mode: "mends-configuration",
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export type InitOptions = OptionsOf<typeof init>;

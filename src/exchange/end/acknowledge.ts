@@ -27,7 +27,7 @@ export interface AckChoice {
  * @throws `pending` if a person must decide, `in-doubt`, `service` if the token expired (the old pair is current), and what
  * `sendEnd` throws
  */
-export async function acknowledgeLeft(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
+export async function acknowledgeOpen(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
   return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
 }
 
@@ -35,11 +35,11 @@ async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Pro
   const record = await currentRecord(context);
   const { open } = record;
   if (open === null) return lastAcknowledged(record);
-  if (open.state === "in-doubt") throw inDoubt(context, open);
+  if (open.state === "in-doubt") throw inDoubtError(context, open);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
   const ended = await sendEnd(context, open, open.delivered);
   const after = await currentRecord(context);
-  if (ended.outcome === "in-doubt") throw inDoubt(context, after.open ?? open, ended.answer);
+  if (ended.outcome === "in-doubt") throw inDoubtError(context, after.open ?? open, ended.answer);
   if (ended.outcome === "expired") throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
   return last?.id === open.id ? last : { ...open, state: "acknowledged" };
@@ -84,7 +84,7 @@ async function saveNow(
   }
 }
 
-export function inDoubt(
+export function inDoubtError(
   context: { session: Pick<ExchangeContext["session"], "uuid"> },
   exchange: ExchangeRecord,
   answer?: Answer,

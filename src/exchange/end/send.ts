@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Answer } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, note, pause, summarize, throwIfInterrupted, tokenAlive, tokenEnds } from "../context.ts";
+import { currentRecord, interrupted, note, pause, summarize, throwIfInterrupted, isTokenAlive, tokenExpiresAt } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
 import type { EndCall, Reply } from "../ports.ts";
@@ -35,8 +35,8 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
     throwIfInterrupted(context, exchange);
     await admitEnd(context, exchange);
     await session.recordEnding(open.id, delivered);
-    context.tell({ type: "acknowledging", attempt });
-    const reply = ofTheService(await endWithGrace(context, call));
+    context.emit({ type: "acknowledging", attempt });
+    const reply = asServiceReply(await endWithGrace(context, call));
     if (reply.type === "answer") {
       const ended = await settleAnswer(context, exchange, reply.answer);
       if (ended !== "again") return ended;
@@ -45,10 +45,10 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
     }
     exchange = await openExchange(context, open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
-    if (reply.type !== "answer" && !tokenAlive(exchange, context.clock.now())) return await giveUp(context, exchange, reply);
-    const waitMs = untilNextTry(context, exchange, reply, attempt);
+    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) return await giveUp(context, exchange, reply);
+    const waitMs = waitForNextTry(context, exchange, reply, attempt);
     if (waitMs === undefined) throw outstanding(context, exchange, reply);
-    context.tell({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
+    context.emit({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await pause(context, waitMs, exchange);
   }
 }
@@ -89,7 +89,7 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
  * Treats an answer that says neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
  * processed the call.
  */
-function ofTheService(reply: Reply): Reply {
+function asServiceReply(reply: Reply): Reply {
   if (reply.type !== "answer") return reply;
   const status = object(reply.answer.body["responseStatus"])?.["status"];
   if (status === "SUCCESS" || status === "ERROR") return reply;
@@ -101,9 +101,9 @@ function ofTheService(reply: Reply): Reply {
  * Milliseconds until the next end call, which is sent at the latest when the token expires or the deadline passes; undefined
  * if no time is left, or if the service asks for more than is left.
  */
-function untilNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
+function waitForNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
   const { clock, deadline } = context;
-  const left = Math.min(deadline - clock.elapsed(), tokenEnds(exchange) - clock.now());
+  const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
   const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
   const { waitMs } = nextTry(context, attempt, reply);
   return left <= 0 || (isAskedFor && waitMs >= left) ? undefined : Math.min(left, waitMs);
@@ -142,7 +142,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
       hint: `only an administrator unlocks it; afterwards: vault guard ${session.uuid} --reset, then vault ack ${session.uuid}`,
     });
   }
-  if (endsUnanswered === 0 && (await isOursAlone(context, exchange))) {
+  if (endsUnanswered === 0 && (await isKnownHereOnly(context, exchange))) {
     await session.expire(id, note(context, "service", said));
     return { outcome: "expired", answer };
   }
@@ -151,7 +151,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
 }
 
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */
-async function isOursAlone(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
+async function isKnownHereOnly(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
   const { generations } = await currentRecord(context);
   const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) => generations.find((g) => g.generation === n));
   return !exchange.adopted && base?.refused === false && offered?.elsewhere === false;

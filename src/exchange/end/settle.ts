@@ -41,13 +41,13 @@ export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoi
  * Settles an exchange that an earlier run left, as far as that comes before a start. Returns what it settled.
  * @throws `guard` if only a person can decide, and what `sendEnd` throws
  */
-export async function settleLeft(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
+export async function settleInterrupted(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
   const { open } = record;
   if (left === "for a person") guardStart(record, context.policy);
   if (left !== "acknowledge" || open === null) return [];
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
-  context.tell({ type: "settled", settled });
+  context.emit({ type: "settled", settled });
   // The start that follows resolves the doubt, and reports it.
   return outcome === "in-doubt" ? [] : [settled];
 }

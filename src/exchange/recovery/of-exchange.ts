@@ -40,6 +40,6 @@ export function vaultOf(given: GivenCredentials | undefined): string | undefined
 }
 
 /** A pair with its hashedPin, and nothing else. */
-export function pairOnly({ encryptedData, payload, hashedPin }: Credentials): Credentials {
+export function bareCredentials({ encryptedData, payload, hashedPin }: Credentials): Credentials {
   return defined({ encryptedData, payload, hashedPin });
 }

@@ -14,7 +14,7 @@ export interface SingleContext {
   signal: AbortSignal;
   /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
-  tell(event: ExchangeEvent): void;
+  emit(event: ExchangeEvent): void;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function sendSingle(context: SingleContext, call: SingleCall, unans
     if (unanswered > unansweredAgain || (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))) return reply;
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) return reply;
-    context.tell({ type: "retrying", step: call.operation, cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
+    context.emit({ type: "retrying", step: call.operation, cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
     await untilInterrupted(signal, async () => await clock.sleep(waitMs, signal));
   }
 }

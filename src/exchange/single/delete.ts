@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { inDoubt } from "../end/acknowledge.ts";
+import { inDoubtError } from "../end/acknowledge.ts";
 import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -59,7 +59,9 @@ export function checkDelete(uuid: string, record: VaultRecord | null, discardPen
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
-  const found = doubt ? inDoubt({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}, its outcome is open`;
+  const found = doubt
+    ? inDoubtError({ session: { uuid } }, open).message
+    : `an exchange of this vault is ${open.state}, its outcome is open`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     vault: uuid,
     exchange: summarize(open),
@@ -98,7 +100,7 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
       reply.type === "not-sent"
         ? await notSent(context, exchangeId, reply, attempt)
         : await refusedBy(context, exchangeId, { ...pair, what: "delete" }, reply.answer, attempt);
-    context.tell({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
+    context.emit({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
     await pause(context, repeat.waitMs);
   }
 }

@@ -5,7 +5,7 @@ import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
-import { guardDevice, refusedBefore } from "../guard.ts";
+import { guardDevice, refusedBeforeError } from "../guard.ts";
 import type { Credentials, Generation, VaultRecord } from "../records.ts";
 
 /** What the user gave for the start, already validated. */
@@ -110,7 +110,7 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
     ((await context.session.wasRefused(pair.combination)) ? refused : fresh).push(pair);
   }
   const chosen = force ? [...fresh, ...refused] : fresh;
-  if (chosen.length === 0) throw refusedBefore(record, first.generation);
+  if (chosen.length === 0) throw refusedBeforeError(record, first.generation);
   return chosen;
 }
 

@@ -22,7 +22,7 @@ interface PlannedStart {
   /** Proven and known to this state alone: a start that gets no answer may be repeated once. */
   repeatable: boolean;
   /** Called between ① and the call. If it rejects, nothing is sent. */
-  counted(): Promise<void>;
+  recordAttempts(): Promise<void>;
   /** Sends it whatever the guard says. */
   force: boolean;
 }
@@ -51,13 +51,13 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
     await context.session.recordIntent(intentOf(exchangeId, call, planned));
-    await tellCounted(context, exchangeId, planned);
-    context.tell({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
+    await recordAttemptsOrRevert(context, exchangeId, planned);
+    context.emit({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
     const reply = await context.service.start(call, context.signal);
     const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
     if ("success" in result) return { exchangeId, success: result.success };
     if (reply.type === "no-answer") unanswered += 1;
-    context.tell({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
+    context.emit({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
     await pause(context, result.waitMs, left ?? undefined);
   }
@@ -84,14 +84,14 @@ export async function awaitService(context: ExchangeContext, { last }: VaultReco
         hint: (reply.reached ? null : reply.hint) ?? "run it again when the service can be reached",
       });
     }
-    context.tell({ type: "retrying", step: "probe", cause, waitMs });
+    context.emit({ type: "retrying", step: "probe", cause, waitMs });
     await pause(context, waitMs);
   }
 }
 
-async function tellCounted(context: ExchangeContext, exchangeId: string, planned: PlannedStart): Promise<void> {
+async function recordAttemptsOrRevert(context: ExchangeContext, exchangeId: string, planned: PlannedStart): Promise<void> {
   try {
-    await planned.counted();
+    await planned.recordAttempts();
   } catch (error) {
     await context.session.revertIntent(exchangeId, note(context, "state", (error as Error).message));
     throw error;

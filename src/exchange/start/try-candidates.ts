@@ -4,7 +4,7 @@ import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord } from "../context.ts";
-import { isForPerson, usedSince } from "../guard.ts";
+import { mustPersonChoose, explainRefusal } from "../guard.ts";
 import type { Handover } from "../handover.ts";
 import type { StartCall } from "../ports.ts";
 import type { Prepared } from "./prepare.ts";
@@ -53,7 +53,8 @@ export async function startWith(
     });
     if (refusal !== undefined && pairs.every(({ generation }) => tried.has(generation))) throw allRefused(before, refusal);
     const [pair] = pairs as [ChosenPair, ...ChosenPair[]];
-    const isChoice = likely(before, pairs).length > 1 && request.generation === undefined && !force && isForPerson(before, context.policy);
+    const isChoice =
+      likely(before, pairs).length > 1 && request.generation === undefined && !force && mustPersonChoose(before, context.policy);
     if (isChoice || (refusal !== undefined && tries > triesAtMost)) throw toChoose(before, pairs, refusal);
     const call = (exchangeId: string): StartCall => ({
       uuid: context.session.uuid,
@@ -65,20 +66,20 @@ export async function startWith(
       newVault: request.newVault,
     });
     // Counters travel only with a document that leaves this state; no other start needs to read them.
-    const counted = async (): Promise<void> => {
-      if (request.handover.leaves) await request.handover.counted(await attemptsOf(context));
+    const recordAttempts = async (): Promise<void> => {
+      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context));
     };
     tried.add(pair.generation);
     try {
-      const sent = await sendStart(context, before, { ...pair, endpoint, call, counted, force });
+      const sent = await sendStart(context, before, { ...pair, endpoint, call, recordAttempts, force });
       // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
-        context.tell({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
+        context.emit({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
       }
       return { before, pair, sent };
     } catch (error) {
       // Best effort: a document that could not be rewritten counts too much at worst.
-      await counted().catch(() => undefined);
+      await recordAttempts().catch(() => undefined);
       if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
       refusal = error;
     }
@@ -99,7 +100,7 @@ async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
 
 /** The last refusal, when nothing is left to try. */
 const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
-  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${usedSince(record.provenAt)}: ${refusal.message}`, {
+  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${explainRefusal(record.provenAt)}: ${refusal.message}`, {
     ...refusal.facts,
     hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
   });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { VaultError } from "../../errors.ts";
 import { removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
-import { makeFolder } from "../../files/private-directory.ts";
+import { createFolder } from "../../files/private-directory.ts";
 import type { State } from "../model/state.ts";
 
 /** The folder of `--data`: one sandbox at a time keeps its state there. */
@@ -24,7 +24,7 @@ export interface DataFolder {
 export function openDataFolder(folder: string): DataFolder {
   const file = path.join(folder, "sandbox.json");
   try {
-    if (!fs.existsSync(folder)) makeFolder(path.resolve(folder));
+    if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
   } catch (cause) {
     throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
   }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { VaultError } from "../../errors.ts";
-import { sayLines } from "../child-output.ts";
+import { forwardLines } from "../child-output.ts";
 
 interface TokenCommand {
   command: string;
@@ -11,10 +11,10 @@ interface TokenCommand {
   env: Record<string, string>;
   /** Kills a process group. */
   endGroup: (pid: number) => void;
-  /** Called with everything that the command printed on stdout, token or not, before `say`. */
-  learn: (output: string) => void;
+  /** Called with everything that the command printed on stdout, token or not, before `forward`. */
+  learnSecrets: (output: string) => void;
   /** Called with what the command printed on stderr, which may contain the token, once it has ended. */
-  say: (lines: string) => void;
+  forward: (lines: string) => void;
 }
 
 /** Characters of output, more than any token has. Of stderr, the last ones are kept. */
@@ -34,7 +34,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     });
   const child = spawn("/bin/sh", ["-c", options.command], { stdio: ["ignore", "pipe", "pipe"], env: options.env, detached: true });
   let output = "";
-  let talk = "";
+  let messages = "";
   let failure: Error | undefined;
   const end = (why: Error): void => {
     failure ??= why;
@@ -44,9 +44,9 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     output += text;
     if (output.length > outputLimit) end(refuse(`printed more than ${outputLimit} characters and was ended`));
   });
-  sayLines(child.stderr, (lines) => {
-    talk += lines;
-    if (talk.length > outputLimit) talk = talk.slice(talk.indexOf("\n", talk.length - outputLimit - 1) + 1);
+  forwardLines(child.stderr, (lines) => {
+    messages += lines;
+    if (messages.length > outputLimit) messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
   });
   const timer = setTimeout(() => end(refuse(`did not finish within ${timeoutMs / 1000}s and was ended`)), timeoutMs);
   const onAbort = (): void => end(signal.reason as Error);
@@ -67,7 +67,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     signal.removeEventListener("abort", onAbort);
     child.stdout.destroy();
     child.stderr.destroy();
-    options.learn(output);
-    if (talk !== "") options.say(talk);
+    options.learnSecrets(output);
+    if (messages !== "") options.forward(messages);
   }
 }

@@ -39,13 +39,13 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
     }
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");
-    const { endGroup, say } = world;
+    const { endGroup, forward } = world;
     // Also learns a token with other text around it, which is refused.
-    const learn = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
+    const learnSecrets = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
     return renewed(async (signal) => {
       const env = environmentWithoutSecrets(world.env, world.redact);
       const { timeoutMs } = settings;
-      return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learn, say }, signal), source, world);
+      return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learnSecrets, forward }, signal), source, world);
     }, world);
   }
   if (!signsHere(settings)) return undefined;

@@ -4,7 +4,7 @@ import { BlockList, isIP } from "node:net";
  * Whether a list in the form of NO_PROXY matches the host of `target`. Entries are separated by commas or spaces; each is `*`, a
  * host name (with or without a leading dot, and matching all names below it), an address or a CIDR range, with or without a port.
  */
-export function isInNoProxy(target: URL, list: string): boolean {
+export function matchesNoProxy(target: URL, list: string): boolean {
   const host = bare(target.hostname);
   const port = target.port === "" ? (target.protocol === "https:" ? "443" : "80") : target.port;
   const entries = list

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
-import { isInNoProxy } from "./no-proxy.ts";
+import { matchesNoProxy } from "./no-proxy.ts";
 import type { Settings, Sourced } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
 import { defined } from "../../defined.ts";
@@ -79,7 +79,7 @@ export async function chooseProxy(target: URL, given: Sourced | undefined, world
   if (given?.fromFlag === true) return await flagProxy(given, world);
   if (isLoopback(target.hostname)) return undefined;
   const noProxy = variable(world.env, ["no_proxy", "NO_PROXY"]);
-  if (noProxy !== undefined && isInNoProxy(target, noProxy.text)) return undefined;
+  if (noProxy !== undefined && matchesNoProxy(target, noProxy.text)) return undefined;
   const scheme = target.protocol === "https:" ? "https_proxy" : "http_proxy";
   const found = variable(world.env, [scheme, scheme.toUpperCase()]) ?? given;
   return found === undefined ? undefined : parseProxy(found.text, found.source, world);

@@ -59,7 +59,7 @@ export function removeUnused(directory: string): void {
 }
 
 /** The folder of an interrupted restore that has moved the former database away, but not the new one into its place. */
-export function leftRestore(directory: string): string | null {
+export function interruptedRestore(directory: string): string | null {
   if (existsSync(join(directory, database))) return null;
   return keptFolders(directory).find((folder) => [database, prepared].every((name) => existsSync(join(folder, name)))) ?? null;
 }
@@ -78,7 +78,7 @@ export async function openFinished(
   const directory = dirname(path);
   const fileNow = (): number | undefined => onState(path, () => statIfThere(path))?.ino;
   for (;;) {
-    if (onState(path, () => leftRestore(directory)) !== null) {
+    if (onState(path, () => interruptedRestore(directory)) !== null) {
       const waiting = { deadline: clock.elapsed() + 30_000, signal: new AbortController().signal };
       await locks.withAll(waiting, async () => Promise.resolve(onState(path, () => finish(directory))));
     }
@@ -90,7 +90,7 @@ export async function openFinished(
 
 /** Finishes an interrupted restore, unless another process has. Call it with every vault locked. */
 export function finish(directory: string): void {
-  const folder = leftRestore(directory);
+  const folder = interruptedRestore(directory);
   if (folder !== null) install(directory, folder);
 }
 

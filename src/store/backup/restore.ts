@@ -12,7 +12,7 @@ import { Keyring } from "../keys/keyring.ts";
 import { migrate, openDatabase, withMode } from "../sqlite/open-database.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
-import { finish, install, leftRestore, makeKeptFolder, prepared, removeUnused } from "./install.ts";
+import { finish, install, interruptedRestore, makeKeptFolder, prepared, removeUnused } from "./install.ts";
 import type { RestoreCautions } from "./marks.ts";
 import { cautionsOf, keepCounters, keepSuperseded, markUnproven, present } from "./marks.ts";
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
@@ -40,7 +40,7 @@ export function examineBackup({ options, opening }: WholeState, file: string): E
   const keyring = new Keyring(options.keySource, file, options.warn, options.keys);
   const backup = checkBackup(file, opening.migrations.length, keyring);
   const there = onState(options.directory, () => checkPrivateDirectory(options.directory));
-  return { backup, replaces: there && (existsSync(opening.path) || leftRestore(options.directory) !== null) };
+  return { backup, replaces: there && (existsSync(opening.path) || interruptedRestore(options.directory) !== null) };
 }
 
 /**

@@ -35,7 +35,7 @@ export function keyPlace(source: KeySource): KeyPlace {
 export function keyFacts({ keySource, directory, keys }: StoreOptions, db: DatabaseSync | null, damage: readonly string[]): KeyFacts {
   const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
   try {
-    // Permissions are reported as `loose`.
+    // Permissions are reported as `tooOpen`.
     const silent = (): void => undefined;
     const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
     if (db === null || sealed.length === 0) {

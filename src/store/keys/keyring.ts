@@ -4,9 +4,9 @@ import type { KeyEntry } from "../../secrets/key-file.ts";
 import { createKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
-import { isThere, knownStates, realFolder, rememberState } from "./known-states.ts";
-import { makeKey } from "./new-key.ts";
-import { stretch } from "../../secrets/passphrase.ts";
+import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
+import { createKey } from "./new-key.ts";
+import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { one } from "../sqlite/query.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
@@ -17,7 +17,7 @@ export class Keyring {
   readonly #state: string;
   readonly #warn: (message: string) => void;
   readonly #given: SealingKey | null;
-  readonly #had: Map<string, SealingKey>;
+  readonly #cached: Map<string, SealingKey>;
   #newest: SealingKey | null = null;
   #warned = false;
 
@@ -25,8 +25,8 @@ export class Keyring {
    * `state` is the path that messages name; `cached` holds keys that were obtained before, by id.
    * @throws `invalid-input` if the given key is not a key
    */
-  constructor(source: KeySource, state: string, warn: (message: string) => void, had = new Map<string, SealingKey>()) {
-    this.#had = had;
+  constructor(source: KeySource, state: string, warn: (message: string) => void, cached = new Map<string, SealingKey>()) {
+    this.#cached = cached;
     this.#source = source;
     this.#state = state;
     this.#warn = warn;
@@ -40,10 +40,10 @@ export class Keyring {
   fitting(db: DatabaseSync): SealingKey {
     const needed = neededKeyId(db);
     if (needed === null && this.#newest !== null && this.#isNewest(this.#newest)) return this.#newest;
-    const key = needed === null ? undefined : (this.#had.get(needed) ?? this.#atHand(needed));
+    const key = needed === null ? undefined : (this.#cached.get(needed) ?? this.#withoutPrompt(needed));
     if (key !== undefined) return key;
     if (this.#source.type === "file" && this.#entries() === null) throw this.#missing(needed);
-    throw this.#wrong(needed ?? "", this.#newest ?? this.#given ?? [...this.#had.values()].at(-1) ?? null);
+    throw this.#wrong(needed ?? "", this.#newest ?? this.#given ?? [...this.#cached.values()].at(-1) ?? null);
   }
 
   /** Whether no rekey has begun since the key was read; one could leave behind what the key seals now. */
@@ -52,7 +52,7 @@ export class Keyring {
   }
 
   /** A key that is available without asking for a passphrase or opening the keyring. */
-  #atHand(id: string): SealingKey | undefined {
+  #withoutPrompt(id: string): SealingKey | undefined {
     if (this.#given !== null) return this.#given.id === id ? this.#given : undefined;
     const entry = this.#entries()?.find((each) => each.id === id);
     return entry?.source === "file" ? deriveKey(entry.material) : undefined;
@@ -63,7 +63,7 @@ export class Keyring {
    * @throws `state`, before anything is written, if the key is not available or another one was given
    */
   async ensure(needed: string | null): Promise<void> {
-    if (needed === null || this.#had.has(needed)) return;
+    if (needed === null || this.#cached.has(needed)) return;
     const given = this.#given;
     if (given !== null && given.id !== needed && !this.#entries()?.some(({ id }) => id === given.id)) throw this.#wrong(needed, given);
     await this.key(needed);
@@ -88,7 +88,7 @@ export class Keyring {
   /** As `prepare`, for a value outside the database; returns the key to seal it with. */
   async forSecret(needed: string | null): Promise<SealingKey> {
     await this.prepare(needed);
-    const key = needed === null ? this.#newest : this.#had.get(needed);
+    const key = needed === null ? this.#newest : this.#cached.get(needed);
     return key ?? (await this.key(needed ?? ""));
   }
 
@@ -107,12 +107,12 @@ export class Keyring {
    * @throws `state` if it is not available
    */
   async key(id: string): Promise<SealingKey> {
-    const had = this.#given?.id === id ? this.#given : this.#had.get(id);
-    const entries = had === undefined ? this.#entries() : null;
+    const known = this.#given?.id === id ? this.#given : this.#cached.get(id);
+    const entries = known === undefined ? this.#entries() : null;
     const entry = entries?.find((each) => each.id === id);
-    const key = had ?? (entry === undefined ? undefined : await this.#open(entry, entries?.length === 1));
+    const key = known ?? (entry === undefined ? undefined : await this.#open(entry, entries?.length === 1));
     if (key === undefined) throw entries === null ? this.#missing(id) : this.#wrong(id, entries.at(-1) ?? null);
-    this.#had.set(id, key);
+    this.#cached.set(id, key);
     return key;
   }
 
@@ -122,11 +122,11 @@ export class Keyring {
     if (entries === null) {
       const sealed = (await access?.sealedInConfiguration()) ?? null;
       if (path === undefined || sealed !== null) throw this.#missing(sealed, "the configuration");
-      const others = knownStates(path).filter((state) => isThere(state) && state !== realFolder(this.#state));
-      if (others.length > 0) throw goneFor(path, others);
+      const others = knownStates(path).filter((state) => holdsState(state) && state !== realFolder(this.#state));
+      if (others.length > 0) throw keyFileMissing(path, others);
       const demand = this.#source.type === "file" ? (this.#source.demand ?? "file") : "file";
-      const { key, entry } = await makeKey({ source: demand }, access);
-      this.#had.set(key.id, key);
+      const { key, entry } = await createKey({ source: demand }, access);
+      this.#cached.set(key.id, key);
       entries = createKeyFile(path, entry, this.#warn);
     }
     const [newest] = entries.slice(-1);
@@ -162,7 +162,7 @@ export class Keyring {
         return deriveKey(entry.material);
       case "passphrase": {
         if (access === undefined) throw this.#missing(entry.id);
-        const key = await stretch(await access.passphrase(entry.id), entry);
+        const key = await deriveFromPassphrase(await access.passphrase(entry.id), entry);
         if (key.id === entry.id) return key;
         throw new VaultError("state", `wrong passphrase: it is not the one of key ${entry.id}; nothing was changed`, {
           hint: `give the right one with VAULTSVC_STATE_PASSPHRASE, or when it is asked for${unfinished}`,
@@ -210,7 +210,7 @@ export function neededKeyId(db: DatabaseSync): string | null {
 }
 
 /** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */
-function goneFor(path: string, states: readonly string[]): VaultError {
+function keyFileMissing(path: string, states: readonly string[]): VaultError {
   return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be sealed with its key`, {
     hint: `put the key file back from its backup; or begin with another one: vault config set stateKeyFile FILE; if they are given up: rm ${path}.states`,
   });

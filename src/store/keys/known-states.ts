@@ -27,7 +27,7 @@ export function knownStates(keyFile: string): string[] {
 }
 
 /** Whether a directory holds a state. */
-export const isThere = (state: string): boolean => existsSync(join(state, "vault.db"));
+export const holdsState = (state: string): boolean => existsSync(join(state, "vault.db"));
 
 /** The real path of a folder, if it exists. */
 export function realFolder(directory: string): string {

@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
-import { newSalt, stretch } from "../../secrets/passphrase.ts";
+import { newSalt, deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 
@@ -15,7 +15,7 @@ export type NewKey =
  * Creates a key and its entry for the key file; stores a key of the keyring there.
  * @throws `usage` without a passphrase, `invalid-input` if the given key is not a key
  */
-export async function makeKey(wanted: NewKey, access: KeyAccess | undefined): Promise<{ key: SealingKey; entry: KeyEntry }> {
+export async function createKey(wanted: NewKey, access: KeyAccess | undefined): Promise<{ key: SealingKey; entry: KeyEntry }> {
   if (wanted.source === "given") {
     const key = parseGivenKey(wanted.key, "--new-state-key");
     return { key, entry: { source: "given", id: key.id } };
@@ -24,7 +24,7 @@ export async function makeKey(wanted: NewKey, access: KeyAccess | undefined): Pr
     const passphrase = wanted.passphrase ?? (await access?.passphrase(null));
     if (passphrase === undefined) throw new VaultError("usage", "a passphrase is missing", { hint: "VAULTSVC_STATE_PASSPHRASE" });
     const salt = newSalt();
-    const key = await stretch(passphrase, salt);
+    const key = await deriveFromPassphrase(passphrase, salt);
     return { key, entry: { source: "passphrase", id: key.id, ...salt } };
   }
   const material = randomBytes(32);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { Keyring } from "./keyring.ts";
-import type { HeldState, Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
+import type { LockedState, Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
 import { rekey } from "./rekey.ts";
 
 interface Options {
@@ -24,18 +24,25 @@ export async function rekeyStates(
     stores.set(path, store);
     return store;
   };
-  const hold = async <T>(paths: readonly string[], work: (states: HeldState[]) => Promise<T>, held: HeldState[] = []): Promise<T> => {
+  const lockAll = async <T>(
+    paths: readonly string[],
+    work: (states: LockedState[]) => Promise<T>,
+    locked: LockedState[] = [],
+  ): Promise<T> => {
     const [path, ...rest] = paths;
-    if (path === undefined) return await work(held);
-    return await storeOf(path).exclusively(waiting, async (database) => await hold(rest, work, [...held, { directory: path, database }]));
+    if (path === undefined) return await work(locked);
+    return await storeOf(path).exclusively(
+      waiting,
+      async (database) => await lockAll(rest, work, [...locked, { directory: path, database }]),
+    );
   };
   return await rekey({
     ...plan,
     directory,
     keyring,
     access: keySource.access,
-    hold,
-    look: async (path, query) => await storeOf(path).look(query),
+    lockAll,
+    query: async (path, query) => await storeOf(path).query(query),
     at: new Date(clock.now()).toISOString(),
     warn,
   });

@@ -6,10 +6,10 @@ import { readKeyFile, replaceKeyFile } from "../../secrets/key-file.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
 import type { Keyring } from "./keyring.ts";
-import { isThere, keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
+import { holdsState, keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
 import type { NewKey } from "./new-key.ts";
-import { makeKey } from "./new-key.ts";
-import { stretch } from "../../secrets/passphrase.ts";
+import { createKey } from "./new-key.ts";
+import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
@@ -31,7 +31,7 @@ export interface SealedConfiguration {
 }
 
 /** A state, all of whose vaults this process has locked. */
-export interface HeldState {
+export interface LockedState {
   directory: string;
   database: StateDatabase;
 }
@@ -47,9 +47,9 @@ interface Rekeying {
   access: KeyAccess | undefined;
   configuration: SealedConfiguration;
   /** Does the work with all vaults of these states locked. */
-  hold<T>(directories: readonly string[], work: (states: HeldState[]) => Promise<T>): Promise<T>;
+  lockAll<T>(directories: readonly string[], work: (states: LockedState[]) => Promise<T>): Promise<T>;
   /** Queries a state without a lock. */
-  look<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
+  query<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
   /** ISO 8601, for the journal. */
   at: string;
   warn: (message: string) => void;
@@ -59,7 +59,7 @@ interface Rekeying {
 export interface RekeyedStore {
   /** Does the work with all vaults locked. */
   exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T>;
-  look<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
+  query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
 export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration"> & { waiting: Waiting };
@@ -80,26 +80,26 @@ export interface Rekeyed {
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
-  const plan: Plan = { ...given, warn: onceEach(given.warn), foreign: new Set() };
+  const plan: Plan = { ...given, warn: withoutRepeats(given.warn), foreign: new Set() };
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
   const { keyFile, configuration } = plan;
   const keys = new Map<string, SealingKey>();
   // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
-    statesOf(plan).map(async (directory) => await plan.look(directory, async (db) => await db.read(keyIdsIn))),
+    statesOf(plan).map(async (directory) => await plan.query(directory, async (db) => await db.read(keyIdsIn))),
   );
   const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
-  const made = await makeKey(plan.to, plan.access);
+  const made = await createKey(plan.to, plan.access);
   keys.set(made.key.id, made.key);
-  await haveKeys(plan, keys, [...first.flat(), ...secretIds]);
+  await obtainKeys(plan, keys, [...first.flat(), ...secretIds]);
 
   return await configuration.exclusively(async () => {
     const done = new Set<string>();
     const old = readKeyFile(keyFile, plan.warn) ?? [];
     let values = 0;
     const change = async (directories: readonly string[], prepare: () => Promise<void>, after: () => Promise<void>): Promise<void> =>
-      await plan.hold(directories, async (states) => {
-        for (const { database } of states) await haveKeys(plan, keys, await database.read(keyIdsIn));
+      await plan.lockAll(directories, async (states) => {
+        for (const { database } of states) await obtainKeys(plan, keys, await database.read(keyIdsIn));
         for (const { database } of states) await database.read((db) => openAll(db, keys));
         for (const { directory } of states) rememberState(keyFile, directory);
         await prepare();
@@ -113,10 +113,10 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         const late = statesOf(plan).filter((directory) => !done.has(directory));
         if (late.length > 0) await change(late, nothing, nothing);
         // A missing state may come back, so its key stays.
-        else replaceKeyFile(keyFile, [...(awayOf(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
+        else replaceKeyFile(keyFile, [...(missingStates(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
       });
     const secrets = await configuration.secrets();
-    await haveKeys(
+    await obtainKeys(
       plan,
       keys,
       secrets.map(({ sealed }) => keyIdOf(sealed)),
@@ -148,7 +148,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
   });
 }
 
-function onceEach(warn: (message: string) => void): (message: string) => void {
+function withoutRepeats(warn: (message: string) => void): (message: string) => void {
   const said = new Set<string>();
   return (message) => {
     if (!said.has(message)) warn(message);
@@ -169,14 +169,14 @@ interface Plan extends Rekeying {
  */
 async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
-  const other = await plan.look(state, async (database) => await database.read(keyFileOf));
+  const other = await plan.query(state, async (database) => await database.read(keyFileOf));
   if (other === null || other === plan.keyFile || !existsSync(other)) return false;
   plan.warn(`the state ${state} is used with the key file ${other}, and keeps its key`);
   return true;
 }
 
 /** Known states that are not there. */
-const awayOf = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !isThere(state));
+const missingStates = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !holdsState(state));
 
 /**
  * The state in use and all others that were begun with this key file, with the former states that restores left in them.
@@ -186,27 +186,27 @@ function statesOf(plan: Plan): string[] {
   const { keyFile, skipMissing, warn } = plan;
   const directory = realFolder(plan.directory);
   const known = knownStates(keyFile).filter((state) => state !== directory);
-  const missing = awayOf(plan);
+  const missing = missingStates(plan);
   if (missing.length > 0 && !skipMissing) {
     throw new VaultError("state", `a state that is sealed with this key is not there: ${missing.join(", ")}; nothing was changed`, {
       hint: "mount it, or put it back, and run it again; if it was moved or is gone for good: --skip-missing (its key is kept)",
     });
   }
   for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
-  const there = [...(isThere(directory) ? [directory] : []), ...known.filter(isThere)];
-  return [...new Set(there.flatMap((state) => [state, ...keptFolders(state).filter(isThere)]))]
+  const there = [...(holdsState(directory) ? [directory] : []), ...known.filter(holdsState)];
+  return [...new Set(there.flatMap((state) => [state, ...keptFolders(state).filter(holdsState)]))]
     .filter((state) => !plan.foreign.has(state))
     .sort();
 }
 
 /** Obtains keys. The new passphrase may be that of an earlier rekey that was killed, so it is tried first. */
-async function haveKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
+async function obtainKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
   for (const id of new Set(ids)) {
     if (keys.has(id)) continue;
     const entry = readKeyFile(plan.keyFile, () => undefined)?.find((each) => each.id === id);
     const again =
       entry?.source === "passphrase" && plan.to.source === "passphrase" && plan.to.passphrase !== undefined
-        ? await stretch(plan.to.passphrase, entry)
+        ? await deriveFromPassphrase(plan.to.passphrase, entry)
         : undefined;
     keys.set(id, again?.id === id ? again : await plan.keyring.key(id));
   }

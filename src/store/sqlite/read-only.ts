@@ -5,7 +5,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { checkOurs } from "./open-database.ts";
 import { openReadOnly } from "./open-read-only.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
-import { leftRestore } from "../backup/install.ts";
+import { interruptedRestore } from "../backup/install.ts";
 import { migrations } from "./schema.ts";
 import { retryBusyDatabase } from "./state-database.ts";
 import { onState } from "../../files/state-error.ts";
@@ -18,7 +18,7 @@ import { onState } from "../../files/state-error.ts";
 export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
-  if (onState(directory, () => leftRestore(directory)) !== null) {
+  if (onState(directory, () => interruptedRestore(directory)) !== null) {
     throw new VaultError("state", `the state cannot be read: ${directory}: a restore was cut off`, {
       hint: "vault status finishes it; then run it again",
     });

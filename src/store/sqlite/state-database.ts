@@ -8,7 +8,7 @@ import { asStateError, isBusy } from "../../files/state-error.ts";
 export type Durability = "synced" | "unsynced";
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
-const patience = 30_000;
+const busyTimeoutMs = 30_000;
 
 /**
  * One connection, used in short transactions that never span an await. SQLite itself does not wait, which would block signals;
@@ -69,7 +69,7 @@ export class StateDatabase {
  */
 export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
   let cause: unknown;
-  const done = await retryWhileBusy(clock, { deadline: clock.elapsed() + patience }, 25, () => {
+  const done = await retryWhileBusy(clock, { deadline: clock.elapsed() + busyTimeoutMs }, 25, () => {
     try {
       return { result: attempt() };
     } catch (error) {
@@ -83,8 +83,12 @@ export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: 
 }
 
 function stillBusy(path: string, cause: unknown): VaultError {
-  return new VaultError("state", `the state cannot be used: ${path}: other programs have kept it busy for ${patience / 1000} seconds`, {
-    hint: "find out what holds it (a backup, a database browser), then run it again",
-    cause,
-  });
+  return new VaultError(
+    "state",
+    `the state cannot be used: ${path}: other programs have kept it busy for ${busyTimeoutMs / 1000} seconds`,
+    {
+      hint: "find out what holds it (a backup, a database browser), then run it again",
+      cause,
+    },
+  );
 }

@@ -156,7 +156,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await this.#state.locks.withAll(waiting, async () => await work(await this.#state.ensure()));
   }
 
-  async look<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
+  async query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
     return await query(await this.#state.ensure());
   }
 

@@ -11,7 +11,7 @@ import * as ends from "../steps/end.ts";
 import { findExchange, openToken } from "../steps/exchange-rows.ts";
 import { keptGeneration, openCredentials } from "../steps/generations.ts";
 import { adopt, recordPair } from "../steps/import.ts";
-import * as keeping from "../steps/keeping.ts";
+import * as vaults from "../steps/vault.ts";
 import type { Place, VaultRows } from "../steps/rows.ts";
 import { lockLost, vaultOf } from "../steps/rows.ts";
 import * as starts from "../steps/start.ts";
@@ -64,20 +64,20 @@ export class SqliteVaultSession implements VaultSession {
   readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => ({ pairs: [credentials] }));
   readonly adopt = this.#sealing(adopt, (document) => ({ exchange: document.exchangeId, pairs: [document.old, document.new] }));
-  readonly mergeAttempts = this.#step(keeping.mergeAttempts, nothing);
-  readonly markElsewhere = this.#step(keeping.markElsewhere, nothing);
-  readonly noteDates = this.#step(keeping.noteDates, nothing, "unsynced");
-  readonly resetCounters = this.#step(keeping.resetCounters, nothing);
-  readonly setLabel = this.#step(keeping.setLabel, nothing);
-  readonly recordDeleted = this.#step(keeping.recordDeleted, exchange);
-  readonly forget = this.#step(keeping.forget, nothing);
+  readonly mergeAttempts = this.#step(vaults.mergeAttempts, nothing);
+  readonly markElsewhere = this.#step(vaults.markElsewhere, nothing);
+  readonly noteDates = this.#step(vaults.noteDates, nothing, "unsynced");
+  readonly resetCounters = this.#step(vaults.resetCounters, nothing);
+  readonly setLabel = this.#step(vaults.setLabel, nothing);
+  readonly recordDeleted = this.#step(vaults.recordDeleted, exchange);
+  readonly forget = this.#step(vaults.forget, nothing);
 
   async rebindFrom(service: string): Promise<void> {
     await this.#prepareKey();
     await this.#write((db) => {
       const key = this.#key(db);
       const here = findVault(db, this.service, this.uuid)?.row ?? null;
-      runStep(db, { ...this.#place(), service }, {}, (rows) => keeping.rebind(rows, key, this.service, here));
+      runStep(db, { ...this.#place(), service }, {}, (rows) => vaults.rebind(rows, key, this.service, here));
     });
   }
 

@@ -1,7 +1,7 @@
 import type { ErrorNote } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
 import { endExchange, exchangeIn, settleCounted } from "./exchange-rows.ts";
-import { findGeneration, provedByEnd } from "./generations.ts";
+import { findGeneration, provenByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, noteError, update, vaultOf } from "./rows.ts";
 
@@ -47,7 +47,7 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
     endExchange(rows, row, "acknowledged", { adopted: true });
     return;
   }
-  provedByEnd(rows, offered, base);
+  provenByEnd(rows, offered, base);
   update(vaultOf(rows), { unacked_starts: 0, last_error: null });
   settleCounted(rows);
   endExchange(rows, row, "acknowledged", { generation: row.new_generation });

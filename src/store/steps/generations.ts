@@ -12,7 +12,7 @@ import { update, vaultOf } from "./rows.ts";
 const keptSuperseded = 5;
 
 /** What is sent with a pair; undefined if not given. */
-interface Beside {
+interface SentWithPair {
   hashedPin: string | undefined;
   device: Device | undefined;
 }
@@ -78,7 +78,7 @@ export function addGeneration(
 }
 
 /** Updates what is stored with a pair. */
-export function bringUpToDate(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): void {
+export function updateSentWithPair(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: SentWithPair): void {
   if (hashedPin !== undefined) {
     const credentials = openCredentials(key, rows, row);
     if (credentials.hashedPin !== hashedPin) row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
@@ -87,7 +87,7 @@ export function bringUpToDate(rows: VaultRows, key: SealingKey, row: Credentials
 }
 
 /** Whether something is given that differs from what is stored with a pair. */
-export function differs(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: Beside): boolean {
+export function isSentWithOther(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: SentWithPair): boolean {
   const otherPin = hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
 }
@@ -97,7 +97,7 @@ export const liveGeneration = ({ credentials }: VaultRows, print: string): Crede
   credentials.findLast((row) => row.fingerprint === print && ["current", "imported", "offered"].includes(row.standing));
 
 /** Records that a start with this pair succeeded: it is current, and every other known pair is superseded. */
-export function provedByStart(rows: VaultRows, current: CredentialsRow): void {
+export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
   for (const row of rows.credentials) if (row !== current && row.standing !== "superseded") supersede(rows, row);
   makeCurrent(rows, current);
 }
@@ -106,7 +106,7 @@ export function provedByStart(rows: VaultRows, current: CredentialsRow): void {
  * Records that the end call for this pair succeeded: it is current, and its base is superseded. Others stay, because they may
  * have been imported since.
  */
-export function provedByEnd(rows: VaultRows, current: CredentialsRow, base: CredentialsRow | undefined): void {
+export function provenByEnd(rows: VaultRows, current: CredentialsRow, base: CredentialsRow | undefined): void {
   if (base !== undefined) supersede(rows, base);
   makeCurrent(rows, current);
   forgetRefusal(rows, current);

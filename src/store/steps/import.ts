@@ -7,8 +7,8 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
 import {
   addGeneration,
-  bringUpToDate,
-  differs,
+  updateSentWithPair,
+  isSentWithOther,
   findGeneration,
   forgetRefusal,
   liveGeneration,
@@ -118,8 +118,8 @@ function ensureGeneration(
   const print = fingerprint(rows.uuid, credentials);
   const live = liveGeneration(rows, print);
   const beside = { hashedPin: credentials.hashedPin, device };
-  if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !differs(rows, key, live, beside))) {
-    bringUpToDate(rows, key, live, beside);
+  if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !isSentWithOther(rows, key, live, beside))) {
+    updateSentWithPair(rows, key, live, beside);
     live.elsewhere = 1;
     return { row: live, added: false };
   }

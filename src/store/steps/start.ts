@@ -4,12 +4,12 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { endExchange, exchangeIn, findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
 import {
   addGeneration,
-  bringUpToDate,
+  updateSentWithPair,
   findGeneration,
   forgetRefusal,
   keptGeneration,
   openCredentials,
-  provedByStart,
+  provenByStart,
   revive,
   withPin,
 } from "./generations.ts";
@@ -102,9 +102,9 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.base_generation);
-  endLeft(rows, exchange);
-  provedByStart(rows, base);
-  bringUpToDate(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
+  endInterrupted(rows, exchange);
+  provenByStart(rows, base);
+  updateSentWithPair(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
   const hashedPin = started.hashedPin ?? openCredentials(key, rows, base).hashedPin;
   const offered = addGeneration(rows, key, {
     standing: "offered",
@@ -129,7 +129,7 @@ export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: stri
 }
 
 /** Ends every exchange that was left: with the success of a start, the service drops them. */
-function endLeft(rows: VaultRows, exchange: ExchangeRow): void {
+function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
   const left = rows.exchanges.filter((row) => row !== exchange && ["intent", ...openStates].includes(row.state));
   for (const row of left) endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
 }

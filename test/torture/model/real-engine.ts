@@ -1,5 +1,5 @@
 import { VaultError, asVaultError } from "../../../src/errors.ts";
-import { acknowledgeLeft } from "../../../src/exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../src/exchange/handover.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
@@ -99,7 +99,7 @@ export class RealEngine {
     const context = this.#context();
     if (command.do === "ack") {
       const choice = { unread: command.unread === true, saved: command.saved === true };
-      return (await acknowledgeLeft(context, choice)) === null ? "nothing" : "ok";
+      return (await acknowledgeOpen(context, choice)) === null ? "nothing" : "ok";
     }
     await runExchange(context, {
       operation: command.do,
@@ -109,8 +109,8 @@ export class RealEngine {
       discardPending: command.discard === true,
       newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
       handover: {
-        leaves: command.out === true,
-        counted: async () => Promise.resolve(),
+        leavesState: command.out === true,
+        recordAttempts: async () => Promise.resolve(),
         deliver: async (delivery) => {
           const outcome = await this.#ask("deliver");
           if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
@@ -150,7 +150,7 @@ export class RealEngine {
       signal: new AbortController().signal,
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,
-      tell: () => undefined,
+      emit: () => undefined,
       redact: (text) => text,
       learnSecret: () => undefined,
     };

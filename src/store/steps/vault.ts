@@ -39,7 +39,7 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), { unacked_starts: 0, failed_attempts: 0, possibly_failed: 0 });
-  removeKept(rows);
+  forgetContents(rows);
 }
 
 export function noteDates(rows: VaultRows, dates: VaultDates): void {
@@ -58,11 +58,11 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
 }
 
 export function forget(rows: VaultRows): void {
-  removeKept(rows);
+  forgetContents(rows);
   journal(rows, "forgotten", null);
 }
 
-function removeKept(rows: VaultRows): void {
+function forgetContents(rows: VaultRows): void {
   update(vaultOf(rows), {
     forgotten: 1,
     label: null,

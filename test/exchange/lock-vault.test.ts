@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import type { Holder, HoldOptions } from "../../src/exchange/hold.ts";
-import { holdVault } from "../../src/exchange/hold.ts";
+import type { LockContext, LockOptions } from "../../src/exchange/lock-vault.ts";
+import { lockVault } from "../../src/exchange/lock-vault.ts";
 
 const here = "https://here.example/api";
 const there = "https://there.example/api";
 
 /** Locks a vault that the state knows under these services, and lists the calls. */
-async function hold(known: readonly string[], options: HoldOptions, configured = true): Promise<string[]> {
+async function lock(known: readonly string[], options: LockOptions, configured = true): Promise<string[]> {
   const done: string[] = [];
   const session = {
     rebindFrom: async (service: string) => Promise.resolve(void done.push(`rebind from ${service}`)),
     release: async () => Promise.resolve(void done.push("release")),
   };
-  const holder = {
+  const lockContext = {
     store: {
       find: async () => Promise.resolve(known.map((service) => ({ service }))),
       lock: async (service: string) => {
@@ -24,11 +24,11 @@ async function hold(known: readonly string[], options: HoldOptions, configured =
     isConfigured: configured,
     clock: { now: () => 0 },
   };
-  await holdVault(holder as unknown as Holder, "uuid", options).catch((error: { code: string }) => done.push(error.code));
+  await lockVault(lockContext as unknown as LockContext, "uuid", options).catch((error: { code: string }) => done.push(error.code));
   return done;
 }
 
-test.each<[string, string[], HoldOptions, boolean, string[]]>([
+test.each<[string, string[], LockOptions, boolean, string[]]>([
   ["a new vault", [], {}, true, [`lock at ${here}`]],
   ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
   ["one that another service has too", [there, here], { rebind: true }, true, [`lock at ${here}`]],
@@ -37,5 +37,5 @@ test.each<[string, string[], HoldOptions, boolean, string[]]>([
   ["without a base URL, where nothing is sent, the service that has it", [there], { local: true }, false, [`lock at ${there}`]],
   ["but not where two have it", [there, here], { local: true }, false, [`lock at ${here}`]],
 ])("%s", async (_what, known, options, configured, expected) => {
-  expect(await hold(known, options, configured)).toEqual(expected);
+  expect(await lock(known, options, configured)).toEqual(expected);
 });

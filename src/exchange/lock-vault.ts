@@ -4,7 +4,7 @@ import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
-export interface Holder extends Omit<ExchangeContext, "session" | "service" | "ids"> {
+export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "ids"> {
   store: Pick<Store, "find" | "lock">;
   /** Creates the client, on the first call. */
   service: () => Promise<Service>;
@@ -14,7 +14,7 @@ export interface Holder extends Omit<ExchangeContext, "session" | "service" | "i
   isConfigured: boolean;
 }
 
-export interface HoldOptions {
+export interface LockOptions {
   /** Move a vault that is known under another base URL to this one, with all its records. */
   rebind?: boolean;
   /** Nothing will be sent: without a configured base URL, use the one under which the vault is known. */
@@ -26,9 +26,9 @@ export interface HoldOptions {
  * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known only under another base URL,
  * and what `serviceName` throws
  */
-export async function holdVault(holder: Holder, uuid: string, options: HoldOptions = {}): Promise<ExchangeContext> {
-  const known = await holder.store.find(uuid);
-  const { store, service, serviceName, isConfigured, ...context } = holder;
+export async function lockVault(lockContext: LockContext, uuid: string, options: LockOptions = {}): Promise<ExchangeContext> {
+  const known = await lockContext.store.find(uuid);
+  const { store, service, serviceName, isConfigured, ...context } = lockContext;
   const [only, ...more] = known;
   const isLocal = options.local === true && !isConfigured && only !== undefined && more.length === 0;
   const here = isLocal ? only.service : serviceName();
