@@ -57,7 +57,7 @@ export interface App {
   /** Whether the service can be reached; names no vault. Throws as `serviceName`. */
   probe: () => Promise<Probe>;
   device: () => Promise<Device | undefined>;
-  /** See `holdVault`. */
+  /** See `lockVault`. */
   hold: (uuid: string, options?: LockOptions) => Promise<ExchangeContext>;
   /** See `withLockFile`. */
   withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
@@ -170,8 +170,8 @@ async function openClient(app: App, version: string): Promise<Service> {
 
 async function hold(app: App, uuid: string, options?: LockOptions): Promise<ExchangeContext> {
   const { host, settings, narrator, redactor } = app;
-  const [store, { lockVault: holdVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
-  return await holdVault(
+  const [store, { lockVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
+  return await lockVault(
     {
       store,
       service: app.service,
@@ -180,11 +180,8 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
       probe: app.probe,
       clock: host,
       policy: settings.policy,
-      signal: host.interrupted,
+      waiting: app.waiting,
       killed: host.killed,
-      get deadline() {
-        return app.waiting.deadline;
-      },
       emit: narrator.tell,
       redact: redactor.redact,
       learnSecret: redactor.add,

@@ -1,11 +1,12 @@
 import type { ExchangeContext } from "./context.ts";
-import type { Service, Store } from "./ports.ts";
+import type { Service, Store, Waiting } from "./ports.ts";
 import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
-export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "ids"> {
+export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "ids" | "deadline" | "signal"> {
   store: Pick<Store, "find" | "lock">;
+  waiting: Waiting;
   /** Creates the client, on the first call. */
   service: () => Promise<Service>;
   /** Name in the state of the service that the settings give. */
@@ -28,11 +29,12 @@ export interface LockOptions {
  */
 export async function lockVault(lockContext: LockContext, uuid: string, options: LockOptions = {}): Promise<ExchangeContext> {
   const known = await lockContext.store.find(uuid);
-  const { store, service, serviceName, isConfigured, ...context } = lockContext;
+  const { store, service, serviceName, isConfigured, waiting, ...context } = lockContext;
+  const { deadline, signal } = waiting;
   const [only, ...more] = known;
   const isLocal = options.local === true && !isConfigured && only !== undefined && more.length === 0;
   const here = isLocal ? only.service : serviceName();
-  const session = await store.lock(here, uuid, { deadline: context.deadline, signal: context.signal });
+  const session = await store.lock(here, uuid, { deadline, signal });
   try {
     const elsewhere = known.find((record) => record.service !== here);
     if (elsewhere !== undefined && !known.some((record) => record.service === here)) {
@@ -45,6 +47,8 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
   }
   return {
     ...context,
+    deadline,
+    signal,
     session,
     ids: createIds(context.clock),
     service: {

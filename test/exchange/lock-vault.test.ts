@@ -22,6 +22,7 @@ async function lock(known: readonly string[], options: LockOptions, configured =
     },
     serviceName: () => here,
     isConfigured: configured,
+    waiting: {},
     clock: { now: () => 0 },
   };
   await lockVault(lockContext as unknown as LockContext, "uuid", options).catch((error: { code: string }) => done.push(error.code));
