@@ -109,9 +109,7 @@ export interface VaultSession {
   token(exchangeId: string): Promise<string>;
   /** Whether a pair was ever superseded (also before `forget`) and has not come back to life. */
   isSuperseded(pair: Pair): Promise<boolean>;
-  /** Whether the service has refused this combination and has not accepted it since. */
-  wasRefused(combination: string): Promise<boolean>;
-  /** The combinations that the service has refused. */
+  /** The combinations that the service has refused and not accepted since. */
   refusals(): Promise<string[]>;
   /** Whether a start at this service got no answer, and no probe was answered since. */
   isServiceOut(): Promise<boolean>;

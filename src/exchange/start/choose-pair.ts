@@ -102,12 +102,13 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
   const wanted = generation === undefined ? candidates(record) : [chosenGeneration(record, generation, force)];
   const [first] = wanted;
   if (first === undefined) throw allSuperseded(record.uuid);
+  const refusals = await context.session.refusals();
   const fresh: ChosenPair[] = [];
   const refused: ChosenPair[] = [];
   for (const each of wanted) {
     const pair = await complete(context, record, kind, each, choice);
     if (!force) guardDevice(record.uuid, acceptedDevice(record), pair.device);
-    ((await context.session.wasRefused(pair.combination)) ? refused : fresh).push(pair);
+    (refusals.includes(pair.combination) ? refused : fresh).push(pair);
   }
   const chosen = force ? [...fresh, ...refused] : fresh;
   if (chosen.length === 0) throw refusedBeforeError(record, first.generation);

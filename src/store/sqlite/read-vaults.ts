@@ -46,8 +46,8 @@ export function findRecord(db: DatabaseSync, service: string, uuid: string): Vau
   return found === null ? null : vaultRecord(found.row, rowsOf(db, found.id));
 }
 
-/** Reads all rows of a vault that a step may need. Call it in a transaction. */
-export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): VaultRows {
+/** Reads all rows of a vault that a step may need, and its id (null if it is not known). Call it in a transaction. */
+export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): { id: number | null; rows: VaultRows } {
   const { service, uuid, at } = place;
   const found = findVault(db, service, uuid);
   const id = found?.id ?? null;
@@ -61,7 +61,7 @@ export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = []
     "SELECT combination, fingerprint FROM refusals WHERE vault = ? ORDER BY combination",
     id,
   );
-  return {
+  const rows: VaultRows = {
     service,
     uuid,
     at,
@@ -73,6 +73,7 @@ export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = []
     outage: one<{ since: string }>(db, "SELECT since FROM outages WHERE service = ?", service)?.since ?? null,
     journal: [],
   };
+  return { id, rows };
 }
 
 /**

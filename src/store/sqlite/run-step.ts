@@ -8,10 +8,10 @@ import { findVault, readVault } from "./read-vaults.ts";
 
 /** Runs a step in the caller's transaction: reads the vault, lets the step edit a copy of the rows, and writes what differs. */
 export function runStep<T>(db: DatabaseSync, place: Place, about: About, step: (rows: VaultRows) => T): T {
-  const before = readVault(db, place, about);
+  const { id, rows: before } = readVault(db, place, about);
   const after = structuredClone(before);
   const result = step(after);
-  if (after.vault !== null) writeVault(db, before, after, after.vault);
+  if (after.vault !== null) writeVault(db, id ?? addVault(db, after.vault), before, after, after.vault);
   if (before.outage !== after.outage) writeOutage(db, after);
   const { service } = after.vault ?? after;
   for (const entry of after.journal) append(db, { at: after.at, service, uuid: after.uuid, ...entry });
@@ -23,9 +23,12 @@ function writeOutage(db: DatabaseSync, { service, outage }: VaultRows): void {
   else run(db, "INSERT INTO outages (service, since) VALUES (?, ?)", service, outage);
 }
 
-function writeVault(db: DatabaseSync, before: VaultRows, after: VaultRows, row: VaultRow): void {
-  if (before.vault === null) insert(db, "vaults", row);
-  const vault = findVault(db, before.service, before.uuid)?.id ?? 0;
+function addVault(db: DatabaseSync, row: VaultRow): number {
+  insert(db, "vaults", row);
+  return findVault(db, row.service, row.uuid)?.id ?? 0;
+}
+
+function writeVault(db: DatabaseSync, vault: number, before: VaultRows, after: VaultRows, row: VaultRow): void {
   if (row.service !== before.service) absorb(db, vault, row);
   if (before.vault !== null) update(db, "vaults", { id: vault }, before.vault, row);
   if (row.forgotten === 1) {

@@ -102,10 +102,6 @@ export class SqliteVaultSession implements VaultSession {
     return await this.#read((rows) => rows.superseded.has(fingerprint(this.uuid, pair)), { pairs: [pair] });
   }
 
-  async wasRefused(combination: string): Promise<boolean> {
-    return await this.#read((rows) => rows.refusals.has(combination));
-  }
-
   async refusals(): Promise<string[]> {
     return await this.#read((rows) => [...rows.refusals.keys()]);
   }
@@ -129,7 +125,7 @@ export class SqliteVaultSession implements VaultSession {
   }
 
   async #read<T>(query: (rows: VaultRows, db: DatabaseSync) => T, about: About = {}): Promise<T> {
-    return await this.#parts.database.read((db) => query(readVault(db, this.#place(), about), db));
+    return await this.#parts.database.read((db) => query(readVault(db, this.#place(), about).rows, db));
   }
 
   /** Makes a method of a step. */
