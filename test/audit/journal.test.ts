@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/read/journal.ts";
 import { journalLines } from "../../src/store/journal/items.ts";
-import { openForReading } from "../../src/store/sqlite/read-only.ts";
+import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";

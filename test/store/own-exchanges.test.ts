@@ -7,7 +7,7 @@ import { journalLines } from "../../src/store/journal/items.ts";
 import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
 import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
-import { openForReading } from "../../src/store/sqlite/read-only.ts";
+import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";

@@ -1,4 +1,4 @@
-import { environmentWithoutSecrets } from "../../settings/child-environment.ts";
+import { environmentWithoutSecrets } from "../../settings/child-command.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/handover.ts";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { forwardLines } from "../../settings/child-output.ts";
+import { forwardLines } from "../../settings/child-command.ts";
 import { pause } from "../../terminal/signals.ts";
 
 interface SaveCommand {

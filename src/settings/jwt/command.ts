@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { VaultError } from "../../errors.ts";
-import { forwardLines } from "../child-output.ts";
+import { forwardLines } from "../child-command.ts";
 
 interface TokenCommand {
   command: string;

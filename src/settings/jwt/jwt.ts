@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import { environmentWithoutSecrets } from "../child-environment.ts";
+import { environmentWithoutSecrets } from "../child-command.ts";
 import { once } from "../once.ts";
 import type { Settings } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
