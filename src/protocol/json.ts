@@ -1,3 +1,5 @@
+import { VaultError } from "../errors.ts";
+
 /** Nesting limit. The interface has five levels; JSON that is nested without limit could be parsed, but not walked or serialized. */
 const deepest = 100;
 
@@ -9,6 +11,18 @@ export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   checkNesting(value);
   return value;
+}
+
+/**
+ * Parses JSON that a user gave.
+ * @throws `invalid-input` with this hint, which names `source`, the flag, variable or config key, and never shows the text
+ */
+export function parseGivenJson(text: string, source: string, hint: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new VaultError("invalid-input", `${source}: not valid JSON`, { hint });
+  }
 }
 
 /** @throws SyntaxError if a parsed value is nested too deeply */

@@ -6,7 +6,7 @@ import { kinds, operations } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { Attempts } from "../records.ts";
 import { device, opaque, uuid } from "../../protocol/fields.ts";
-import { parseJson } from "../../protocol/json.ts";
+import { parseGivenJson } from "../../protocol/json.ts";
 import { onlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 
@@ -101,12 +101,7 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
  * @throws `invalid-input`, which names the field and never shows a value
  */
 export function parseCredentials(text: string, flag: string): GivenCredentials {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    throw new VaultError("invalid-input", `${flag}: not valid JSON`, { hint: `a valid value: {"encryptedData":"…","payload":"…"}` });
-  }
+  const value = parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}');
   const keys: Record<string, unknown> = typeof value === "object" && value !== null ? { ...value } : {};
   if (keys["format"] !== undefined) {
     checkFormat(keys["format"], flag);
