@@ -79,6 +79,16 @@ describe("a document that --credentials takes", () => {
     expect(credentialsJson({ uuid, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
   });
 
+  it.each(["my secret-1", ""])("with text %j is refused, with an example and without the text", (given) => {
+    expect(() => parseCredentials(given, "--credentials")).toThrow(
+      expect.objectContaining({
+        code: "invalid-input",
+        message: "--credentials: not valid JSON",
+        facts: expect.objectContaining({ hint: 'a valid value: {"encryptedData":"…","payload":"…"}' }) as object,
+      }) as Error,
+    );
+  });
+
   it.each(["soon", "2026-13-40T00:00:00Z", 7, undefined])("with the token expiry %j has an unknown one", (tokenExpiry) => {
     const first = JSON.parse(text("recovery-of-an-update.json")) as object;
     expect(parseCredentials(JSON.stringify({ ...first, tokenExpiry }), "--credentials")).toMatchObject({ document: { tokenExpiry: null } });
