@@ -3,7 +3,8 @@ import { offer } from "./candidates.ts";
 import type { CommandNode } from "./tree.ts";
 
 /**
- * Answers the scripts. Labels and names of profiles may be any text: what could break a line or drive a terminal never gets out.
+ * Returns the answer to a completion script. Labels and profile names may be any text: candidates that could break a line or control a
+ * terminal are left out.
  */
 export async function answer(words: readonly string[], root: CommandNode, known: Known): Promise<string> {
   return format(await offer(root, words, known));
@@ -18,5 +19,5 @@ function format({ candidates, directive, prefix = "" }: Offer): string {
   return `${[...new Set(lines), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
 }
 
-/** Without control characters, marks that reorder text, separators of lines, halves of a character. */
+/** Replaces control and format characters, line separators and lone surrogates with spaces. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ");

@@ -1,6 +1,6 @@
 import { completeCommand } from "./protocol.ts";
 
-/** For bash 3.2 (macOS) and newer: no mapfile, compopt only where it is there. */
+/** Completion script for bash 3.2 (macOS) and newer: no mapfile, and compopt only where it exists. */
 export const bashScript = ([name, other]: readonly [string, string]): string => `# shellcheck shell=bash
 # Completion of ${name} and ${other} for bash: eval "$(${name} completion bash)"
 # Generated (npm run completions). It asks the program, which looks into its state and never calls the service.

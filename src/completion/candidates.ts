@@ -3,22 +3,22 @@ import { commandAt, locate, optionsAt } from "./locate.ts";
 import type { CommandNode } from "./tree.ts";
 import type { Candidate, ValueSource } from "./values.ts";
 
-/** What this machine knows. Asked only for what is being completed; throws nothing, an empty list where nothing is known. */
+/** Sources of candidates on this machine, each asked only when needed. They never throw: an empty list means that nothing is known. */
 export interface Known {
   vaults(given: ReadonlyMap<string, string>): Promise<Candidate[]>;
   profiles(): Promise<Candidate[]>;
   variables(): string[];
 }
 
-/** What a shell may offer for the word under the cursor. */
+/** Candidates for the word under the cursor. */
 export interface Offer {
   candidates: Candidate[];
-  /** The shell completes names of files itself, behind `prefix` of the word; or it adds no space behind a candidate. */
+  /** `files` and `directories`: the shell completes paths itself, after `prefix`. `nospace`: it adds no space after a candidate. */
   directive: "done" | "nospace" | "files" | "directories";
   prefix?: string;
 }
 
-/** What may stand in the place of the last word: those before it are complete. */
+/** Returns candidates for the last word; the words before it are complete. */
 export async function offer(root: CommandNode, words: readonly string[], known: Known): Promise<Offer> {
   const current = words.at(-1) ?? "";
   const place = locate(root, words.slice(0, -1));
@@ -47,13 +47,13 @@ const flags = (place: Place): Candidate[] =>
     .filter(({ long, value }) => !place.given.has(long) || value?.variadic === true)
     .map(({ long, description }) => ({ value: long, description }));
 
-/** Uuids in either case: they are the same. */
+/** Filters by prefix, ignoring case: uuids are the same in either. */
 function matching(candidates: readonly Candidate[], typed: string): Offer {
   const wanted = typed.toLowerCase();
   return { candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)), directive: "done" };
 }
 
-/** `before` is the part of the word that belongs to the flag: `--kind=`. */
+/** Returns candidates for a value. `before` is the part of the word that belongs to the flag: `--kind=`. */
 async function offerValues(source: ValueSource, before: string, typed: string, place: Place, known: Known): Promise<Offer> {
   const found = await values(source, typed, place, known);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };

@@ -1,6 +1,6 @@
 import { completeCommand } from "./protocol.ts";
 
-/** For fish 3 and newer. */
+/** Completion script for fish 3 and newer. */
 export const fishScript = ([name, other]: readonly [
   string,
   string,

@@ -5,14 +5,14 @@ import type { Profile } from "../settings/profile.ts";
 import { findSetting } from "../settings/settings.ts";
 import type { Known } from "./candidates.ts";
 
-/** Whose machine it is. */
+/** The user whose settings and state are read. */
 interface User {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   readonly home: string;
 }
 
-/** Where this user's files are, and how the state is read. */
+/** Locations of the user's files, and a reader of the state. */
 interface Files<U> {
   configDirectory(user: U): string;
   stateDirectory(user: U): string;
@@ -20,8 +20,9 @@ interface Files<U> {
 }
 
 /**
- * What completion may know of this machine. Nothing is made, no key is read.
- * @throws what the system, JSON or SQLite throw
+ * Creates the sources of profile names and vaults. They create no file and read no key.
+ *
+ * Unlike `Known`, the sources reject with the errors of the file system, JSON and SQLite.
  */
 export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Known, "profiles" | "vaults"> {
   return {
@@ -29,7 +30,7 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
     vaults: async (given) => {
       const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory(user));
       const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
-      // Completion sees the words as they are typed: no shell has expanded this one.
+      // No shell has expanded this word: completion sees it as it was typed.
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
       const found = findSetting("state", flag === undefined ? {} : { state: flag }, user.env, profiles[name] ?? {});
       const vaults = await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)));
@@ -38,18 +39,18 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
   };
 }
 
-/** What `config.json` holds, as far as completion needs it: read without conf, which would take longer than all the rest. */
+/** The part of `config.json` that completion needs, read without conf, which takes longer to load than all the rest. */
 interface ConfigurationFile {
   currentProfile: string | undefined;
   profiles: Readonly<Record<string, Profile>>;
 }
 
-/** A file that is not there holds nothing. */
+/** Reads `config.json`; a missing file has no profiles. */
 function readConfiguration(directory: string): ConfigurationFile {
   const path = `${directory}/config.json`;
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { currentProfile: undefined, profiles: {} };
-  // What is no file may have no end.
+  // A pipe or device may never end.
   if (!stats.isFile()) throw new Error(`${path} is not a file`);
   const { currentProfile, profiles } = parseJson(readFileSync(path, "utf8")) as Record<string, unknown>;
   return {

@@ -1,14 +1,14 @@
 import type { CommandNode, OptionNode } from "./tree.ts";
 
-/** Where the words of a command line lead to. */
+/** Position on a command line: the command, flags and arguments that its words name. */
 export interface Place {
-  /** The program and the commands named so far; the last one is the one that the next word is for. */
+  /** The program and the commands named so far; the next word belongs to the last one. */
   path: [CommandNode, ...CommandNode[]];
-  /** A word in the place of a nested command that is none. */
+  /** The word given where a nested command is expected, if there is no such command. */
   unknown: string | undefined;
   /** Arguments of the last command. */
   positional: string[];
-  /** Flags by their long form; empty text for one without a value. */
+  /** Values of the flags given, by long form; empty for a flag without a value. */
   given: ReadonlyMap<string, string>;
   /** The flag whose value comes next. */
   pending: OptionNode | undefined;
@@ -16,7 +16,7 @@ export interface Place {
   ended: boolean;
 }
 
-/** Reads words as commander does: flags of a command and of those above it, with their values, in any order. */
+/** Reads words as commander does: flags of a command and its parents, with their values, in any order. */
 export function locate(root: CommandNode, words: readonly string[]): Place {
   const given = new Map<string, string>();
   const place: Place = { path: [root], unknown: undefined, positional: [], given, pending: undefined, ended: false };
@@ -40,7 +40,7 @@ export function locate(root: CommandNode, words: readonly string[]): Place {
   return place;
 }
 
-/** All flags that may come next, those of the last command first. */
+/** Returns the flags that may come next, those of the last command first. */
 export const optionsAt = ({ path }: Pick<Place, "path">): OptionNode[] => path.toReversed().flatMap(({ options }) => options);
 
 export const commandAt = ({ path }: Pick<Place, "path">): CommandNode => path.at(-1) ?? path[0];
@@ -56,7 +56,7 @@ function readWord(place: Place, word: string): void {
   place.positional.push(word);
 }
 
-/** `-q`, `-qv`, `-o json`, `-ojson`. */
+/** Reads short flags: `-q`, `-qv`, `-o json`, `-ojson`. */
 function readShort(place: Place, given: Map<string, string>, letters: string): void {
   for (const [index, letter] of letters.split("").entries()) {
     const option = optionsAt(place).find(({ short }) => short === `-${letter}`);

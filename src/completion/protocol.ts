@@ -1,6 +1,6 @@
 /**
- * The word that the scripts put before the words of a command line, up to the cursor. The answer is a line for each
- * candidate, its description behind a tab, and a last line that begins with a colon: `:done`, `:nospace`,
- * `:files PREFIX` or `:directories PREFIX`. Without that line there was no answer.
+ * The hidden command that completion scripts call with the words of a command line, up to the cursor. It prints a line for each
+ * candidate, with a tab and a description, and a last line that begins with a colon: `:done`, `:nospace`, `:files PREFIX` or
+ * `:directories PREFIX`. Output without that line is incomplete.
  */
 export const completeCommand = "__complete";

@@ -1,11 +1,11 @@
-/** The candidates that `word` was probably meant to be, the nearest first; at most three, none where nothing is near. */
+/** Returns up to three candidates that `word` is probably a misspelling of, the nearest first. */
 export function suggest(word: string, candidates: readonly string[]): string[] {
   const bare = word.replace(/^-+/, "");
   const near = [...new Set(candidates)]
     .map((candidate) => ({ candidate, ...compare(bare, candidate.replace(/^-+/, "")) }))
     .filter(({ distance, isStart, length }) => isStart || (distance <= 3 && distance / Math.max(length, 1) <= 0.4))
     .toSorted((a, b) => a.distance - b.distance);
-  // Beside a slip of a letter, what is further off is noise.
+  // Next to a near match, distant ones are noise.
   const best = near[0]?.distance ?? 0;
   return near
     .filter(({ distance }) => distance <= best + 1 || best > 2)
@@ -22,7 +22,7 @@ function compare(word: string, candidate: string): { distance: number; isStart: 
   };
 }
 
-/** Letters to insert, delete, exchange or swap with their neighbor (optimal string alignment). */
+/** Edit distance with insertion, deletion, substitution and transposition (optimal string alignment). */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array.from({ length: b.length }, () => 0)]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;

@@ -20,11 +20,11 @@ export interface ArgumentNode {
 }
 
 export interface OptionNode {
-  /** As it is declared: `-o, --output <format>`. */
+  /** As declared: `-o, --output <format>`. */
   flags: string;
   short?: string;
   long: string;
   description: string;
-  /** Null for a flag that is on or off. */
+  /** Null for a flag without a value. */
   value: { name: string; required: boolean; variadic: boolean; values: ValueSource } | null;
 }

@@ -2,19 +2,19 @@ import type { SettingDefinition } from "../settings/definitions.ts";
 import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
 
-/** A word that may stand on a command line, and what it means. */
+/** A possible word of a command line, and its meaning. */
 export interface Candidate {
   value: string;
   description?: string;
 }
 
-/** Where the values of a flag or an argument come from. */
+/** Source of the values of a flag or an argument. */
 export type ValueSource =
-  /** `separated` by commas; `open` where more is to be typed behind each. */
+  /** `separated`: a comma-separated list. `open`: more must be typed after each value. */
   | { from: "list"; values: readonly string[]; separated?: boolean; open?: boolean }
-  /** Commands, nested ones behind their parents, and other words in the place of the first one. */
+  /** Commands, nested ones after their parents; `also` has other words for the first position. */
   | { from: "commands"; also: readonly Candidate[] }
-  /** `given` is what a secret or a document comes from: @FILE, -, env:NAME. */
+  /** `given`: the source of a secret or a document: @FILE, -, env:NAME. */
   | { from: "vaults" | "profiles" | "files" | "directories" | "given" | "anything" };
 
 /** By the flag, by the command and the argument, or by the word that stands for the value: `--kind <kind>`. */
@@ -33,7 +33,7 @@ const known: Readonly<Record<string, ValueSource>> = {
   directory: { from: "directories" },
 };
 
-/** Keys of a profile; which profile is the current one is chosen by a command of its own. */
+/** Keys of a profile, without `currentProfile`, which has a command of its own. */
 function configKeys(): string[] {
   const keys = Object.values<SettingDefinition>(settingDefinitions).flatMap(({ key }) => key ?? []);
   return keys.filter((key) => key !== settingDefinitions.profile.key);
