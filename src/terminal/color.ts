@@ -1,11 +1,11 @@
-/** What decides about color: `choice` is --color (true) or --no-color (false). */
+/** Inputs of the decision on color; `choice` is true for --color and false for --no-color. */
 interface ColorFacts {
   choice: boolean | undefined;
   isTTY: boolean;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The flag first, then NO_COLOR, FORCE_COLOR, TERM=dumb; otherwise only on a terminal. Empty variables say nothing. */
+/** Decides by the flag, then by NO_COLOR, FORCE_COLOR and TERM=dumb, ignoring empty variables; otherwise, color is for terminals only. */
 export function wantsColor({ choice, isTTY, env }: ColorFacts): boolean {
   if (choice !== undefined) return choice;
   if (isSet(env["NO_COLOR"])) return false;

@@ -1,7 +1,7 @@
-/** A reading of a text, and where in the text each of its characters came from. */
+/** A decoded form of a text, with the original offset of each of its characters. */
 interface Layer {
   text: string;
-  /** The offset in the original text of the character at this index (of the end, for the index behind the last). */
+  /** Returns the offset in the original text of the character at this index; `text.length` maps to the end. */
   origin(index: number): number;
 }
 
@@ -10,14 +10,13 @@ const jsonEscape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 /** One character in UTF-8, percent-encoded. */
 const percentEscape = /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi;
 
-/** A digit with what sets it apart from the next one: spaces or dashes, as in a card number. */
+/** A digit and the spaces or dashes before the next digit, as in a card number. */
 const spacedDigit = /\d[\s\u2010-\u2015-]{1,2}(?=\d)/g;
 
 /**
- * The readings in which a secret may stand: the text as it is, with its JSON escapes resolved once and twice, and with
- * its percent-encoding resolved (and the JSON in it); each of them also with its digits joined. Reading, rather than trying
- * every way to write, covers all styles of escaping and grouping at once (`\/`, `\u003d`, `%2f`). Readings that are no
- * different are left out.
+ * Returns the forms of a text in which a secret may appear: as it is, with JSON escapes decoded once and twice, and with percent-encoding
+ * decoded (and the JSON in it); each of them also with its digits joined. Decoding the text covers every style of escaping and grouping
+ * (`\/`, `\u003d`, `%2f`), which encoding the secret cannot. Forms that do not differ are left out.
  */
 export function layersOf(text: string): Layer[] {
   const plain: Layer = { text, origin: (index) => index };
@@ -42,7 +41,7 @@ function decodePercent(escape: string): string {
 
 function resolve(layer: Layer, pattern: RegExp, decode: (escape: string) => string): Layer | undefined {
   const pieces: string[] = [];
-  // Grows with the number of escapes, not of characters: [index in the reading, index in the layer below] of each run.
+  // Start of each run, in the decoded text and in the layer below. Memory grows with escapes, not characters.
   const starts: number[] = [0];
   const sources: number[] = [0];
   let length = 0;
@@ -60,7 +59,7 @@ function resolve(layer: Layer, pattern: RegExp, decode: (escape: string) => stri
   return { text: pieces.join(""), origin: (index) => layer.origin(source(index, starts, sources)) };
 }
 
-/** Each run is literal text and the one character behind it that was escaped: up to there the two count alike. */
+/** Maps an index to the layer below. Within a run, literal text followed by one escape, offsets are the same in both. */
 function source(index: number, starts: readonly number[], sources: readonly number[]): number {
   let low = 0;
   let high = starts.length - 1;

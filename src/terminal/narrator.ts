@@ -9,20 +9,20 @@ interface NarratorOptions {
   /** --quiet, --verbose. */
   quiet: boolean;
   verbose: boolean;
-  /** stdout and stderr are read by a program: what the JSON says already is not said again. */
+  /** A program reads the output: facts that the JSON document has are not repeated. */
   json: boolean;
 }
 
-/** All that the program says on stderr besides errors: one formatter for each event. */
+/** Writes all messages on stderr except errors. */
 export interface Narrator {
   tell: (event: ExchangeEvent) => void;
-  /** Something the user must know, also without a terminal. */
+  /** Writes a warning, with or without a terminal. */
   warn: (message: string) => void;
-  /** The closing line of a success: on a terminal only. */
+  /** Writes the last line of a successful command, on a terminal only. */
   close: (line: string) => void;
-  /** A line that a person should see: on a terminal only. */
+  /** Writes a line for a person, on a terminal only. */
   note: (line: string) => void;
-  /** For --verbose. */
+  /** Writes a line only with --verbose. */
   detail: (line: string) => void;
 }
 
@@ -85,7 +85,7 @@ function describeSettled({ exchange, operation, outcome }: Settled): string {
 const seconds = (milliseconds: number): string =>
   milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
 
-/** An error as two or three lines for a person. Secrets are replaced by the stream. */
+/** Formats an error for a person. The stream replaces secrets. */
 export function errorLines(error: VaultError): string {
   const { hint, exchange, spent } = error.facts;
   const lines = [`vault: ${error.message}`];
@@ -96,7 +96,7 @@ export function errorLines(error: VaultError): string {
       : `counted towards a lock: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ${spent.failedAttempts} of ${spent.limits.failed} failed accesses`;
   const facts = [pending, counted].filter((part) => part !== "").join("; ");
   if (facts !== "") lines.push(`  ${facts}`);
-  // Each way out on a line of its own.
+  // A hint lists alternatives, separated by `; `: a line for each.
   if (hint !== undefined) lines.push(...hint.split("; ").map((way, index) => `${index === 0 ? "  next: " : "        "}${way}`));
   return lines.map(printableLine).join("\n");
 }

@@ -1,13 +1,13 @@
-/** Colors by meaning. Without color every one returns its text unchanged. */
+/** Colors by meaning. Without color, each function returns its text unchanged. */
 export interface Palette {
   readonly good: (text: string) => string;
   readonly warn: (text: string) => string;
   readonly bad: (text: string) => string;
-  /** What matters less: labels, distances, rules. */
+  /** Secondary text: labels, distances, rules. */
   readonly dim: (text: string) => string;
-  /** What matters most in a line. */
+  /** The most important part of a line. */
   readonly strong: (text: string) => string;
-  /** Something to be typed or pasted. */
+  /** Text to type or paste. */
   readonly code: (text: string) => string;
 }
 
@@ -15,7 +15,7 @@ const same = (text: string): string => text;
 
 export const plain: Palette = { good: same, warn: same, bad: same, dim: same, strong: same, code: same };
 
-/** Loads chalk only where there is color. The basic sixteen colors: each terminal shows them in its own theme. */
+/** Creates a palette, loading chalk only for color. It uses the sixteen basic colors, which follow the theme of the terminal. */
 export async function createPalette(color: boolean): Promise<Palette> {
   if (!color) return plain;
   const { Chalk } = await import("chalk");

@@ -1,19 +1,22 @@
 import { widthOf } from "./width.ts";
 
-/** How far reading has come. */
+/** Progress of reading. */
 interface Progress {
   bytes: number;
-  /** Undefined where nobody knows, as on standard input. */
+  /** Undefined if unknown, as for standard input. */
   total: number | undefined;
   items: number;
   elapsedMs: number;
 }
 
-/** `██████░░░░  58 %  271 of 470 MB  1,204,331 items, 1.3 M/s  4 s left`, with what fits the columns; the first parts matter most. */
+/**
+ * Formats progress: `██████░░░░  58 %  4 s left  1,204,331 items  1.3 M items/s  271 of 470 MB`. Parts that do not fit are left out,
+ * the last ones first.
+ */
 export function progressText({ bytes, total, items, elapsedMs }: Progress, columns: number): string {
   const known = total !== undefined && total > 0;
   const share = known ? Math.min(1, bytes / total) : 0;
-  // Before half a second a speed is a guess.
+  // A speed measured over less than half a second is a guess.
   const seconds = elapsedMs >= 500 ? elapsedMs / 1000 : undefined;
   const leftSeconds = seconds !== undefined && share > 0 && share < 1 ? Math.ceil((seconds * (1 - share)) / share) : undefined;
   const parts = [
@@ -43,22 +46,22 @@ const short = (count: number): string =>
 
 const duration = (seconds: number): string => (seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`);
 
-/** A terminal that takes control sequences: the runtime's own stream, since `stderr` of the host makes them visible. */
+/** A terminal that interprets control sequences: the stream of the runtime, because the host's `stderr` makes them visible. */
 interface ProgressTerminal {
   write(text: string): unknown;
   readonly columns?: number | undefined;
 }
 
 interface ProgressBar {
-  /** Draws, unless the last time is less than a tenth of a second ago. */
+  /** Draws the line, at most ten times a second. */
   update(progress: Omit<Progress, "elapsedMs">): void;
-  /** Erases the line, so that something else can be written; the next update draws it again. */
+  /** Erases the line so that something else can be written; the next update draws it again. */
   clear(): void;
 }
 
 const drawEveryMs = 100;
 
-/** One line that is redrawn in place. Where `terminal` is undefined (no terminal, --quiet) nothing is ever written. */
+/** Creates a progress line that is redrawn in place. If `terminal` is undefined (no terminal, --quiet), nothing is written. */
 export function createProgressBar(terminal: ProgressTerminal | undefined, now: () => number): ProgressBar {
   const began = now();
   let drawnAt: number | undefined;

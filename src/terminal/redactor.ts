@@ -1,23 +1,23 @@
 import { layersOf } from "./layers.ts";
 
 export interface Redactor {
-  /** Makes a secret known. An empty one is ignored. */
+  /** Adds a secret to replace. An empty one is ignored. */
   add: (secret: string) => void;
-  /** The text with every occurrence of a known secret replaced, however it is escaped or encoded. */
+  /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
   redact: (text: string) => string;
-  /** A deep copy of a JSON value with all its strings, keys and numbers redacted. */
+  /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
   redactValue: (value: unknown) => unknown;
 }
 
 const mark = "«redacted»";
 
 /**
- * A secret of less than four characters is replaced only where it is a whole JSON string: "12" is in every date and
- * status, and blotting it out everywhere would destroy the text and give away the secret by what is missing.
+ * Length below which a secret is replaced only where it is a whole JSON string. "12" is part of every date and status: replacing it
+ * everywhere would destroy the text and reveal the secret by its gaps.
  */
 const shortest = 4;
 
-/** What is looked for; `inset` characters at either end belong to the context and stay. */
+/** A text to search for, of which `inset` characters at either end are context and stay. */
 interface Needle {
   text: string;
   inset: number;
@@ -26,9 +26,9 @@ interface Needle {
 type Range = [start: number, end: number];
 
 /**
- * Replaces secrets as such, in base64 (both alphabets, with and without padding) and in hexadecimal, each of them also
- * JSON-escaped once or twice (in any style) or percent-encoded. All places are found first and overlapping ones joined,
- * so that the longest is replaced whole, and of two secrets that overlap in the text no end stays behind.
+ * Creates a redactor that replaces secrets as such, in base64 (both alphabets, with and without padding) and in hexadecimal, each of
+ * them also JSON-escaped once or twice (in any style) or percent-encoded. All occurrences are found first and overlapping ones joined:
+ * the longest is replaced whole, and no end of two overlapping secrets remains.
  */
 export function createRedactor(): Redactor {
   const secrets = new Set<string>();
@@ -88,28 +88,24 @@ function replaceRanges(text: string, ranges: Range[]): string {
 }
 
 /**
- * Control characters except newline and tab, other line ends, and all that is not seen: they could move the cursor, rewrite
- * what stands on the screen, turn the direction of text, carry a text of their own, or make two texts look alike. The two
- * variation selectors of emoji are no such thing.
+ * Control characters except newline and tab, other line ends, and invisible characters: they could move the cursor, overwrite the
+ * screen, change the direction of text, carry hidden text, or make two texts look alike. The two variation selectors of emoji are harmless.
  */
 const unprintable = /(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
 
 const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** Text of the service or of a vault, fit for a terminal: each such character shown as `\u{1b}`. Never for data. */
+/** Returns a text of the service or a vault with unprintable characters escaped as `\u{1b}`, for a terminal. Never for data. */
 export function printable(text: string): string {
   return text.replace(unprintable, visible);
 }
 
-/** The same for what must stay one line, whatever it holds: what follows a line end would pass for a line of ours. */
+/** Returns a printable text on one line: text after a line end could pass for a line of this program. */
 export function printableLine(text: string): string {
   return printable(text).replaceAll("\n", visible);
 }
 
-/**
- * As JSON.stringify writes it, and what `printable` makes visible escaped, as JSON may have any character: a terminal shows
- * it as it is, and a program reads exactly the value.
- */
+/** Formats a value as JSON with unprintable characters escaped: safe on a terminal, and parsed to exactly the same value. */
 export function jsonText(value: unknown, space: 0 | 2 = 0): string {
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   const escaped = (character: string): string => character.split("").map(escape).join("");

@@ -1,11 +1,11 @@
 import { characters } from "../protocol/limits.ts";
 import { count } from "./count.ts";
 
-/** How a secret is shown in table form: only this file turns one into something for the eye. */
+// Secrets as tables show them: no other file formats one for display.
 
 /**
- * `•••• •••• •••• 1111`, whole with --reveal: in groups as they stand on the card, four digits or the 4, 6 and 5 of American
- * Express. Of another length the first group is the short one where digits are masked, so that the last four stand together.
+ * Formats a card number: `•••• •••• •••• 1111`, or whole with --reveal. Groups are those on the card: four digits, or 4, 6 and 5 for
+ * American Express. For other lengths, a masked number has the short group first, so that the last four digits stay together.
  */
 export function shownCardNumber(number: string, reveal: boolean): string {
   const digits = reveal ? number : "•".repeat(Math.max(0, number.length - 4)) + number.slice(-4);
@@ -14,19 +14,16 @@ export function shownCardNumber(number: string, reveal: boolean): string {
   return [digits.slice(0, head), ...(digits.slice(head).match(/.{1,4}/gsu) ?? [])].filter((group) => group !== "").join(" ");
 }
 
-/** Generic contents: their length. */
+/** Formats masked generic contents with their length. */
 export function shownContent(content: string): string {
   const length = characters(content);
   return `•••••••• (${count(length, "character")})`;
 }
 
-/** `sha256:1f0c94d2a3b8`: names a pair, and nothing can be learned from it. */
+/** Formats a fingerprint: `sha256:1f0c94d2a3b8`, which names credentials without revealing them. */
 export const shownFingerprint = (fingerprint: string): string => `sha256:${fingerprint.slice(0, 12)}`;
 
-/**
- * The value of a setting: a secret only by the place that it is read from (`@FILE`, `env:NAME`, `-`) or the key that it is
- * sealed with, and a URL without its password.
- */
+/** Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, a URL without its password. */
 export function shownSetting(value: string, isSecret: boolean): string {
   if (!isSecret) return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1••••@");
   const [, key] = /^s1:([0-9a-f]{16}):/.exec(value) ?? [];

@@ -1,4 +1,4 @@
-/** Why work stops: the name of the signal, as the abort reason of `interrupted` and `killed`. */
+/** Abort reason of `interrupted` and `killed`, with the name of the signal. */
 export class Interruption extends Error {
   override readonly name = "Interruption";
   readonly signal: string;
@@ -10,16 +10,16 @@ export class Interruption extends Error {
 }
 
 export interface Interrupts {
-  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: finish or hold what is under way, then leave. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: finish or hold the exchange under way, then exit. */
   readonly interrupted: AbortSignal;
-  /** Aborted by a second one: leave now. The process dies of it a second later, whatever it is doing. */
+  /** Aborted by a second signal: exit now. The signal ends the process a second later in any case. */
   readonly killed: AbortSignal;
 }
 
-/** One Ctrl-C may arrive twice, from the terminal and through the launcher. */
+/** Time within which a second signal is the same Ctrl-C, sent by both the terminal and the launcher. */
 const sameSignalMs = 100;
 
-/** `listen` calls back for every signal; `now` is a clock in milliseconds that does not jump. */
+/** Watches for interruptions. `listen` calls back for every signal; `now` is a monotonic clock in milliseconds. */
 export function watchInterrupts(listen: (callback: (signal: string) => void) => void, now: () => number): Interrupts {
   const first = new AbortController();
   const second = new AbortController();
@@ -35,7 +35,7 @@ export function watchInterrupts(listen: (callback: (signal: string) => void) => 
   return { interrupted: first.signal, killed: second.signal };
 }
 
-/** What the promise becomes, or a rejection with the signal's reason as soon as it is aborted. */
+/** Settles as the promise does, or rejects with the signal's reason as soon as it is aborted. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -3,47 +3,46 @@ import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";
 import { jsonText, printable } from "./redactor.ts";
 
-/** What is at the other end of a stream, as far as it changes what we write. */
+/** Properties of the output that affect what is written. */
 export interface TerminalFacts {
   readonly isTTY: boolean;
-  /** The terminal's width now, else COLUMNS, else 80. */
+  /** Current width of the terminal, else COLUMNS, else 80. */
   readonly columns: number;
-  /** Whether color may be used, after `chooseColor`. */
+  /** Whether color may be used: `wantsColor`. */
   readonly color: boolean;
 }
 
-/** stdout: data. What `write` has resolved for is delivered. */
+/** stdout, which carries data. Data is delivered when `write` resolves. */
 export interface DataStream extends TerminalFacts {
   /**
-   * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept); to a regular file it is
-   * synced before it resolves. While a slow reader makes it wait, the signal (by default the first SIGINT or SIGTERM)
-   * rejects it with its reason.
+   * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept). A regular file is synced before it
+   * resolves. While it waits for a slow reader, the signal (by default the first SIGINT or SIGTERM) rejects it with its reason.
    */
   write(data: string | Uint8Array, signal?: AbortSignal): Promise<void>;
-  /** Nobody can get what is written: the program was started without a standard output. */
+  /** Whether the program was started without a standard output, so that nobody can read what is written. */
   readonly isClosed: boolean;
 }
 
-/** stderr: talk. Best effort: it resolves when the text is written or cannot be, and never rejects. */
+/** stderr, which carries messages. Writes are best effort: they resolve when the text is written or cannot be, and never reject. */
 export interface TalkStream extends TerminalFacts {
-  /** Secrets replaced, control characters made visible (line ends stay). */
+  /** Writes a text with secrets replaced and control characters escaped, except line ends. */
   write(text: string): Promise<void>;
   /**
-   * The same, where color is on with its color sequences: for tables of our own, and for what a command of the user prints.
-   * Never for a text that a service has sent: colors can hide what stands there.
+   * Does the same, but keeps color sequences if color is on: for tables of this program, and for output of the user's commands. Never for
+   * text from a service: colors can hide text.
    */
   writeColored(text: string): Promise<void>;
-  /** One line of JSON, which it stays whatever the secrets are: one of them may read like what stands between two values. */
+  /** Writes one line of JSON. It stays valid even if a secret looks like JSON syntax. */
   writeJson(value: unknown): Promise<void>;
-  /** What replaces secrets from now on. */
+  /** Sets how secrets are replaced from now on. */
   redactWith(redaction: Redaction): void;
 }
 
 export interface InputStream {
   readonly isTTY: boolean;
-  /** Everything up to the end. More than `limit` bytes: rejects with InputTooLong; aborted: with the signal's reason. */
+  /** Reads to the end. Rejects with InputTooLong above `limit` bytes, and with the signal's reason if aborted. */
   readAll(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
-  /** The same piece by piece, without a limit; once. */
+  /** Reads chunk by chunk, without a limit; only once. */
   chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
@@ -55,12 +54,12 @@ export class InputTooLong extends Error {
 
 export interface OutputOptions {
   facts: TerminalFacts;
-  /** What ends waiting for a slow reader; undefined while a signal still ends the process by itself. */
+  /** Signal that stops waiting for a slow reader; undefined while a signal still ends the process by itself. */
   signal(): AbortSignal | undefined;
   openWriter: () => WriteAll;
 }
 
-/** `flush` resolves when every write so far has ended, one way or the other. */
+/** A stream whose `flush` resolves when every write so far has succeeded or failed. */
 type Flushable<T> = T & { flush(): Promise<void> };
 
 export function dataStream(options: OutputOptions & { isClosed?: () => boolean }): Flushable<DataStream> {
@@ -97,12 +96,12 @@ export function talkStream(options: OutputOptions): Flushable<TalkStream> {
   return withFacts(options.facts, methods);
 }
 
-/** Descriptor 1 or 2 of this process, opened at the first write. */
+/** Returns a function that opens descriptor 1 or 2 of this process at the first write. */
 export function descriptorWriter(fd: number): () => WriteAll {
   return () => openWriteAll(fd, { sync: fd === 1 });
 }
 
-/** Writes one after the other. A failed write does not keep later ones from being tried. */
+/** Queues writes. A failed write does not prevent later ones. */
 function writeQueue(openWriter: () => WriteAll): { write: WriteAll; flush(): Promise<void> } {
   let writer: WriteAll | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -120,7 +119,7 @@ function writeQueue(openWriter: () => WriteAll): { write: WriteAll; flush(): Pro
   };
 }
 
-/** Facts stay getters: asking for the width of a terminal costs more than all of `--version`. */
+/** Adds the facts as getters: asking for the width of a terminal costs more than all of `--version`. */
 function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & TerminalFacts {
   return Object.defineProperties(methods, {
     isTTY: { get: () => facts.isTTY, enumerable: true },
@@ -144,7 +143,7 @@ function printableButColor(text: string): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }
 
-/** Everything that a readable stream yields. Rejects with InputTooLong, and as `chunksOf`. */
+/** Reads a stream to its end. Rejects with InputTooLong above `limit` bytes, and as `chunksOf` does. */
 export async function readAll(input: NodeJS.ReadStream, limit: number, signal?: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -156,7 +155,7 @@ export async function readAll(input: NodeJS.ReadStream, limit: number, signal?: 
   return Buffer.concat(chunks);
 }
 
-/** What a readable stream yields. Destroys it when aborted: a read that waits would keep the process alive. */
+/** Yields the chunks of a stream. Destroys it when aborted: a pending read would keep the process alive. */
 export async function* chunksOf(input: NodeJS.ReadStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const onAbort = (): void => void input.destroy(signal?.reason as Error);
   if (signal?.aborted === true) onAbort();

@@ -2,12 +2,12 @@ import type { Palette } from "./palette.ts";
 import { printable } from "./redactor.ts";
 import { widthOf, wrap } from "./width.ts";
 
-/** A text of any origin, with the color it is to be shown in. */
+/** A text of any origin, with its color. */
 export type Cell = string | { text: string; paint: (text: string) => string };
 
 interface TableOptions {
   palette: Palette;
-  /** What the whole table fits into. */
+  /** Width of the whole table. */
   columns: number;
 }
 
@@ -15,10 +15,7 @@ const margin = 2;
 const gap = 2;
 const narrowest = 8;
 
-/**
- * Labels and values, a line each, without borders; long values go on under themselves. Ends with a newline. Control
- * characters in cells are made visible.
- */
+/** Formats labels and values, without borders; long values are wrapped. Ends with a newline. Control characters in cells are escaped. */
 export async function factsTable(facts: readonly (readonly [label: string, value: Cell])[], options: TableOptions): Promise<string> {
   const labels = Math.max(0, ...facts.map(([label]) => widthOf(label)));
   const values = Math.max(narrowest, options.columns - margin - labels - gap);
@@ -27,8 +24,8 @@ export async function factsTable(facts: readonly (readonly [label: string, value
 }
 
 /**
- * A heading, a rule, a row each. Where they do not fit, the widest columns give way; the first one last: it names what the
- * row is about, to be copied whole. Ends with a newline.
+ * Formats a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
+ * row and should be copied whole. Ends with a newline.
  */
 export async function listTable(heading: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): Promise<string> {
   const head = heading.map((text): Cell => ({ text, paint: options.palette.strong }));
@@ -43,7 +40,7 @@ const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.t
 
 const naturalWidth = (cell: Cell): number => Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
 
-/** Takes from the widest column, one at a time, until they fit or all are at the narrowest. */
+/** Narrows the widest column, by one at a time, until all fit or none can shrink. */
 function shrink(widths: readonly number[], available: number): number[] {
   const result = [...widths];
   for (let excess = result.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess -= 1) {
@@ -70,14 +67,14 @@ async function render(
   return lines.map((line) => `${" ".repeat(margin)}${trimEnd(line)}\n`).join("");
 }
 
-/** No lines at all: columns are set apart by space, and a heading by a rule of our own. */
+/** Empty borders: space separates columns, and `render` adds the rule below a heading. */
 const borders = Object.fromEntries(
   ["top", "bottom", "left", "mid", "right", "middle"].flatMap((side) =>
     ["", "-left", "-mid", "-right"].map((part): [string, string] => [side + part, ""]),
   ),
 );
 
-/** Wrapped before it is painted: each line opens and closes its color. */
+/** Wraps cells before painting them, so that each line starts and ends its color. */
 function lay(row: readonly Cell[], widths: readonly number[]): string[] {
   return row.map((cell, index) => {
     const lines = wrap(printable(textOf(cell)), widths[index] ?? narrowest);
@@ -85,7 +82,7 @@ function lay(row: readonly Cell[], widths: readonly number[]): string[] {
   });
 }
 
-/** Spaces that only fill the last column. */
+/** Removes the spaces that pad the last column. */
 function trimEnd(line: string): string {
   return line.replace(/ +$/, "");
 }

@@ -1,6 +1,6 @@
 import { count } from "./count.ts";
 
-/** Units for a distance: the largest one of which there are at least `from`. Rounded down: nobody is told more time than there is. */
+/** Units of a distance, each used from `from` units on. Distances are rounded down, so that no deadline looks later than it is. */
 const units = [
   { name: "year", seconds: 365 * 86_400, from: 2 },
   { name: "month", seconds: 30 * 86_400, from: 2 },
@@ -10,7 +10,7 @@ const units = [
   { name: "second", seconds: 1, from: 1 },
 ] as const;
 
-/** `in 3 days`, `2 hours ago`; what happened within the last minute, which is mostly what was just done, is `now`. */
+/** Formats a distance in time: `in 3 days`, `2 hours ago`, or `now` within the last minute. */
 export function distance(at: number, now: number): string {
   const seconds = Math.floor(Math.abs(at - now) / 1000);
   const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
@@ -19,7 +19,7 @@ export function distance(at: number, now: number): string {
   return at > now ? `in ${words}` : `${words} ago`;
 }
 
-/** By time zone: making one takes as long as a hundred uses of it. */
+/** Cached formats by time zone: creating one takes as long as using it a hundred times. */
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
@@ -37,7 +37,7 @@ function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
   return format;
 }
 
-/** `2026-11-24 14:02`, in a time zone (by default the machine's). */
+/** Formats milliseconds since the epoch as `2026-11-24 14:02`, in a time zone (by default the machine's). */
 export function localTime(at: number, timeZone?: string): string {
   const format = formatOf(timeZone);
   const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
@@ -45,8 +45,8 @@ export function localTime(at: number, timeZone?: string): string {
 }
 
 /**
- * `2026-11-24 14:02 (in 3 days)`, of milliseconds since the epoch or an ISO 8601 text. A text that is no date is returned as
- * it is: it comes from the service.
+ * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 (in 3 days)`. Returns a text that is not a date as it
+ * is: it comes from the service.
  */
 export function when(at: number | string, now: number, timeZone?: string): string {
   const time = typeof at === "string" ? Date.parse(at) : at;

@@ -1,13 +1,13 @@
-/** Two columns wide on a terminal: East Asian scripts and full-width forms, and what is shown as an emoji. */
+/** Characters two columns wide: East Asian scripts, full-width forms and emoji. */
 const wide =
   /^(?:\p{Emoji_Presentation}|.\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|[\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
 
-/** Takes no column of its own. */
+/** Characters without a column of their own. */
 const zero = /^[\p{Mark}\p{Cf}]+$/u;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** What a person takes for one character, with the columns it covers. */
+/** Yields the grapheme clusters of a text, with the columns that each covers. */
 function* characters(text: string): Generator<{ character: string; columns: number }> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) {
@@ -17,7 +17,7 @@ function* characters(text: string): Generator<{ character: string; columns: numb
 
 const ascii = /^[\x20-\x7E]*$/;
 
-/** The number of columns that a text without color sequences covers. */
+/** Returns the number of columns that a text without color sequences covers. */
 export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let width = 0;
@@ -25,7 +25,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text in lines of at most `width` columns, broken at spaces where there are any, else anywhere. */
+/** Wraps a text to lines of at most `width` columns, at spaces if there are any, else anywhere. */
 export function wrap(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => wrapLine(line.replaceAll("\t", "  "), Math.max(2, width)));
 }
@@ -47,7 +47,7 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** Behind a slash or a dash where there is one. */
+/** Breaks a word, after a slash or a dash if there is one. */
 function breakWord(word: string, width: number): string[] {
   const pieces: string[] = [];
   let piece = "";

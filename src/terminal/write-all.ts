@@ -3,16 +3,16 @@ import type { Socket } from "node:net";
 import { pause } from "./signals.ts";
 
 /**
- * Writes all bytes, or rejects with the system's error (`code` kept: EPIPE, ENOSPC, EIO …). Short writes and full pipes are
- * waited for. Aborting matters only while a reader makes us wait: it rejects with the signal's reason; some of the bytes may
- * have been taken by then. One call at a time.
+ * Writes all bytes, or rejects with the system's error (`code` kept: EPIPE, ENOSPC, EIO …). It continues after short writes and waits
+ * for full pipes. Aborting has an effect only during such a wait: the call rejects with the signal's reason, and some of the bytes may
+ * have been written. One call at a time.
  */
 export type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void>;
 
 /**
- * How to write to a descriptor of this process, by what it is. With `sync`, a write to a regular file resolves only after an
- * fsync. A write that blocks must never sit in the thread pool: leaving the process joins the pool's threads, so a reader
- * that has stopped would keep it from ending, whatever the signal.
+ * Chooses how to write to a descriptor of this process, by its type. With `sync`, a write to a regular file resolves only after an
+ * fsync. A write that blocks must never run in the thread pool: exiting joins the threads of the pool, so a reader that has stopped
+ * would keep the process alive, whatever the signal.
  */
 export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
   const stat = fs.fstatSync(fd);
@@ -26,8 +26,8 @@ export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
 }
 
 /**
- * A description of our own for the same pipe or terminal, so that O_NONBLOCK does not change it for the processes that share
- * it. Null where that cannot be had: no /proc, a pipe that belongs to another user, no reader.
+ * Opens another file description of the same pipe or terminal, so that O_NONBLOCK does not affect the processes that share the first.
+ * Returns null if that fails: no /proc, a pipe of another user, no reader.
  */
 function reopenNonBlocking(fd: number): number | null {
   try {
@@ -37,7 +37,7 @@ function reopenNonBlocking(fd: number): number | null {
   }
 }
 
-/** Waits on a timer, 1 to 32 ms: the runtime tells no event for a terminal that can be written to again. */
+/** Retries after 1 to 32 ms while the descriptor is not ready: the runtime has no event for a terminal that can be written to again. */
 async function writeWhenReady(fd: number, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
   let wait = 1;
   for (let offset = 0; offset < bytes.length;) {
@@ -48,7 +48,7 @@ async function writeWhenReady(fd: number, bytes: Uint8Array, signal?: AbortSigna
   }
 }
 
-/** The number of bytes taken, 0 where it would block. */
+/** Returns the number of bytes written, 0 if it would block. */
 function writeSome(fd: number, bytes: Uint8Array, offset: number): number {
   try {
     return fs.writeSync(fd, bytes, offset);
@@ -58,14 +58,14 @@ function writeSome(fd: number, bytes: Uint8Array, offset: number): number {
   }
 }
 
-/** Sockets, and pipes that could not be reopened. The runtime restores the descriptor's flags when the process leaves. */
+/** Writes to a socket, or a pipe that could not be reopened. The runtime restores the descriptor's flags when the process exits. */
 function socketWriter(fd: number): WriteAll {
   let socket: Socket | undefined;
   return async (bytes, signal) => {
     if (socket === undefined) {
       const { Socket } = await import("node:net");
       socket = new Socket({ fd, readable: false, writable: true });
-      // Each write has its own answer; without a listener the event would end the process.
+      // Each write reports its own error; without a listener, the event would end the process.
       socket.on("error", () => {});
     }
     await writeToSocket(socket, bytes, signal);
@@ -86,7 +86,7 @@ function writeToSocket(socket: Socket, bytes: Uint8Array, signal?: AbortSignal):
   });
 }
 
-/** In the thread pool, so that a slow disk does not keep signals from being noticed. */
+/** Writes in the thread pool, so that a slow disk does not delay signals. */
 async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length;) {
     offset += await new Promise<number>((resolve, reject) => {
@@ -98,7 +98,7 @@ async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
   });
 }
 
-/** Some file systems know no fsync: there is nothing to wait for then. */
+/** Whether the file system does not support fsync, so that there is nothing to wait for. */
 function knowsNoSync(error: NodeJS.ErrnoException): boolean {
   return error.code === "EINVAL" || error.code === "ENOTSUP" || error.code === "ENOSYS";
 }
