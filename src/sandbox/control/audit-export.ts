@@ -14,20 +14,20 @@ const columns: readonly (keyof AuditItem)[] = [
   "description",
 ];
 
-/** One JSON object a line. */
+/** Formats items as NDJSON. */
 export const auditToNdjson = (items: readonly AuditItem[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join("");
 
-/** RFC 4180 with a header line; null is an empty cell. */
+/** Formats items as CSV (RFC 4180) with a header line; null is an empty cell. */
 export const auditToCsv = (items: readonly AuditItem[]): string => rows(items, ",");
 
-/** The same with tabs between the cells, which are quoted as in CSV. */
+/** Formats items as tab-separated values, quoted as in CSV. */
 const auditToTsv = (items: readonly AuditItem[]): string => rows(items, "\t");
 
-/** One array, a line an item. */
+/** Formats items as a JSON array with a line for each item. */
 const auditToJson = (items: readonly AuditItem[]): string =>
   items.length === 0 ? "[]\n" : `[\n${items.map((item) => JSON.stringify(item)).join(",\n")}\n]\n`;
 
-/** The forms by the ending of a file's name, each also with `.gz` behind it. */
+/** Formats by file extension; each may be followed by `.gz`. */
 const forms: Record<string, (items: readonly AuditItem[]) => string> = {
   ".ndjson": auditToNdjson,
   ".jsonl": auditToNdjson,
@@ -38,7 +38,7 @@ const forms: Record<string, (items: readonly AuditItem[]) => string> = {
 
 export const exportEndings: readonly string[] = Object.keys(forms);
 
-/** What writes the form that a file's name asks for; undefined where its ending is not a known one. Capitals do not matter. */
+/** Returns the formatter for the extension of a file name, in either case; undefined for an unknown extension. */
 export function auditExport(file: string): ((items: readonly AuditItem[]) => string | Uint8Array) | undefined {
   const [, ending = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
   const form = forms[ending];
@@ -51,7 +51,7 @@ function rows(items: readonly AuditItem[], separator: string): string {
   return lines.map((row) => `${row.map((text) => cell(text, separator)).join(separator)}\r\n`).join("");
 }
 
-/** A spreadsheet runs a cell that begins like a formula; an external reference is whatever a client sent. */
+/** Quotes a cell, and defuses one that a spreadsheet would run as a formula: an external reference is any text from a client. */
 function cell(text: string, separator: string): string {
   const defused = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /["\r\n]/.test(defused) || defused.includes(separator) ? `"${defused.replaceAll('"', '""')}"` : defused;

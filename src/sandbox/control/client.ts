@@ -5,23 +5,23 @@ import type { PublicInspection } from "./inspection.ts";
 import { readReadyFile } from "./ready.ts";
 import type { AuditItem } from "../model/state.ts";
 
-/** The console of a sandbox that runs in another process. */
+/** Control of a sandbox that runs in another process. */
 export interface ControlClient {
-  /** Back to the seed, without faults; the number of vaults. */
+  /** Restores the seed and removes all faults. Returns the number of vaults. */
   reset(): Promise<number>;
   audit(): Promise<AuditItem[]>;
   lock(uuid: string): Promise<PublicInspection>;
   unlock(uuid: string): Promise<PublicInspection>;
   inspect(uuid: string): Promise<PublicInspection>;
-  /** The number of rules that are armed then. */
+  /** Returns the number of rules set afterwards. */
   addFaults(rules: readonly FaultRule[]): Promise<number>;
   clearFaults(): Promise<void>;
 }
 
 /**
- * Reaches the sandbox of a ready file.
- * @throws `usage` if the file is not there or not one; each call throws `network` if nothing listens, `unauthorised` if another
- * sandbox does, `invalid-input` for an unknown vault or a bad rule, `service` else
+ * Connects to the sandbox of a ready file. Each call reads the file again and throws `usage` if it is missing or not a ready file,
+ * `network` if nothing listens, `unauthorised` if another sandbox does, `invalid-input` for an unknown vault or an invalid rule, and
+ * `service` otherwise.
  */
 export function connectControl(readyFile: string): ControlClient {
   const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {

@@ -11,7 +11,7 @@ export interface ControlParts {
   sandbox: Sandbox;
   faults: Faults;
   controlToken: string;
-  /** Called when the vaults have new credentials. What it throws, the route answers. */
+  /** Called after a reset, when the vaults have new credentials. The route reports what it throws. */
   afterReset?: () => void;
 }
 
@@ -24,9 +24,9 @@ const reply = (status: number, body: unknown): SandboxResponse => ({
 const failure = (status: number, message: string): SandboxResponse => reply(status, { error: { message } });
 
 /**
- * The routes under `/sandbox`, for `vault sandbox …` of another process. Each needs the control token:
- * `POST reset`, `GET audit`, `POST lock/{uuid}`, `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`),
- * `DELETE faults`, `GET vaults/{uuid}`. No answer holds credentials or contents.
+ * Handles the routes under `/sandbox`, for `vault sandbox …` in another process: `POST reset`, `GET audit`, `POST lock/{uuid}`,
+ * `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`), `DELETE faults` and `GET vaults/{uuid}`. Each requires the control token. No
+ * response has credentials or contents.
  */
 export function control(parts: ControlParts, request: SandboxRequest, path: string): SandboxResponse {
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];

@@ -2,7 +2,7 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard } from "../../protocol/fields.ts";
 import type { LockReason, Pair, VaultCounts, VaultState } from "../model/state.ts";
 
-/** What the service holds about a vault, for tests in the same process. */
+/** State of a vault in the service, for tests in the same process. */
 export interface Inspection {
   uuid: string;
   kind: Kind;
@@ -10,11 +10,11 @@ export interface Inspection {
   state: "active" | "locked" | "deleted";
   lockReason: LockReason | null;
   currentPair: Pair;
-  /** The exchange that waits for its end call; null too when its token has died. */
+  /** The exchange that waits for its end call; null once its token has expired. */
   pending: { operation: Operation; token: string; offered: Pair; expiry: string; externalRef: string | null } | null;
   failedAccesses: number;
   unackedStarts: number;
-  /** The highest that each counter has ever been. */
+  /** Highest values that the counters have had. */
   maxFailedAccesses: number;
   maxUnackedStarts: number;
   usesRemaining: number | null;
@@ -29,7 +29,7 @@ export interface Inspection {
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-/** A copy: later requests do not change it. */
+/** Returns a copy, which later requests do not change. */
 export function inspection(vault: VaultState): Inspection {
   const { pending } = vault;
   return structuredClone({
@@ -61,7 +61,7 @@ export function inspection(vault: VaultState): Inspection {
   });
 }
 
-/** The same without anything secret, for the control routes. */
+/** State of a vault without secrets, for the control routes. */
 export type PublicInspection = Omit<Inspection, "currentPair" | "pending" | "creditCard" | "content"> & {
   pending: { operation: Operation; expiry: string; externalRef: string | null } | null;
 };

@@ -4,21 +4,21 @@ import type { Application } from "../../protocol/requests.ts";
 import { removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { KnownVault } from "../model/vaults.ts";
 
-/** What `vault sandbox start` prints once it listens. */
+/** Document that `vault sandbox start` prints once it listens. */
 export interface ReadyDocument {
   baseUrl: string;
   application: Application;
   vaults: KnownVault[];
 }
 
-/** What the ready file holds: only its owner may read the token that the control routes ask for. */
+/** Contents of the ready file, which only its owner may read: it has the token for the control routes. */
 export interface ReadyFile extends ReadyDocument {
   controlToken: string;
 }
 
 /**
- * Written whole or not at all, mode 0600.
- * @throws `state`
+ * Writes the ready file atomically, with mode 0600.
+ * @throws `state` if it cannot be written
  */
 export function writeReadyFile(file: string, ready: ReadyFile): void {
   try {
@@ -30,8 +30,8 @@ export function writeReadyFile(file: string, ready: ReadyFile): void {
 }
 
 /**
- * What is needed to reach a running sandbox.
- * @throws `usage` if the file is missing or not one of a sandbox
+ * Reads what is needed to reach a running sandbox.
+ * @throws `usage` if the file is missing or not a ready file
  */
 export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "controlToken"> {
   const hint = `start one with: vault sandbox start --ready-file ${file}`;
@@ -44,7 +44,7 @@ export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "contro
     throw new VaultError("usage", `--ready-file ${file}: ${why}`, { hint, cause });
   }
   const { baseUrl, controlToken } = given ?? {};
-  // The token goes nowhere but to this machine.
+  // The token is sent to this machine only.
   if (typeof baseUrl !== "string" || !/^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) || typeof controlToken !== "string") {
     throw new VaultError("usage", `--ready-file ${file}: is not the ready file of a sandbox`, { hint });
   }

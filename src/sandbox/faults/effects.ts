@@ -4,12 +4,13 @@ import type { Outcome } from "../model/outcome.ts";
 import { refusal, refuseRate } from "../model/outcome.ts";
 import type { Random } from "../seeds/random.ts";
 
+/** Serializes an outcome. */
 export function write(outcome: Outcome): SandboxResponse {
   const headers = { "content-type": "application/json; charset=utf-8", ...outcome.headers };
   return { status: outcome.status, headers, body: JSON.stringify(outcome.body) };
 }
 
-/** What a fault answers in place of processing the request, or undefined if the request is to be processed. */
+/** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
 export function before(fault: FaultAction | undefined, random: Random): SandboxResponse | undefined {
   if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
@@ -19,7 +20,7 @@ export function before(fault: FaultAction | undefined, random: Random): SandboxR
   return write({ ...failure, headers });
 }
 
-/** What becomes of the answer to a request that was processed. */
+/** Returns the response to a processed request, as a fault changes it. */
 export function after(fault: FaultAction | undefined, outcome: Outcome, random: Random): SandboxResponse {
   const answer = write(outcome);
   if (fault === "drop-after") return { ...answer, transport: "drop" };
@@ -32,13 +33,13 @@ export function after(fault: FaultAction | undefined, outcome: Outcome, random: 
   return "errorAfter" in fault ? write(serverError(fault.errorAfter, random)) : answer;
 }
 
-/** Says nothing about whether the request was processed. */
+/** Returns an error that does not say whether the request was processed. */
 export const serverError = (status: number, random: Random): Outcome =>
   refusal({ random }, status, `HTTP-${status}`, [{ message: "the service could not answer" }]);
 
 type Json = Record<string, unknown>;
 
-/** Only what an exchange needs keeps its type: credentials, token, uuid, status. */
+/** Changes the types of all fields except those that an exchange needs: credentials, token, uuid and status. */
 function withWrongTypes(outcome: Outcome): Outcome {
   const { responseStatus, transactionToken, vault } = outcome.body as { responseStatus: Json; transactionToken?: Json; vault?: Json };
   if (transactionToken === undefined || vault === undefined) return outcome;

@@ -2,50 +2,50 @@ import { VaultError } from "../../errors.ts";
 import type { AnyEndpoint, Step } from "../../protocol/endpoints.ts";
 import { operations, singleOperations } from "../../protocol/endpoints.ts";
 
-/** Requests that a fault applies to; what is missing matches all. */
+/** Requests that a fault applies to; an absent property matches all. */
 export interface FaultMatch {
   operation?: AnyEndpoint["operation"];
   step?: Step;
   uuid?: string;
 }
 
-/** Misbehavior that is named by a word alone. */
+/** Faults without parameters. */
 export const plainActions = [
-  /** The request is not processed; the connection is closed. */
+  /** Closes the connection without processing the request. */
   "drop-before",
-  /** Processed; the connection is closed without an answer. */
+  /** Processes the request, and closes the connection without a response. */
   "drop-after",
-  /** Processed; half of the answer is sent, then the connection is closed. */
+  /** Processes the request, sends half of the response, and closes the connection. */
   "cut",
-  /** Processed and never answered. */
+  /** Processes the request and never responds. */
   "hang",
-  /** Processed; the answer is HTTP 200 and not JSON. */
+  /** Processes the request, and responds with HTTP 200 and HTML. */
   "garbage",
-  /** Processed; a start's answer has the right credentials and token, and other fields of wrong type. */
+  /** Processes the request; the response to a start has the correct credentials and token, and other fields of wrong types. */
   "wrong-types",
-  /** Processed; a start's answer says SUCCESS and has no credentials. */
+  /** Processes the request; the response to a start has status SUCCESS but no credentials. */
   "no-credentials",
 ] as const;
 
 export type FaultAction =
   | (typeof plainActions)[number]
-  /** Processed at once, answered later. */
+  /** Processes the request at once, and responds later. */
   | { delayMs: number }
-  /** Not processed; an error with this HTTP status. */
+  /** Responds with an error of this HTTP status without processing the request. */
   | { status: number; retryAfter?: number }
-  /** Processed; an error with this HTTP status in place of the answer. */
+  /** Processes the request, and responds with an error of this HTTP status. */
   | { errorAfter: number };
 
 export interface FaultRule {
   match: FaultMatch;
   action: FaultAction;
-  /** Lets the first so many matching requests through; default 0. */
+  /** Number of matching requests to let through first; default 0. */
   skip?: number;
-  /** Then fires so many times; default 1. */
+  /** Number of times to fire after that; default 1. */
   times?: number | "all";
 }
 
-/** The rules that are armed. The first that matches and is due fires; rules behind it do not see that request. */
+/** The rules that are set. The first one that matches and is due fires; later rules do not see the request. */
 export class Faults {
   #armed: { rule: FaultRule; skip: number; times: number }[] = [];
 
@@ -60,12 +60,12 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** Rules that can still fire. */
+  /** Number of rules that can still fire. */
   get armed(): number {
     return this.#armed.length;
   }
 
-  /** The fault of this request, if there is one; it is used up. */
+  /** Returns the fault for a request, if any, and counts it as fired. */
   take(request: Pick<AnyEndpoint, "operation" | "step"> & { uuid: string }): FaultAction | undefined {
     for (const armed of this.#armed) {
       if (!matches(armed.rule.match, request)) continue;
@@ -88,7 +88,7 @@ function matches(match: FaultMatch, request: Pick<AnyEndpoint, "operation" | "st
 }
 
 /**
- * Checks a rule that came as JSON.
+ * Checks a rule given as JSON.
  * @throws `invalid-input` naming the field
  */
 export function checkFaultRule(given: unknown): FaultRule {
@@ -106,7 +106,7 @@ export function checkFaultRule(given: unknown): FaultRule {
   return { ...(given as FaultRule), match };
 }
 
-/** Longer delays are refused: a timer cannot hold them. */
+/** Longest delay that a timer supports, in milliseconds. */
 const longestDelay = 2 ** 31 - 1;
 
 function checkAction(action: unknown): void {

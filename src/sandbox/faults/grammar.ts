@@ -8,22 +8,17 @@ import { checkFaultRule, plainActions } from "./faults.ts";
 import { defined } from "../../defined.ts";
 
 /**
- * The text form of a fault, one per argument:
+ * Parses one fault:
  *
  *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
  *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end" | "update-start" | "update-end"
  *            | "info" | "create" | "delete") ["/" UUID]
  *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types" | "no-credentials"
  *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
- *     SKIP   = how many matching requests pass first (0)
- *     TIMES  = how often it happens then (1), or "all"
+ *     SKIP   = number of matching requests to let through first (0)
+ *     TIMES  = number of times to fire (1), or "all"
  *
  * `get-start:drop-after` · `end:delay=2s*3` · `get-end:status=503*2` · `any:status=429,retry-after=2` · `start:garbage@1`
- */
-const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
-
-/**
- * Reads one fault.
  * @throws `invalid-input` naming the part that is wrong
  */
 export function parseFault(text: string): FaultRule {
@@ -41,6 +36,8 @@ export function parseFault(text: string): FaultRule {
   }
   return checkFaultRule(rule);
 }
+
+const faultExamples = ["get-start:drop-after", "end:delay=2s*3", "get-end:status=503*2", "start:garbage@1"] as const;
 
 type Fail = (rule: string) => never;
 

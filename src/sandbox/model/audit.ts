@@ -3,7 +3,7 @@ import { newUuid } from "../seeds/random.ts";
 import type { AuditAction, AuditItem } from "./state.ts";
 import type { World } from "./world.ts";
 
-/** Appends an item, at the present unless a time is given. */
+/** Appends an audit item, at the current time by default. */
 export function record(world: World, item: Partial<AuditItem> & Pick<AuditItem, "action" | "description">, time = world.now): void {
   world.state.audit.push({
     id: newUuid(world.random),
@@ -20,7 +20,7 @@ export function record(world: World, item: Partial<AuditItem> & Pick<AuditItem, 
 
 const actions = { get: "READ_VAULT", update: "UPDATE_VAULT", create: "CREATE_VAULT", delete: "DELETE_VAULT", info: null } as const;
 
-/** The action of a call: what a start begins, what an end acknowledges, what a single call does. An info has none (section 6). */
+/** Returns the audit action of a call; null for an info call, which has none (section 6). */
 export function actionOf({ operation, step }: Pick<AnyEndpoint, "operation" | "step">): AuditAction | null {
   if (step !== "end") return actions[operation];
   return operation === "get" ? "ACKNOWLEDGE_READ_VAULT" : "ACKNOWLEDGE_UPDATE_VAULT";

@@ -19,18 +19,18 @@ import type { World } from "./world.ts";
 /** One request of a vault endpoint. */
 export interface Call {
   endpoint: AnyEndpoint;
-  /** Empty for a create. */
+  /** Empty for a create call. */
   uuid: string;
   /** Names in lower case. */
   headers: Record<string, string | undefined>;
-  /** Parsed JSON; undefined if it was none. */
+  /** Parsed JSON; undefined if the body is not JSON. */
   body: unknown;
   remoteAddress: string;
-  /** Method and path, for the audit. */
+  /** Method and path, for audit items. */
   target: string;
 }
 
-/** The body of a start call, all variants together, after validation. */
+/** Validated body of a start or delete call, for all kinds. */
 export interface StartBody {
   application: Application;
   device?: Device;
@@ -39,7 +39,7 @@ export interface StartBody {
   vault: { credentials: Credentials };
 }
 
-/** The body of a create, after validation. */
+/** Validated body of a create call. */
 export interface CreateBody {
   application: Application;
   device?: Device;
@@ -51,9 +51,8 @@ export interface CreateBody {
 type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
 
 /**
- * Everything before the vault is looked at: the rate (each call of a known application consumes a place, also an
- * invalid one), the shape of path and body, the application, which starts name in the body and ends in headers, the address
- * that it is called from, and its JWT.
+ * Checks everything that does not depend on the vault: the rate limit (every call of a known application counts, even an invalid one),
+ * path and body, the application (in the body of a start call, in the headers of an end call), the caller's address, and the JWT.
  */
 export function admit(world: World, window: RateWindow, call: Call): Admitted {
   const wrong = checkApplication(world, call);
@@ -72,7 +71,7 @@ export function admit(world: World, window: RateWindow, call: Call): Admitted {
   return { ok: true, body: checked.ok ? checked.value : undefined };
 }
 
-/** The property that is wrong, or undefined if uuid and key are those of the application. */
+/** Returns the wrong property, or undefined if uuid and key are correct. */
 function checkApplication(world: World, call: Call): string | undefined {
   const { uuid, apiKey } = world.state.application;
   const given = claimedApplication(call);
@@ -94,7 +93,7 @@ const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Applicat
   ...(typeof given.apiKey === "string" ? { apiKey: given.apiKey } : {}),
 });
 
-/** Section 5.3: the audit item is made where the key is in the body; it carries address and endpoint. */
+/** Section 5.3: records an audit item, with address and endpoint, if the key is in the body. */
 function refuseApplication(world: World, call: Call, property: string): Outcome {
   if (call.endpoint.applicationIn === "body") {
     const claimed = claimedApplication(call).uuid ?? null;
@@ -109,14 +108,14 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
   return refuse(world, "application", property, "the application or its key is wrong");
 }
 
-/** Section 5.5, with an audit item as that of a failed key check. */
+/** Section 5.5: records an audit item, like a failed key check does. */
 function refuseAddress(world: World, call: Call): Outcome | undefined {
   if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
   record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...traces(call), description: "address not in the whitelist" });
   return refuse(world, "address", undefined, "the IP address is not in the whitelist of the application");
 }
 
-/** Section 5.4: on offline vault endpoints, start and end, where the application requires it. */
+/** Section 5.4: checks the JWT on offline vault endpoints, if the application requires one. */
 function refuseToken(world: World, call: Call): Outcome | undefined {
   const { jwt } = world.policy;
   if (jwt === null || !call.endpoint.kind.endsWith("/offline")) return undefined;
@@ -124,12 +123,12 @@ function refuseToken(world: World, call: Call): Outcome | undefined {
   return why === undefined ? undefined : refuse(world, "jwt", "authorization", why);
 }
 
-/** What every audit item of a call says about where it came from. */
+/** Returns the properties of an audit item that tell where a call came from. */
 export function traces(call: Call) {
   return { vaultUuid: call.uuid === "" ? null : call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
 }
 
-/** An audit item for the outcome of a call that reached its vault. */
+/** Records the outcome of a call that reached its vault. */
 export function recordCall(
   world: World,
   call: Call,
@@ -141,14 +140,14 @@ export function recordCall(
   if (action !== null) record(world, { action, outcome, ...traces(call), externalRef, description });
 }
 
-/** The vault if it is one of this endpoint's kind and open, else the refusal: 404, 410 or 423. */
+/** Returns the vault if it has the kind of the endpoint and is active, else the refusal: 404, 410 or 423. */
 export function openVault(world: World, call: Call): VaultState | Outcome {
   const vault = presentVault(world, call);
   if (isOutcome(vault) || vault.state !== "locked") return vault;
   return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
 }
 
-/** The same, locked or not. */
+/** Returns the vault, locked or not, else the refusal: 404 or 410. */
 export function presentVault(world: World, call: Call): VaultState | Outcome {
   const vault = findVault(world, call.uuid);
   if (vault === undefined || vault.kind !== call.endpoint.kind) return refuse(world, "unknown", "vaultUuid", "no such vault");

@@ -7,8 +7,8 @@ import { findVault, remove } from "./vaults.ts";
 import type { World } from "./world.ts";
 
 /**
- * get-end and update-end, after `admit`. Only here does the offered pair become the current one, an update become
- * visible and a read count. A token that is wrong, expired or used up changes nothing.
+ * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current, applies an update and uses up a
+ * read. A token that is wrong, expired or used changes nothing.
  */
 export function end(world: World, call: Call, token: string): Outcome {
   const { operation } = call.endpoint;

@@ -1,15 +1,15 @@
 import type { KeyObject } from "node:crypto";
 import { createPublicKey, verify } from "node:crypto";
 
-/** Section 5.4: what the management console holds for an application that requires JWT on offline vault endpoints. */
+/** Section 5.4: settings in the management console of an application that requires a JWT on offline vault endpoints. */
 export interface JwtPolicy {
   /** PEM, P-384. */
   publicKey: string;
-  /** By claim, the value it must have, or several of which one will do. */
+  /** Required value of each claim, or a list of allowed values. */
   claims?: Record<string, string | string[]>;
 }
 
-/** What is wrong with a policy, or undefined. */
+/** Returns why a policy is invalid, or undefined. */
 export function jwtPolicyFault(given: unknown): string | undefined {
   const { publicKey, claims = {} } = (typeof given === "object" && given !== null ? given : {}) as Partial<JwtPolicy>;
   const key = typeof publicKey === "string" ? publicKeyOf(publicKey) : undefined;
@@ -25,7 +25,7 @@ export function jwtPolicyFault(given: unknown): string | undefined {
 }
 
 function publicKeyOf(pem: string): KeyObject | undefined {
-  // A private key would do too, and has no place here.
+  // createPublicKey also accepts a private key, which does not belong in a policy.
   if (!pem.includes("BEGIN PUBLIC KEY")) return undefined;
   try {
     return createPublicKey(pem);
@@ -34,7 +34,7 @@ function publicKeyOf(pem: string): KeyObject | undefined {
   }
 }
 
-/** Why an `Authorization` header is refused, or undefined. `now` in milliseconds. What was sent is never repeated. */
+/** Returns why an `Authorization` header is refused, or undefined. `now` is in milliseconds. The reason never quotes the header. */
 export function refuseJwt(policy: JwtPolicy, authorization: string | undefined, now: number): string | undefined {
   if (authorization === undefined) return "the JWT is missing";
   const [, header, payload, signature] = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i.exec(authorization) ?? [];

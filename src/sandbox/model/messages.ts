@@ -1,7 +1,7 @@
-/** A request as the handler sees it. */
+/** A request to the handler. */
 export interface SandboxRequest {
   method: string;
-  /** Path as sent, a query included. */
+  /** Path as sent, with the query. */
   path: string;
   /** Names in lower case. */
   headers: Record<string, string | undefined>;
@@ -9,13 +9,13 @@ export interface SandboxRequest {
   remoteAddress: string;
 }
 
-/** An answer on its way to the socket, and what happens to it there. */
+/** A response, and how the server sends it. */
 export interface SandboxResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Milliseconds between processing and answering. */
+  /** Milliseconds between processing and responding. */
   delayMs?: number;
-  /** `drop`: the connection is closed; `cut`: half of the body is sent before; `hang`: nothing happens, ever. */
+  /** `drop`: close the connection; `cut`: send half of the body, then close it; `hang`: never respond. */
   transport?: "drop" | "cut" | "hang";
 }

@@ -23,18 +23,18 @@ import type { World } from "./world.ts";
 interface SandboxOptions {
   now(): number;
   policy?: Partial<Policy>;
-  /** The same uuids, credentials and tokens on every run; random ones without it. */
+  /** Makes uuids, credentials and tokens the same on every run. */
   randomSeed?: string;
   application?: Application;
-  /** The vaults of a new sandbox, and those that `reset` and `rewind` go back to. */
+  /** The vaults of a new sandbox, which `reset` and `rewind` restore. */
   seed?: readonly VaultInput[];
-  /** What an earlier sandbox left: `seed` is ignored then. */
+  /** State of an earlier sandbox, used instead of `seed`. */
   state?: State;
-  /** Called with the state after every change, before the answer leaves. What it throws, the call throws. */
+  /** Saves the state after every change, before the response is sent. The call throws what this throws. */
   save?(state: State): void;
 }
 
-/** The service without a socket: its endpoints, an administrator's console, and a view for tests. */
+/** The emulated service without a socket: its endpoints, the administrator's console, and inspection for tests. */
 export class Sandbox {
   readonly #state: State;
   readonly #policy: Policy;
@@ -67,7 +67,7 @@ export class Sandbox {
     return this.#random;
   }
 
-  /** One request of a vault endpoint, processed at once. */
+  /** Processes a request of a vault endpoint. */
   call(call: Call): Outcome {
     const world = this.#world();
     const admitted = admit(world, this.#window, call);
@@ -76,15 +76,15 @@ export class Sandbox {
     return outcome;
   }
 
-  /** Notes a request in the log of `requests()`, whether or not it will be processed. */
+  /** Adds a request to the log of `requests()`, whether or not it will be processed. */
   received(call: Call): LoggedRequest {
     const world = this.#world();
     return this.#log.add(call, findVault(world, call.uuid), world.now);
   }
 
   /**
-   * Not part of what `reset` goes back to.
-   * @throws `invalid-input` for a broken rule
+   * Adds a vault, which `reset` removes.
+   * @throws `invalid-input` for an invalid vault
    */
   addVault(input: VaultInput): KnownVault {
     const vault = createVault(this.#world(), input);
@@ -93,19 +93,19 @@ export class Sandbox {
   }
 
   /**
-   * Back to the seed, with new credentials: other vaults, exchanges, counters and audit items are gone. The application stays.
-   * The old credentials stay dead: a client that has seen them replaced never sends them again.
+   * Restores the seed, with new credentials; removes other vaults, exchanges, counters and audit items; keeps the application. The old
+   * credentials stay invalid: a client that has seen them replaced never sends them again.
    */
   reset(): void {
     this.#begin(this.#state.initial.map((input) => ({ ...input, credentials: newPair(this.#random) })));
   }
 
-  /** As `reset`, with the credentials of the seed: for clients whose state goes back as well. */
+  /** Resets with the credentials of the seed, for clients whose state is restored as well. */
   rewind(): void {
     this.#begin(this.#state.initial);
   }
 
-  /** Every vault that is not deleted, with its current credentials. */
+  /** Returns every vault that is not deleted, with its current credentials. */
   vaults(): KnownVault[] {
     const world = this.#world();
     const all = Object.keys(this.#state.vaults).map((uuid) => findVault(world, uuid));
@@ -113,40 +113,40 @@ export class Sandbox {
   }
 
   /**
-   * The console's lock.
-   * @throws `invalid-input` for an unknown or deleted vault, as do `unlock` and `inspect`
+   * Locks a vault in the console.
+   * @throws `invalid-input` for an unknown or deleted vault, as `unlock` does
    */
   lock(uuid: string): void {
     lock(this.#open(uuid), "console");
     this.#save(this.#state);
   }
 
-  /** The console's unlock: both counters zero, autoLockDate moved. */
+  /** Unlocks a vault in the console, which resets both counters and moves autoLockDate. */
   unlock(uuid: string): void {
     unlock(this.#world(), this.#open(uuid));
     this.#save(this.#state);
   }
 
-  /** What the service holds now; deleted vaults can still be inspected. */
+  /**
+   * Returns the state of a vault, deleted or not.
+   * @throws `invalid-input` for an unknown vault
+   */
   inspect(uuid: string): Inspection {
     return inspection(this.#find(uuid));
   }
 
-  /**
-   * Whether this pair is the one that the vault accepts, and the vault is open. Nothing is counted, and that the next
-   * start might be the one which locks is not considered.
-   */
+  /** Whether a vault is active and accepts this pair. Counts nothing, and ignores that the next start might lock the vault. */
   accepts(uuid: string, pair: Pair): boolean {
     const vault = this.#find(uuid);
     return vault.state === "active" && samePair(vault.pair, pair);
   }
 
-  /** The requests of vault endpoints that arrived, oldest first; the last 10,000. */
+  /** Returns the last 10,000 requests of vault endpoints, oldest first. */
   requests(): readonly LoggedRequest[] {
     return this.#log.entries;
   }
 
-  /** All items, in the order in which they were recorded. */
+  /** Returns all audit items in the order of recording. */
   audit(): readonly AuditItem[] {
     const world = this.#world();
     for (const uuid of Object.keys(this.#state.vaults)) findVault(world, uuid);

@@ -3,7 +3,7 @@ import { newUuid } from "../seeds/random.ts";
 import type { World } from "./world.ts";
 import { defined } from "../../defined.ts";
 
-/** An answer of the service before it is written to a socket. */
+/** A response of the service before it is serialized. */
 export interface Outcome {
   status: number;
   headers: Record<string, string>;
@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 interface DetailedError {
-  /** The request property that is responsible (section 2.5a). */
+  /** The request property at fault (section 2.5a). */
   property?: string;
   message: string;
   errorReasons?: string[];
@@ -23,7 +23,7 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
   body: { responseStatus: { status: "SUCCESS" }, ...body },
 });
 
-/** Any refusal: responseStatus and, since an error occurred, an error uuid (section 7). Details never hold what was sent. */
+/** Returns an error with responseStatus and error uuid (section 7). Details never quote the request. */
 export function refusal(world: Pick<World, "random">, status: number, code: string, details: DetailedError[]): Outcome {
   return {
     status,
@@ -57,7 +57,7 @@ export function refuseInvalid(world: World, violations: readonly Violation[]): O
   return refusal(world, 400, "VALIDATION", details);
 }
 
-/** Service-facts, reference/rate-limit: `Retry-After` and, beside `responseStatus`, `retryAfter` in whole seconds. */
+/** Service-facts, reference/rate-limit: returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds. */
 export function refuseRate(world: Pick<World, "random">, retryAfter: number): Outcome {
   const outcome = refusal(world, 429, "RATE-LIMIT", [{ message: "rate limit exceeded", errorReasons: ["too many requests"] }]);
   return { ...outcome, headers: { "retry-after": String(retryAfter) }, body: { ...outcome.body, retryAfter } };

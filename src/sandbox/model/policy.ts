@@ -6,23 +6,23 @@ import type { JwtPolicy } from "./jwt.ts";
 import { jwtPolicyFault } from "./jwt.ts";
 import { isWhitelistEntry } from "./whitelist.ts";
 
-/** How strict the emulated service is. What the specification leaves open is a setting here. */
+/** Limits of the emulated service, and choices that the specification leaves open. */
 export interface Policy {
   /** Consecutive failed accesses that lock a vault. */
   lockAfterFailed: number;
-  /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches it is refused. */
+  /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches the limit is refused. */
   lockAfterUnacked: number;
   /** Lifetime of a transaction token. */
   tokenTtlMs: number;
   /** Requests per application in any window of one second; 0 is no limit. */
   rate: number;
-  /** From a start that was accepted to the autoLockDate. */
+  /** Time from an accepted start to the autoLockDate. */
   autoLockAfterMs: number;
-  /** Whether repeating an end call that was acknowledged succeeds again. The harsher service answers with an error. */
+  /** Whether a repeated end call succeeds after the first one did; otherwise it is an error. */
   idempotentEnd: boolean;
-  /** Offline vault endpoints require a JWT (section 5.4); null: they do not. */
+  /** JWT that offline vault endpoints require (section 5.4); null for none. */
   jwt: JwtPolicy | null;
-  /** IPv4 addresses and CIDR ranges that may call (section 5.5); an empty list is none. */
+  /** IPv4 addresses and CIDR ranges that may call (section 5.5); an empty list allows all. */
   whitelist: string[];
 }
 
@@ -47,7 +47,7 @@ const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist
 };
 
 /**
- * A partial policy checked and completed with the defaults.
+ * Checks a partial policy and completes it with the defaults.
  * @throws `invalid-input` naming the setting
  */
 export function completePolicy(given: unknown, where = "policy"): Policy {
@@ -87,8 +87,8 @@ function checkSetting(name: string, value: unknown, where: string): void {
 }
 
 /**
- * The policy of a `--policy FILE`.
- * @throws `invalid-input` if it cannot be read, is not JSON or breaks a rule
+ * Reads the policy of `--policy FILE`.
+ * @throws `invalid-input` if the file cannot be read, is not JSON or is invalid
  */
 export function readPolicy(file: string): Partial<Policy> {
   let given: unknown;

@@ -1,4 +1,4 @@
-/** At most `rate` admissions in any window of one second; what is refused does not count. */
+/** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
 export class RateWindow {
   readonly #rate: number;
   #admitted: number[] = [];
@@ -8,7 +8,7 @@ export class RateWindow {
     this.#rate = rate;
   }
 
-  /** 0 if the request is admitted, else the whole seconds, at least 1, until one may be. */
+  /** Returns 0 if the request is admitted, else the whole seconds to wait, at least 1. */
   admit(now: number): number {
     if (this.#rate === 0) return 0;
     this.#admitted = this.#admitted.filter((time) => time > now - 1000 && time <= now);

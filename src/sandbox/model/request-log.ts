@@ -3,7 +3,7 @@ import type { Call, StartBody } from "./call.ts";
 import { samePair } from "./start.ts";
 import type { Pair, VaultState } from "./state.ts";
 
-/** A request as it arrived, for tests that ask what a client has sent. */
+/** A request that arrived, for tests that check what a client sends. */
 export interface LoggedRequest {
   /** Like `credit-card/online get-start`, or `generic/offline info`. */
   endpoint: string;
@@ -11,11 +11,11 @@ export interface LoggedRequest {
   step: AnyEndpoint["step"];
   uuid: string;
   time: number;
-  /** Which pair of the vault a start or a delete carried, at the moment of its arrival; null for other calls. */
+  /** Which credentials of the vault, when it arrived, a start or a delete had; null for other calls. */
   credentials: "current" | "offered" | "neither" | null;
-  /** False where a fault kept it from being processed. */
+  /** False if a fault prevented processing. */
   processed: boolean;
-  /** HTTP status of the processed request, whether or not the answer got through. */
+  /** HTTP status of the processed request, even if the response was lost. */
   status: number | null;
 }
 
@@ -24,7 +24,7 @@ const kept = 10_000;
 export class RequestLog {
   readonly entries: LoggedRequest[] = [];
 
-  /** The entry is filled in later by whoever processes the request. */
+  /** Adds a request. The caller completes the returned entry when the request is processed. */
   add(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
     const { kind, operation, step } = call.endpoint;
     const entry: LoggedRequest = {

@@ -7,12 +7,10 @@ import { createVault, remove } from "./vaults.ts";
 import type { World } from "./world.ts";
 import { defined } from "../../defined.ts";
 
-/**
- * The extended operations, after `admit`. The specification shows none of their shapes, and the method and the answer of a
- * delete and the answer of a create are confirmed nowhere: this is service-facts, and where that ends a guess.
- */
+// The extended operations, after `admit`. The specification does not show them. They follow service-facts, which do not confirm the
+// method of a delete and the responses to a create and a delete: those are guesses.
 
-/** The new vault as an answer of a start shows it, without its contents. */
+/** Creates a vault. The response shows it as a start does, without its contents. */
 export function createCall(world: World, call: Call, { vault, device, metadata, externalRef }: CreateBody): Outcome {
   const { ipAddress, endpoint } = traces(call);
   const input = {
@@ -20,7 +18,7 @@ export function createCall(world: World, call: Call, { vault, device, metadata, 
     ...vault,
     ...defined({ device, metadata }),
   };
-  // The schema takes more forms of a date than the model can keep.
+  // The schema accepts more dates than the model can store.
   const { expiryDate } = vault;
   if (expiryDate !== undefined && Number.isNaN(Date.parse(expiryDate))) {
     return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a date that exists" }]);
@@ -29,7 +27,7 @@ export function createCall(world: World, call: Call, { vault, device, metadata, 
   return success({ vault: responseVault(false, created, created.pair) });
 }
 
-/** Wrong credentials count one failed access, as on a start; right ones delete at once, whatever exchange is pending. */
+/** Deletes a vault at once, even if an exchange is pending. Wrong credentials count as a failed attempt, as for a start. */
 export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
   if (isOutcome(vault)) return vault;
@@ -41,7 +39,7 @@ export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   return success();
 }
 
-/** Also of a locked vault. Counts nothing and moves no date. */
+/** Describes a vault, locked or not. Counts nothing and changes no date. */
 export function infoCall(world: World, call: Call): Outcome {
   const vault = presentVault(world, call);
   if (isOutcome(vault)) return vault;

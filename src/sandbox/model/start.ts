@@ -10,8 +10,8 @@ import { lock } from "./vaults.ts";
 import type { World } from "./world.ts";
 
 /**
- * get-start and update-start, after `admit`. Wrong credentials count one failed access; right ones one start without
- * acknowledgement, drop an exchange that was left, and offer a new pair, which nothing accepts before its end call.
+ * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without
+ * acknowledgement, drop a pending exchange, and return a new pair, which is not valid before the end call.
  */
 export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
   const vault = openVault(world, call);
@@ -39,7 +39,7 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   });
 }
 
-/** The request property that does not belong to this vault, or undefined if all do. */
+/** Returns the property of the request that does not match the vault, or undefined. */
 export function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
   const { hashedPin, ...given } = body.vault.credentials;
   if (!samePair(vault.pair, given)) return "vault.credentials";
@@ -51,7 +51,7 @@ export function wrongCredential(vault: VaultState, body: StartBody): string | un
 export const samePair = (a: Pair, b: Pair): boolean =>
   [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
 
-/** The request that reaches the threshold is refused like the others before it, and locks. */
+/** Counts a failed attempt, and locks the vault at the limit. The refusal is the same in either case. */
 export function countFailure(world: World, call: Call, vault: VaultState, property: string, externalRef: string | null): Outcome {
   vault.counts.failed += 1;
   vault.failedAccesses += 1;
@@ -80,11 +80,11 @@ const iso = (time: number): string => new Date(time).toISOString();
 const transactionToken = (pending: PendingExchange, now: number) => ({
   token: pending.token,
   expiry: iso(pending.expiresAt),
-  /** The unit is not documented; milliseconds here, as no client may rely on it. */
+  /** The unit is not documented: a client must not rely on milliseconds. */
   timeToExpire: pending.expiresAt - now,
 });
 
-/** Section 2.6. `usesRemaining` counts the read that this start begins: 1 is the last one. */
+/** Returns the vault of a response (section 2.6). `usesRemaining` includes the read under way: 1 is the last one. */
 export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
   return {
     uuid: vault.uuid,
@@ -95,7 +95,7 @@ export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Re
   };
 }
 
-/** What an answer says of a vault besides its contents. */
+/** Returns the properties of a vault in a response, without credentials and contents. */
 export function facts(vault: VaultState): Record<string, unknown> {
   return {
     ...(vault.usesRemaining === null ? {} : { usesRemaining: vault.usesRemaining }),
@@ -107,8 +107,8 @@ export function facts(vault: VaultState): Record<string, unknown> {
 }
 
 /**
- * Tolerant matching (service-facts: getting-started/device-fingerprinting): a newer browser version or more fonts
- * still match; another browser or operating system, an older version or a missing font does not.
+ * Tolerant matching (service-facts, getting-started/device-fingerprinting): a newer browser version or additional fonts match; another
+ * browser or operating system, an older version or a missing font does not.
  */
 function deviceMatches(known: Device, given: Device): boolean {
   return (

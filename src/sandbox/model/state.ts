@@ -2,18 +2,15 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import type { Application } from "../../protocol/requests.ts";
 
-/**
- * Everything that the emulated service remembers: plain JSON, so that `--data` keeps it as it is. Times are
- * milliseconds since the epoch.
- */
+/** State of the emulated service: plain JSON, which `--data` saves as it is. Times are milliseconds since the epoch. */
 export interface State {
   application: Application;
   /** By uuid in lower case. */
   vaults: Record<string, VaultState>;
-  /** What a reset goes back to, with the uuids and credentials that were handed out. */
+  /** Vaults that a reset restores, with the uuids and credentials assigned at first. */
   initial: VaultInput[];
   audit: AuditItem[];
-  /** Random values drawn so far: a seeded sandbox goes on behind them after a restart. */
+  /** Number of random values drawn: a seeded sandbox continues after them when restarted. */
   drawn: number;
 }
 
@@ -22,7 +19,7 @@ export interface Pair {
   payload: string;
 }
 
-/** What a vault is made from: a seed file holds a list of these. */
+/** Description of a vault to create. A seed file is a list of these. */
 export interface VaultInput {
   kind: Kind;
   label?: string;
@@ -34,11 +31,11 @@ export interface VaultInput {
   maxUsage?: number;
   /** Offline vaults: TIME_EXPIRY, ISO 8601. */
   expiryDate?: string;
-  /** Online vaults: needed by every start if it is given here. */
+  /** Online vaults: if given, every start must have it. */
   hashedPin?: string;
-  /** Online vaults: the device that starts must match; any device does if it is missing. */
+  /** Online vaults: the device that starts must match; any device, if absent. */
   device?: Device;
-  /** Key-value pairs, which an info call shows. */
+  /** Key-value pairs that an info call returns. */
   metadata?: Metadata;
   uuid?: string;
   credentials?: Pair;
@@ -49,10 +46,10 @@ export interface PendingExchange {
   token: string;
   offered: Pair;
   startedAt: number;
-  /** The token is dead from this millisecond on. */
+  /** The token is invalid from this millisecond on. */
   expiresAt: number;
   externalRef: string | null;
-  /** Updates: the card or the text that the end call puts in place. */
+  /** Updates: the card or text that the end call stores. */
   creditCard: CreditCard | null;
   content?: string | null;
 }
@@ -72,7 +69,7 @@ export interface VaultState {
   creditCard: CreditCard | null;
   content: string | null;
   metadata?: Metadata;
-  /** LIMITED vaults: reads that remain. */
+  /** LIMITED vaults: reads left. */
   usesRemaining: number | null;
   expiryDate: number | null;
   autoLockDate: number;
@@ -89,7 +86,7 @@ export interface VaultState {
 }
 
 export interface VaultCounts {
-  /** Starts that were accepted. */
+  /** Accepted starts. */
   starts: number;
   /** End calls that reached the vault. */
   ends: number;
@@ -99,8 +96,8 @@ export interface VaultCounts {
 }
 
 /**
- * Section 6, current names, and two of our own for failed checks of key and address (section 5.3 asks for an item and names none).
- * A failed access is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
+ * Current names of section 6, and two invented ones for failed checks of key and address: section 5.3 requires an item and does not name
+ * it. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
  */
 export type AuditAction =
   | "CREATE_VAULT"
@@ -112,7 +109,7 @@ export type AuditAction =
   | "API_KEY_CHECK"
   | "ADDRESS_CHECK";
 
-/** One item. The specification shows no fields: these are what a reader of audit exports can expect to find. */
+/** An audit item. The specification shows no fields: these are the ones that a reader of audit exports can expect. */
 export interface AuditItem {
   id: string;
   /** ISO 8601, milliseconds, UTC. */
@@ -123,7 +120,7 @@ export interface AuditItem {
   applicationUuid: string | null;
   externalRef: string | null;
   ipAddress: string | null;
-  /** Method and path of the request; null for what the service did by itself. */
+  /** Method and path of the request; null for an action of the service itself. */
   endpoint: string | null;
   description: string;
 }

@@ -9,7 +9,7 @@ import { checkVaultInput } from "../seeds/vault-input.ts";
 import type { World } from "./world.ts";
 import { defined } from "../../defined.ts";
 
-/** A vault as its owner knows it: what the ready document lists. */
+/** A vault as its owner knows it, and as the ready document lists it. */
 export interface KnownVault {
   uuid: string;
   kind: Kind;
@@ -19,8 +19,8 @@ export interface KnownVault {
 }
 
 /**
- * Makes a vault and its CREATE_VAULT item, which says where a call came from.
- * @throws `invalid-input` for a broken rule or a uuid that is taken
+ * Creates a vault and records its CREATE_VAULT item, with the origin of the call.
+ * @throws `invalid-input` for an invalid vault or a uuid in use
  */
 export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
   const input = structuredClone(checkVaultInput(given, where));
@@ -56,14 +56,14 @@ export function createVault(world: World, given: VaultInput, where = "vault", or
   return vault;
 }
 
-/** The vault, brought up to the present, or undefined. */
+/** Returns the vault, brought up to the current time, or undefined. */
 export function findVault(world: World, uuid: string): VaultState | undefined {
   const vault = Object.hasOwn(world.state.vaults, uuid.toLowerCase()) ? world.state.vaults[uuid.toLowerCase()] : undefined;
   if (vault !== undefined) bringUpToDate(world, vault);
   return vault;
 }
 
-/** What time alone does: a token dies, expiryDate deletes, autoLockDate locks. */
+/** Applies the effects of time: tokens expire, expiryDate deletes, autoLockDate locks. */
 function bringUpToDate(world: World, vault: VaultState): void {
   if (vault.state === "deleted") return;
   if (vault.pending !== null && vault.pending.expiresAt <= world.now) vault.pending = null;
@@ -80,13 +80,13 @@ export function remove(world: World, vault: VaultState, description: string, tim
   record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
 }
 
-/** A pending exchange stays: while the vault is locked its end call is refused, and after an unlock the token may still live. */
+/** Locks a vault. A pending exchange stays: its end call is refused until an unlock, and its token may still be valid then. */
 export function lock(vault: VaultState, reason: LockReason): void {
   vault.state = "locked";
   vault.lockReason = reason;
 }
 
-/** The administrator's unlock: both counters zero, autoLockDate moved. */
+/** Unlocks a vault, resets both counters and moves autoLockDate. */
 export function unlock(world: World, vault: VaultState): void {
   vault.state = "active";
   vault.lockReason = null;

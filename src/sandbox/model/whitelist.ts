@@ -1,13 +1,13 @@
 import { BlockList, isIPv4 } from "node:net";
 
-/** Section 5.5: an IPv4 address or a CIDR range, like `10.1.0.0/16`. */
+/** Section 5.5: whether an entry is an IPv4 address or a CIDR range, like `10.1.0.0/16`. */
 export function isWhitelistEntry(entry: unknown): entry is string {
   if (typeof entry !== "string") return false;
   const [address = "", bits = "32", ...more] = entry.split("/");
   return isIPv4(address) && /^\d{1,2}$/.test(bits) && Number(bits) <= 32 && more.length === 0;
 }
 
-/** Whether an address is in one of the ranges; every address is in an empty list, which is none. */
+/** Whether an address is in one of the ranges. An empty list allows every address. */
 export function isWhitelisted(remoteAddress: string, entries: readonly string[]): boolean {
   if (entries.length === 0) return true;
   const address = remoteAddress.replace(/^::ffff:/i, "");

@@ -2,7 +2,7 @@ import type { Policy } from "./policy.ts";
 import type { Random } from "../seeds/random.ts";
 import type { State } from "./state.ts";
 
-/** What the functions of the model work on: the state, and the one moment at which a request is processed. */
+/** The state that the functions of the model work on, and the time at which a request is processed. */
 export interface World {
   state: State;
   policy: Policy;

@@ -1,6 +1,6 @@
 import crypto from "node:crypto";
 
-/** Where uuids, credentials and tokens come from. */
+/** Source of uuids, credentials and tokens. */
 export interface Random {
   bytes(size: number): Buffer;
 }
@@ -8,8 +8,8 @@ export interface Random {
 export const systemRandom: Random = { bytes: (size) => crypto.randomBytes(size) };
 
 /**
- * Values that are the same for the same seed and number of draws. Not secret: for reproducible tests only.
- * The counter is the caller's, so that it can be kept: a restart must not hand out the same values again.
+ * Creates a reproducible source for tests: its values depend only on the seed and the number of draws, and are not secret. The caller
+ * keeps the counter, so that a restart does not repeat values.
  */
 export function seededRandom(seed: string, counter: { drawn: number }): Random {
   const block = (): Buffer => {
@@ -21,7 +21,7 @@ export function seededRandom(seed: string, counter: { drawn: number }): Random {
   };
 }
 
-/** A version 4 uuid; also the format of an application key. */
+/** Returns a version 4 uuid, which is also the format of an application key. */
 export function newUuid(random: Random): string {
   const bytes = random.bytes(16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -36,7 +36,7 @@ export const newPair = (random: Random) => ({
 
 export const newToken = (random: Random): string => random.bytes(32).toString("base64url");
 
-/** Compares two secrets in a time that does not depend on where they differ. */
+/** Compares two secrets in constant time. */
 export function sameSecret(a: string, b: string): boolean {
   const digest = (text: string) => crypto.createHash("sha256").update(text).digest();
   return crypto.timingSafeEqual(digest(a), digest(b));

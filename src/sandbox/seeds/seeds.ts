@@ -7,7 +7,7 @@ import { checkVaultInput } from "./vault-input.ts";
 
 export const demoDevice: Device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial", "DejaVu Sans"] };
 
-/** A vault of each kind, one of them for the extended operations, and one with a limited number of reads. The card numbers are the public ones for tests. */
+/** A vault of each kind, and one with a limited number of reads. The card numbers are the public ones for tests. */
 export const demoSeed: readonly VaultInput[] = [
   {
     kind: "credit-card/online",
@@ -27,7 +27,7 @@ export const demoSeed: readonly VaultInput[] = [
 ];
 
 /**
- * The vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput.
+ * Reads the vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput.
  * @throws `invalid-input` naming the vault (counted from 1) and the field
  */
 export function readSeed(name: string): readonly VaultInput[] {

@@ -5,7 +5,7 @@ import { offlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { VaultInput } from "../model/state.ts";
 
-/** Fields with a schema of the interface, in the order in which they are checked. */
+/** Fields with a schema of the interface, in the order of the checks. */
 const schemas: Partial<Record<keyof VaultInput, Parameters<typeof validate>[0]>> = {
   uuid,
   creditCard,
@@ -19,8 +19,8 @@ const schemas: Partial<Record<keyof VaultInput, Parameters<typeof validate>[0]>>
 const known = ["kind", "label", "content", ...Object.keys(schemas)];
 
 /**
- * Checks one vault of a seed, strictly: unknown fields are refused.
- * @throws `invalid-input` naming place and field
+ * Checks a vault of a seed. Unknown fields are errors.
+ * @throws `invalid-input` naming the vault and the field
  */
 export function checkVaultInput(given: unknown, where: string): VaultInput {
   const fail = (field: string, rule: string): never => {

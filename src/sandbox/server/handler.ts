@@ -12,11 +12,11 @@ import { refusal } from "../model/outcome.ts";
 type Route =
   | { type: "vault"; endpoint: AnyEndpoint; uuid: string }
   | { type: "control"; path: string }
-  /** The path is one of the service's, with another method. */
+  /** An endpoint of the service, called with another method. */
   | { type: "method"; allow: string }
   | { type: "unknown" };
 
-/** What a request is for. A query is ignored. */
+/** Finds the route of a request, ignoring its query. */
 function findRoute(prefix: string, method: string, target: string): Route {
   const path = target.split("?", 1)[0] ?? "";
   if (path === "/sandbox" || path.startsWith("/sandbox/")) return { type: "control", path: path.slice("/sandbox".length) };
@@ -29,10 +29,10 @@ function findRoute(prefix: string, method: string, target: string): Route {
   return endpoint.method === method ? { type: "vault", endpoint, uuid: decode(uuid ?? "") } : { type: "method", allow: endpoint.method };
 }
 
-/** In the place of any uuid. */
+/** Path segment that stands for any uuid. */
 const placeholder = "-";
 
-/** What cannot be decoded stays as it is, and is then refused as a uuid. */
+/** Decodes a path segment. One that cannot be decoded stays as it is, and is refused as a uuid later. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -42,15 +42,15 @@ function decode(segment: string): string {
 }
 
 interface HandlerParts extends ControlParts {
-  /** In front of `/vault/…`, without a slash at its end. */
+  /** Path before `/vault/…`, without a trailing slash. */
   prefix: string;
-  /** Before each answer of a vault endpoint. */
+  /** Delay before each response of a vault endpoint, in milliseconds. */
   latencyMs: number;
 }
 
 export type Handler = (request: SandboxRequest) => SandboxResponse;
 
-/** The service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
+/** Creates the service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
 export function createHandler(parts: HandlerParts): Handler {
   const { random } = parts.sandbox;
   return (request) => {

@@ -7,20 +7,23 @@ import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
 import { createFolder } from "../../files/private-directory.ts";
 import type { State } from "../model/state.ts";
 
-/** The folder of `--data`: one sandbox at a time keeps its state there. */
+/** The folder of `--data`, which only one sandbox uses at a time. */
 export interface DataFolder {
-  /** What was left by an earlier sandbox; undefined in a new folder. */
+  /** State of an earlier sandbox; undefined in a new folder. */
   readonly state: State | undefined;
   /**
-   * Durable when it returns; does nothing if nothing has changed.
-   * @throws `state`; the file is as it was then
+   * Saves the state, durably when it returns; does nothing if the state has not changed.
+   * @throws `state` if the file cannot be written; it keeps its former contents
    */
   save(state: State): void;
-  /** Lets the folder go; the operating system does it when the process dies. */
+  /** Releases the folder; the operating system does so when the process dies. */
   close(): void;
 }
 
-/** @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged */
+/**
+ * Opens the folder, creating it if needed, and locks it.
+ * @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged
+ */
 export function openDataFolder(folder: string): DataFolder {
   const file = path.join(folder, "sandbox.json");
   try {
@@ -50,7 +53,7 @@ export function openDataFolder(folder: string): DataFolder {
   }
 }
 
-/** A lock that the operating system releases when its holder dies, however it dies. */
+/** Takes a lock that the operating system releases when the process dies. */
 function hold(folder: string): () => void {
   let lock: ReturnType<typeof tryLockFile>;
   try {

@@ -10,15 +10,15 @@ import type { Handler } from "./handler.ts";
 
 interface RunningServer {
   port: number;
-  /** Ends all connections at once; answers that are still due are never sent. A second call does nothing. */
+  /** Closes all connections at once; delayed responses are never sent. A second call does nothing. */
   close(): Promise<void>;
 }
 
 const bodyLimit = 1024 * 1024;
 
 /**
- * Listens on 127.0.0.1 only; port 0 takes a free one.
- * @throws `usage` if the port cannot be had
+ * Listens on 127.0.0.1; port 0 is any free port.
+ * @throws `usage` if the port cannot be used
  */
 export async function listen(handle: Handler, random: Random, port: number): Promise<RunningServer> {
   const timers = new Set<NodeJS.Timeout>();
@@ -73,7 +73,7 @@ function bind(server: http.Server, port: number): Promise<void> {
   });
 }
 
-/** Calls back once, with the body, or with undefined as soon as it is too long. A body that breaks off is dropped. */
+/** Calls back once: with the body, or with undefined as soon as it is too long. It never calls back for an incomplete body. */
 function receive(request: http.IncomingMessage, done: (body: string | undefined) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -101,15 +101,14 @@ function send(request: http.IncomingMessage, response: http.ServerResponse, answ
   else response.end(body);
 }
 
-/** One value a name: of a header sent twice, the values joined as HTTP has it. */
+/** Joins the values of repeated headers, as HTTP defines. */
 function singleHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]));
 }
 
 /**
- * Whether a request may come in at all. A page of another site could reach a server on loopback through a browser:
- * directly (it sends an `Origin`) or by a name of its own that resolves here (its `Host` is not loopback).
- * Returns the reason of a refusal.
+ * Returns why a request is refused, or undefined. A web page could reach a server on loopback through a browser: directly (the request
+ * has an `Origin`) or by a host name that resolves to loopback (its `Host` is not a loopback address).
  */
 export function refuseForeign(headers: Record<string, string | string[] | undefined>): string | undefined {
   if (headers["origin"] !== undefined) return "requests with an Origin are refused";

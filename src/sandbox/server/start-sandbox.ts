@@ -17,43 +17,46 @@ import { defined } from "../../defined.ts";
 
 export interface SandboxSettings {
   now(): number;
-  /** 0 or nothing: a free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** In front of `/vault/…`; default `/vaultsvc/v1-2`. */
+  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
   prefix?: string;
-  /** Before each answer of a vault endpoint. */
+  /** Delay before each response of a vault endpoint, in milliseconds. */
   latencyMs?: number;
   policy?: Partial<Policy>;
-  /** The vaults of a new sandbox (`readSeed`); a data folder that is in use already keeps its own. */
+  /** The vaults of a new sandbox (`readSeed`); an existing data folder keeps its own. */
   seed?: readonly VaultInput[];
-  /** `--data`: keeps everything but faults, policy and the log of requests. */
+  /** `--data`: keeps everything except faults, policy and the request log. */
   dataFolder?: string;
   readyFile?: string;
   faults?: readonly FaultRule[];
-  /** Random ones without it, or those of the data folder. */
+  /** Default: that of the data folder, else a random one. */
   application?: Application;
-  /** The same uuids, credentials and tokens on every run. The control token is always random. */
+  /** Makes uuids, credentials and tokens the same on every run, except the control token. */
   randomSeed?: string;
 }
 
-/** The service in this process, without a socket. */
+/** A sandbox in this process, without a socket. */
 export interface OpenSandbox {
   sandbox: Sandbox;
   faults: Faults;
   handle: Handler;
   controlToken: string;
-  /** Lets the data folder go. */
+  /** Releases the data folder. */
   close(): void;
 }
 
 export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocument {
-  /** `baseUrl`, `application` and `vaults` as they were at the start. */
+  /** `baseUrl`, `application` and `vaults` at the start. */
   ready: ReadyDocument;
-  /** Ends every connection at once and lets the data folder go. */
+  /** Closes every connection at once and releases the data folder. */
   close(): Promise<void>;
 }
 
-/** @throws `invalid-input` for a bad seed or policy, `busy` or `state` for a data folder that cannot be used */
+/**
+ * Opens a sandbox without a socket.
+ * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
+ */
 export function openSandbox(settings: SandboxSettings, afterReset = (): void => {}): OpenSandbox {
   const folder = settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
   try {
@@ -80,12 +83,11 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, aft
 }
 
 /**
- * Starts the sandbox on 127.0.0.1 and resolves once it listens and the ready file is written.
- * @throws what `openSandbox` throws, `usage` for a port that cannot be had, `state` for a ready file that cannot be written;
- * nothing runs then
+ * Starts a sandbox on 127.0.0.1. Resolves once it listens and the ready file is written; if it throws, nothing is left running.
+ * @throws what `openSandbox` throws, `usage` for a port that cannot be used, `state` for a ready file that cannot be written
  */
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
-  // There is no reset before it listens.
+  // Assigned below: no request can reset the sandbox before it listens.
   let writeReady = (): void => {};
   const open = openSandbox(settings, () => writeReady());
   try {
