@@ -1,25 +1,25 @@
 import type { Item } from "./item.ts";
 
-/** How many items a batch takes. */
+/** Default capacity of a batch. */
 export const batchSize = 8192;
 
 /** Columns of a batch, each as long as its capacity. */
 type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "place" | "line" | "idHash">;
 
-/** Items in short, column by column, so that millions of them cost no objects. */
+/** Items in columns of numbers, so that millions of them need no objects. */
 export class Batch {
   size = 0;
   readonly time: Float64Array<ArrayBuffer>;
-  /** Numbers of vaults; -1 for an item that names none. */
+  /** Vault numbers (VaultTable); -1 for an item that names no vault. */
   readonly vault: Int32Array<ArrayBuffer>;
-  /** Places in `eventKinds`. */
+  /** Indexes in `eventKinds`. */
   readonly kind: Uint8Array<ArrayBuffer>;
-  /** Where the item can be found again: places.ts. */
+  /** Locations of the items: `locationOf`. */
   readonly place: Float64Array<ArrayBuffer>;
   readonly line: Float64Array<ArrayBuffer>;
-  /** Equal for equal ids; 0 for none. */
+  /** Hash of the item's id, or of its content if it has none (hash.ts). */
   readonly idHash: Int32Array<ArrayBuffer>;
-  /** The items themselves, where they cannot be read again. */
+  /** The items themselves, for inputs that cannot be read again. */
   readonly items: (Item | undefined)[] = [];
   readonly capacity: number;
 
@@ -47,27 +47,27 @@ export class Batch {
     this.idHash[at] = idHash;
   }
 
-  /** One that cannot be read again. */
+  /** Adds an item that cannot be read again. */
   addItem(item: Item, vault: number, kind: number, place: number, idHash: number): void {
     this.items[this.size] = item;
     this.add(item.time, vault, kind, place, item.line, idHash);
   }
 
-  /** Those of another batch from one index up to another. */
+  /** Adds the items of another batch from index `from` up to `to`, exclusive. */
   addRange(other: Batch, from: number, to: number): void {
     for (const [column, source] of this.#columnsBeside(other)) column.set(source.subarray(from, to), this.size);
     if (other.items.length > 0) for (let at = from; at < to; at++) this.items[this.size + at - from] = other.items[at];
     this.size += to - from;
   }
 
-  /** Without the first ones. */
+  /** Removes the first `count` items. */
   shift(count: number): void {
     for (const [column] of this.#columnsBeside(this)) column.copyWithin(0, count, this.size);
     this.items.splice(0, count);
     this.size -= count;
   }
 
-  /** In the order of these indexes. */
+  /** Puts the items into the order of the given indexes. */
   arrange(order: Uint32Array): void {
     const items = this.items.length === 0 ? [] : Array.from(order, (index) => this.items[index]);
     for (const [column] of this.#columnsBeside(this)) {
@@ -94,10 +94,10 @@ export class Batch {
   }
 }
 
-/** What columns for so many items take. */
+/** Returns the size of the columns in bytes. */
 export const columnBytes = (capacity: number): number => capacity * 33;
 
-/** Columns for so many items in memory that has nothing else. */
+/** Lays out the columns in a buffer. */
 export function columnsIn(buffer: ArrayBuffer, capacity: number): BatchColumns {
   return {
     time: new Float64Array(buffer, 0, capacity),

@@ -1,10 +1,10 @@
-/** Equal for equal texts, and odd: of an id. */
+/** Hash of an item's id: an odd number. */
 export const hashOf = (bytes: Uint8Array): number => mixed(bytes) | 1;
 
-/** Of all that a record says, of a line without its end, where there is no id: even, where those of ids are odd, and never 0. */
+/** Content hash of a record without an id, for NDJSON of its line without the line end: an even number other than 0. */
 export const wholeHashOf = (bytes: Uint8Array): number => mixed(bytes) & ~1 || 2;
 
-/** The scanner makes the same of them (scanner/values.ts). */
+/** `hashBytes` in scanner/values.ts computes the same. */
 function mixed({ buffer, byteOffset, length }: Uint8Array): number {
   const view = new DataView(buffer, byteOffset, length);
   let hash = length;

@@ -1,4 +1,4 @@
-/** A value of an export for a message: at most 40 characters of it, in quotes, with controls and marks of direction escaped. */
+/** Quotes a value of an export for a message: at most 40 characters, with control and bidirectional formatting characters escaped. */
 export function clip(text: string): string {
   const short = text.length > 40 ? `${text.slice(0, 39)}…` : text;
   return JSON.stringify(short).replaceAll(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (unit) => {
@@ -6,7 +6,7 @@ export function clip(text: string): string {
   });
 }
 
-/** Names of columns for a message: the first 20. */
+/** Lists the first 20 column names for a message. */
 export function listNames(names: readonly string[]): string {
   if (names.length === 0) return "none";
   const shown = names.slice(0, 20).map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));

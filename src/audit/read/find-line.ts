@@ -8,16 +8,16 @@ import type { PlainFile } from "./scan/plain-file.ts";
 
 const newline = 0x0a;
 
-/** The item of a line of NDJSON, or why it is none. */
+/** Parses a line of NDJSON as an item, or returns why it is not one. */
 export function itemOfLine(text: string, columns: Columns, input: number, line: number, hasEnded = true): Item | { reason: string } {
   const fields = fieldsOf(text, hasEnded);
   return typeof fields === "string" ? { reason: fields } : toItem(readRoles(fields, columns), input, line);
 }
 
 /**
- * The item of a line of a file by its place, read once more.
+ * Reads the item at a location of an NDJSON file again.
  *
- * @throws `invalid-input` where there is none any more.
+ * @throws `invalid-input` if the file has changed and the line is no longer an item.
  */
 export function findLine(file: PlainFile, columns: Columns, input: number, place: number, line: number): Item {
   for (let size = 4096; ; size *= 2) {

@@ -6,7 +6,7 @@ import type { Item } from "./item.ts";
 import { placeIn } from "./places.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 
-/** Turns items into what batches have. */
+/** Adds items to batches, with the numbers of their vaults and kinds. */
 export class ItemFiler {
   readonly #vaults: VaultTable;
   readonly #classifier: Classifier;
@@ -16,13 +16,13 @@ export class ItemFiler {
     this.#classifier = classifier;
   }
 
-  /** Adds an item that can be found again at its place; `contentHash` is its identity where it has no id. */
+  /** Adds an item that can be read again. `contentHash` identifies an item without an id. */
   fileFound(batch: Batch, item: Item, place: number, contentHash: number): void {
     const { vault, kind } = this.#meaning(item);
     batch.add(item.time, vault, kind, place, item.line, item.id === null ? contentHash : identity(item));
   }
 
-  /** Adds an item that is found again only by being kept. */
+  /** Adds an item that cannot be read again, so that the batch keeps it. */
   fileKept(batch: Batch, item: Item, place: number): void {
     const { vault, kind } = this.#meaning(item);
     batch.addItem(item, vault, kind, place, identity(item));
@@ -36,7 +36,7 @@ export class ItemFiler {
   }
 }
 
-/** Equal for the same item in two exports: by its id, or by all that is said of it. */
+/** Returns the hash of an item's id or, without one, of its content. */
 function identity(item: Item): number {
   if (item.id === null && item.contentHash !== undefined) return item.contentHash;
   const { input: _input, line: _line, ...said } = item;
@@ -44,7 +44,7 @@ function identity(item: Item): number {
   return item.id === null ? wholeHashOf(bytes) : hashOf(bytes);
 }
 
-/** Items as they come, of any format. */
+/** Fills batches from a sequence of items, which are kept. */
 export class ItemFeed {
   readonly #items: AsyncIterator<readonly Item[]>;
   readonly #filer: ItemFiler;
@@ -66,7 +66,7 @@ export class ItemFeed {
         this.#filer.fileKept(batch, item, placeIn(this.#input, this.#count++));
         continue;
       }
-      // What there is goes first: more may be long in coming.
+      // Reading more may have to wait for the input.
       if (batch.size > 0) return true;
       const next = await this.#items.next();
       if (next.done === true) return false;

@@ -1,14 +1,14 @@
-/** One audit item as the replay works with it, whatever form it was exported in. The specification shows no fields (section 6). */
+/** An audit item of any export format. The specification shows no fields (section 6). */
 export interface Item {
-  /** Which input, counted from 0, in the order in which they were named. */
+  /** Index of the input on the command line, from 0. */
   input: number;
-  /** Of the input: the line in which the item begins, or in a JSON array the item's number; counted from 1. */
+  /** Line in the input where the item begins, or index in a JSON array; from 1. */
   line: number;
   /** Milliseconds since the epoch. */
   time: number;
   /** As written. */
   action: string;
-  /** In lower case; null for an item that names none. */
+  /** Uuid in lower case; null if the item names no vault. */
   vault: string | null;
   outcome: string | null;
   description: string | null;
@@ -17,16 +17,16 @@ export interface Item {
   endpoint: string | null;
   externalRef: string | null;
   id: string | null;
-  /** Of an item without an id: equal where the export says the same of two items, also in columns that nobody asks for. */
+  /** Hash of all columns, even unused ones, for an item without an id. */
   contentHash?: number;
 }
 
-/** What an item may have beside its line, by the names of `--map`. */
+/** Properties of an item that a column can hold, by their names in `--map`. The scanner has their indexes (scanner/lines.ts). */
 export const roles = ["time", "action", "vault", "outcome", "ip", "ref", "endpoint", "application", "id", "description"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Which column was taken for what, and why. A nested one is written with dots (`vault.uuid`). */
+/** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
 export interface Column {
   name: string;
   by: "name" | "value" | "--map";
@@ -34,7 +34,7 @@ export interface Column {
 
 export type Columns = Partial<Record<Role, Column>>;
 
-/** A line that is no item. */
+/** A line that is not an item. */
 export interface Skip {
   input: number;
   line: number;

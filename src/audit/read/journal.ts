@@ -1,6 +1,6 @@
 import type { Item } from "./item.ts";
 
-/** An entry of this machine's journal about a call. */
+/** An entry in this machine's journal about a call. */
 export interface JournalLine {
   seq: number;
   /** ISO 8601. */
@@ -10,11 +10,11 @@ export interface JournalLine {
   exchange: string | null;
   event: string;
   detail: Record<string, unknown>;
-  /** What later entries say of a start or an end call that went unanswered. */
+  /** Outcome of a start or an end call without a response, according to later entries. */
   fate: "unknown" | "arrived" | "told" | null;
 }
 
-/** What later entries of an exchange do not repeat. */
+/** Properties of an exchange that its later entries do not repeat. */
 interface Exchange {
   operation: string;
   externalRef: string | null;
@@ -30,9 +30,9 @@ const actions: Readonly<Record<string, { call: string; end: string }>> = {
 };
 
 /**
- * What the service must have recorded of this machine's calls, by its journal, in the form of audit items: the action, the outcome
- * (SUCCESS, FAILURE, or UNKNOWN where no whole answer came back and the call may count) and the usual wording. A call whose
- * beginning the journal no longer has is left out. Memory grows with the exchanges that are open, not with the journal.
+ * Derives from the journal the audit items that the service must have recorded for this machine's calls: the action, the outcome
+ * (SUCCESS, FAILURE, or UNKNOWN if no complete response came and the call may count) and the usual description. Calls whose beginning
+ * was pruned from the journal are left out. Memory grows with open exchanges, not with the journal.
  */
 export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   const exchanges = new Map<string, Exchange>();
@@ -50,12 +50,12 @@ export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   }
 }
 
-/** Nothing comes after these. An exchange that was not heard of again is kept until a success drops it. */
+/** Last events of an exchange. */
 const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "deleted"]);
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-/** One that was taken over has the reference that the other machine gave it; by default it names the exchange. */
+/** Returns the default external reference of an exchange started here. */
 const ownReference = ({ exchange }: JournalLine): string | null => (exchange === null ? null : `vault-${exchange}`);
 
 const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof Told> => ({
@@ -65,7 +65,7 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
   vault: line.uuid.toLowerCase(),
   application: null,
   address: null,
-  // Which service it was, and which kind of vault.
+  // The journal has no endpoint: service and kind of vault stand in for it.
   endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])].filter((part) => part !== null).join("/vault/"),
   externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
   id: line.exchange,
@@ -73,7 +73,7 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
 
 function tell(line: JournalLine, exchange: Exchange | null): Told | null {
   if (line.event === "created") return success("CREATE_VAULT", "vault created");
-  // Clearing what only possibly failed says nothing of an unlock.
+  // Clearing possibly failed attempts does not mean that the vault was unlocked.
   if (line.event === "counters-reset" && line.detail["only"] === "unanswered") return null;
   if (line.event === "counters-reset") return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
   const action = actions[exchange?.operation ?? ""];
@@ -93,7 +93,7 @@ function tell(line: JournalLine, exchange: Exchange | null): Told | null {
     case "rejected":
       return { action: action.call, outcome: "FAILURE", description: refusal(line) };
     case "discarded":
-      // Nothing else that is taken back leaves an audit item behind.
+      // Other reverted starts leave no audit item.
       return codeOf(line) === "unauthorised"
         ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: "application refused: key, JWT or address" }
         : null;
@@ -104,7 +104,7 @@ function tell(line: JournalLine, exchange: Exchange | null): Told | null {
       return line.fate === "told" ? null : success(action.end, `${word} acknowledged`);
     case "end-answered":
     case "expired":
-      // Nothing was sent; or a start has settled one in doubt, which is no call of its end.
+      // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
       return codeOf(line) === undefined || codeOf(line) === "network"
         ? null
         : { action: action.end, outcome: "FAILURE", description: `not acknowledged${said(line)}` };
@@ -119,7 +119,7 @@ const unknown = (action: string, description: string): Told => ({ action, outcom
 
 function refusal(line: JournalLine): string {
   if (line.detail["counted"] === true) return `bad credentials${said(line)}`;
-  // What was understood as a lock is not to be read as something else for a word of the service's.
+  // Words of the service must not turn a lock into a failed attempt.
   const words = aboutCredentials.test(said(line)) ? "" : said(line);
   return `${codeOf(line) === "gone" ? "vault not found" : "vault is locked"}${words}`;
 }
@@ -131,7 +131,7 @@ const errorOf = ({ detail }: JournalLine): { code?: unknown; message?: unknown }
 
 const codeOf = (line: JournalLine): unknown => errorOf(line).code;
 
-/** What the service said, behind what it comes to. */
+/** Returns the message of the service in parentheses. */
 function said(line: JournalLine): string {
   const { message } = errorOf(line);
   return typeof message === "string" && message !== "" ? ` (${message})` : "";

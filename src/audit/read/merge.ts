@@ -1,7 +1,7 @@
 import { Batch } from "./batch.ts";
 import type { Source } from "./source.ts";
 
-/** Told of the items of a batch from one index up to another, in the order in which the inputs, merged by time, have them. */
+/** Takes the items of a batch from index `from` up to `to`, exclusive, in the order of the merged inputs. */
 type TakeItems = (batch: Batch, from: number, to: number) => void;
 
 interface Head {
@@ -10,9 +10,9 @@ interface Head {
   at: number;
 }
 
-/** Reads all sources, the one with the earliest item first. `pause` is waited for after each piece of it. */
+/** Merges the sources by time. Awaits `pause` after each read. */
 export async function readMerged(sources: readonly Source[], take: TakeItems, pause: () => Promise<void> | undefined): Promise<void> {
-  // Of items that are told twice the first one counts: where more columns were recognized, more is known of it.
+  // The first of two duplicates counts: it should come from the input with more recognized columns.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
   const heads: Head[] = sources.toSorted((a, b) => known(b) - known(a)).map((source) => ({ source, batch: new Batch(), at: 0 }));
   let open = heads;

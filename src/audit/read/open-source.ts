@@ -11,7 +11,7 @@ import { reversed } from "./reversed-source.ts";
 import type { Source, SourceOptions } from "./source.ts";
 import { ThreadedSource } from "./scan/threaded-source.ts";
 
-/** An export: a file by its path, or a stream. */
+/** An export: a file or a stream. */
 export interface InputSpec {
   /** For messages. */
   name: string;
@@ -20,9 +20,9 @@ export interface InputSpec {
 }
 
 /**
- * Opens an export and recognizes its form and its columns.
+ * Opens an export and recognizes its format and columns.
  *
- * @throws as `openInput` and `readItems`.
+ * @throws what `openInput` and `readItems` throw.
  */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
   const { index, map, vaults, classifier, skips } = options;
@@ -56,10 +56,10 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
   }
 }
 
-/** Starting a thread for less takes longer than it saves. */
+/** File size in bytes from which a thread saves more time than it takes to start. */
 const worthThread = 64_000_000;
 
-/** A thread of its own reads a large file, as long as there are cores for one, and where not all vaults but one are left out. */
+/** Reads an NDJSON file. A thread reads a large one if a core is free, unless only one vault is wanted. */
 function readPlain(file: PlainFile, size: number, columns: Columns, options: SourceOptions): Pick<Source, "next" | "bytesRead" | "close"> {
   const { index, vaults } = options;
   if (size >= worthThread && !vaults.hasOnlyOne && index + 1 < availableParallelism()) {
@@ -72,7 +72,7 @@ function readPlain(file: PlainFile, size: number, columns: Columns, options: Sou
   return { next, bytesRead: () => plain.bytesRead, close: async () => await Promise.resolve() };
 }
 
-/** This machine's own journal. */
+/** Returns the items of this machine's journal as a source. */
 export function journalSource(journal: Iterable<Item>, { vaults, classifier, index }: SourceOptions): Source {
   const feed = new ItemFeed(inPieces(journal), new ItemFiler(vaults, classifier), index);
   return {

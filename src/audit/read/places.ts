@@ -1,12 +1,12 @@
 import type { Item } from "./item.ts";
 
-/** So many bytes, or items, can an input have: 16 TiB. */
+/** Maximum number of bytes, or items, in an input: 16 TiB. */
 const perInput = 2 ** 44;
 
-/** Inputs beyond that cannot be told apart. */
+/** Maximum number of inputs in a location that a double can hold exactly. */
 export const mostInputs = 500;
 
-/** An item of an input by its byte, or by its number, as one number. */
+/** Encodes the location of an item as one number: its input, and its offset there in bytes or items. */
 export const placeIn = (input: number, at: number): number => input * perInput + at;
 
 export const inputOf = (place: number): number => Math.floor(place / perInput);
@@ -14,8 +14,8 @@ export const inputOf = (place: number): number => Math.floor(place / perInput);
 export const withinInput = (place: number): number => place % perInput;
 
 /**
- * Finds an item again, where it was kept or can be read twice.
+ * Returns the item at a location, if it was kept or can be read again.
  *
- * @throws `invalid-input` where its file has changed since.
+ * @throws `invalid-input` if its file has changed.
  */
 export type FindItem = (place: number, line: number) => Item | undefined;

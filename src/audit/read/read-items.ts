@@ -11,31 +11,31 @@ import { jsonRecords } from "./records/json-array.ts";
 import { ndjsonRecords } from "./records/ndjson.ts";
 import type { AuditRecord, SkipLine } from "./records/record.ts";
 
-/** Records by which columns are recognized. */
+/** Number of records by which columns are recognized. */
 const sampleSize = 1000;
-/** Lines that are no records, after which that is what the input is taken for. */
+/** Number of lines, none of them a record, after which the input is given up. */
 const mostSkips = 100_000;
-/** Characters of values, because a record may be a megabyte. */
+/** Maximum characters of all values in the sample: a single record may be a megabyte. */
 const sampleLength = 8 * 1024 * 1024;
 
 export interface Reading {
   columns: Columns;
   order: "oldest-first" | "newest-first";
-  /** All items in the order of the input, once. Only now is anything told to `skip`: who reads the file by other means need not care. */
+  /** All items in the order of the input, once. `skip` is called only while this is read: a caller may read the file by other means. */
   items: AsyncIterable<Item[]>;
 }
 
 interface ReadingOptions {
-  /** Of the input among all, counted from 0. */
+  /** Index of the input, from 0. */
   index: number;
   map?: ColumnMap;
   skip: (skip: Skip) => void;
 }
 
 /**
- * Reads the beginning of an input and recognizes its columns.
+ * Reads the beginning of an input, which may be empty, and recognizes its columns.
  *
- * @throws as recognizeColumns does, `invalid-input` where the input cannot be read, and nothing for one that is empty.
+ * @throws what `recognizeColumns` throws, `invalid-input` if the input cannot be read or has no records.
  */
 export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
   const early: Skip[] = [];
@@ -80,7 +80,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   return { columns, order: orderOf(sample, columns), items: all() };
 }
 
-/** Newest first where more neighbors go back in time than forward. */
+/** Returns `newest-first` if more neighbors go back in time than forward. */
 function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
   const name = columns.time?.name ?? "";
   const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
@@ -89,9 +89,9 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
 }
 
 /**
- * All records of an input, in its order, in batches; can be done once. What is no record is told to `skip`.
+ * Reads all records of an input, once. Calls `skip` for what is not a record.
  *
- * @throws `invalid-input` where the input cannot be read any further.
+ * @throws `invalid-input` if reading fails.
  */
 export function recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   if (input.format === "json") return jsonRecords(input.chunks, skip);

@@ -2,14 +2,10 @@ import { VaultError } from "../../errors.ts";
 import { Batch } from "./batch.ts";
 import type { Source } from "./source.ts";
 
-/** Items of an input that has the newest first are held until its end is reached: so many at most. */
+/** Maximum number of items in a newest-first input, all of which are held in memory. */
 const mostHeld = 1_000_000;
 
-/**
- * An input whose newest items come first, turned round.
- *
- * @throws `invalid-input` for one that is too long for that.
- */
+/** Reverses a newest-first source. Its `next` throws `invalid-input` if the input is too long. */
 export function reversed(source: Source): Source {
   const held: Batch[] = [];
   let isRead = false;
@@ -24,7 +20,7 @@ export function reversed(source: Source): Source {
     }
   }
 
-  /** However few come at a time, full batches are held. */
+  /** Copies the items of a batch, filling up held batches. */
   function hold(batch: Batch): void {
     let from = 0;
     while (from < batch.size) {

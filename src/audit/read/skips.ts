@@ -1,14 +1,14 @@
 import type { Skip } from "./item.ts";
 
-/** So many are listed. */
+/** Maximum number of lines listed. */
 const mostListed = 100;
 
-/** Lines that are no items: how many, and the first ones. */
+/** Lines that are not items: their number, and the first ones. */
 export class Skips {
   count = 0;
   readonly #first: Skip[] = [];
 
-  /** In the order of inputs and lines: what is read ahead is told early. */
+  /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
   get first(): Skip[] {
     return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
   }

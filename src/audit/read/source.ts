@@ -6,19 +6,19 @@ import type { InputReport } from "../report/report.ts";
 import type { Skips } from "./skips.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 
-/** An input as the replay reads it: batch after batch, in the order of the input. */
+/** An input that is read in batches, in its order. */
 export interface Source {
   readonly report: InputReport;
-  /** Adds the next items to the empty batch, if there are some already; false where there are none any more. */
+  /** Adds the next items, if any are available, to an empty batch. Returns false at the end. */
   next(batch: Batch): Promise<boolean>;
-  /** An item by its place, where it can be read a second time. */
+  /** Reads an item again; absent if the input cannot be read twice. */
   find?(place: number, line: number): Item;
   bytesRead(): number;
   readonly totalBytes: number | null;
   close(): Promise<void>;
 }
 
-/** What sources fill, and whom they tell. */
+/** What all sources share, and the index of this one. */
 export interface SourceOptions {
   index: number;
   map: ColumnMap;

@@ -12,7 +12,7 @@ import {
   saysTooManyStarts,
 } from "./wordings.ts";
 
-/** Section 6: the current names, the former ones, and those of an administrator's acts where an export has them. */
+/** Section 6: current and former action names, and actions of administrators, which some exports have. */
 const names = {
   ACKNOWLEDGE_UPDATE_VAULT: "ack-update",
   ACKNOWLEDGE_READ_VAULT: "ack-read",
@@ -31,7 +31,7 @@ const names = {
 
 const formerNames = /REGISTER_VAULT|START_USE_VAULT|COMPLETE_USE_VAULT/;
 
-/** Longer names stand before those that are a part of them. */
+/** Any of the names; longer ones come before those that they contain. */
 const anyName = new RegExp(Object.keys(names).join("|"));
 
 const failed: Partial<Record<EventKind, EventKind>> = {
@@ -42,31 +42,31 @@ const failed: Partial<Record<EventKind, EventKind>> = {
   "ack-update": "failed-ack",
 };
 
-/** What an item says, before it is known what it means. */
+/** The properties of an item that tell what kind of event it is. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
-/** So many different unknown actions are counted. */
+/** Maximum number of unknown actions, and of unclear outcomes, to remember. */
 const mostOthers = 100;
 
-/** What a classifier counts on the way. */
+/** Counts that a classifier keeps. */
 export type Counts = Pick<Classifier, "others" | "unsure" | "former">;
 
-/** Tells what an item means from its action, its outcome and its wording, in this order of weight. */
+/** Classifies items by action, outcome and description, in this order of weight. */
 export class Classifier {
   readonly failure: RegExp | null;
-  /** Items by action, of actions that this program does not know. */
+  /** Number of items by unknown action. */
   readonly others = new Map<string, number>();
-  /** Outcomes that mean neither success nor failure, as far as this program knows. */
+  /** Outcomes that are neither a known success nor a known failure. */
   readonly unsure = new Set<string>();
-  /** Items with a former action name (before release 1.2.11). */
+  /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
 
-  /** `failure` marks failed accesses that the usual wording does not. */
+  /** `failure` matches failed attempts with unusual wording. */
   constructor(failure: RegExp | null) {
     this.failure = failure;
   }
 
-  /** Whether the description can make a difference: with a plain success it cannot. */
+  /** Whether the kind depends on the description: not for a plain success. */
   asksDescription({ action, outcome }: Pick<Wording, "action" | "outcome">): boolean {
     return this.failure !== null || outcome === null || outcomeOf(outcome) !== "good" || nameIn(action) === undefined;
   }
@@ -82,20 +82,20 @@ export class Classifier {
     const base = found === undefined ? undefined : names[found.name];
     const rest = found === undefined ? action.replaceAll("_", " ") : found.rest;
     if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
-    // What an administrator does is worded like what becomes of it: only the outcome tells.
+    // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
     if (base === "lock" || base === "unlock")
       return wording.outcome !== null && outcomeOf(wording.outcome) === "bad" ? "not-performed" : base;
     if (!this.#hasFailed(wording, rest)) return base ?? (isAboutApplication(action) ? "application" : "other");
     return failureOf(base, rest, wording);
   }
 
-  /** Counts an item of that kind where it is one to be told of. */
+  /** Counts an item if it has a former or an unknown action. */
   count(action: string, kind: number): void {
     if (isFormerName(action)) this.former += 1;
     if (kind === otherNumber) this.#countOthers(action, 1);
   }
 
-  /** Adds what another one has counted. */
+  /** Adds the counts of another classifier. */
   addCounts({ others, unsure, former }: Counts): void {
     this.former += former;
     for (const [action, count] of others) this.#countOthers(action, count);
@@ -122,10 +122,10 @@ export class Classifier {
   }
 }
 
-/** An empty text says nothing. */
+/** Returns the trimmed text, or null for an empty one. */
 const textOf = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
 
-/** A failure whose wording says nothing else is one of credentials: those are what the service records (section 6). */
+/** Classifies a failure. One without another reason is a failed attempt, because that is what the service records (section 6). */
 function failureOf(base: EventKind | undefined, rest: string, { action, outcome, description }: Wording): EventKind {
   const said = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
   if (base === undefined)
@@ -141,11 +141,11 @@ function failureOf(base: EventKind | undefined, rest: string, { action, outcome,
 
 const isAboutApplication = (text: string): boolean => /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
 
-/** Beside the name of an action only words of its outcome may stand: READ_VAULT_INFO is another action. */
+/** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
 const besideName =
   /^(?:FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|BY|THE|FOR|ATTEMPT)$/;
 
-/** The name that an action begins with, or consists of, and what else it says. */
+/** Finds the known name in an action, and returns it with the rest of the text. */
 function nameIn(action: string): { name: keyof typeof names; rest: string } | undefined {
   const [head = ""] = /^[^:;,.()[\]{}–—|]*/.exec(action) ?? [];
   const text = normal(head);
@@ -159,19 +159,19 @@ function nameIn(action: string): { name: keyof typeof names; rest: string } | un
   return { name, rest: [...beside, action.slice(head.length)].join(" ") };
 }
 
-/** `readVault`, `read-vault` and `Read Vault` are READ_VAULT. */
+/** Normalizes `readVault`, `read-vault` and `Read Vault` to READ_VAULT. */
 const normal = (action: string): string =>
   action
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toUpperCase()
     .replaceAll(/[^A-Z0-9]+/g, "_");
 
-/** Whether an action has the name that releases before 1.2.11 gave it (section 9). */
+/** Whether an action has a name of releases before 1.2.11 (section 9). */
 export const isFormerName = (action: string): boolean => formerNames.test(normal(action));
 
 const numbers = new Map(eventKinds.map((kind, number) => [kind, number]));
 
-/** The place of a kind in `eventKinds`. */
+/** Returns the index of a kind in `eventKinds`. */
 export const numberOf = (kind: EventKind): number => numbers.get(kind) as number;
 
 const otherNumber = numberOf("other");

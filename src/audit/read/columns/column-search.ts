@@ -8,7 +8,7 @@ import type { ColumnMap } from "./parse-map.ts";
 import type { Profile } from "./profile.ts";
 import { share } from "./profile.ts";
 
-/** What is found so far. A column has one role, unless the map gives it another. */
+/** Roles assigned to columns so far. Only the map can give a column several roles. */
 export class ColumnSearch {
   readonly columns: Columns = {};
   readonly profiles: readonly Profile[];
@@ -62,7 +62,7 @@ export class ColumnSearch {
     if (best !== undefined) this.take(role, best.name, "value");
   }
 
-  /** Free columns with a name for the role, best first. */
+  /** Returns the free columns whose name fits the role, best first. */
   named(role: Role): Profile[] {
     const ranked = this.free().map((profile) => ({ profile, rank: rankOf(role, profile.name) }));
     return ranked
@@ -71,7 +71,7 @@ export class ColumnSearch {
       .map(({ profile }) => profile);
   }
 
-  /** Known audit items say more than a name: with the early client they stand in `description`. */
+  /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   findAction(): void {
     if (this.columns.action !== undefined) return;
     const shares = new Map(this.free().map((profile) => [profile, share(profile, looksLikeAction)]));

@@ -10,9 +10,9 @@ import { parseTime } from "./times.ts";
 import { assignUuids, vaultInEndpoint } from "./uuid-columns.ts";
 
 /**
- * Which column is what, by its name and by the look of its values; `map` overrules. Nothing is required of no records.
+ * Assigns roles to columns by the map, then by their names and values. Without records, no column is required.
  *
- * @throws `usage` for a mapped column that no record has, and `invalid-input` where time, action or vault is not found.
+ * @throws `usage` for a mapped column that no record has, `invalid-input` if time, action or vault is not found.
  */
 export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap = {}, input = "the input"): Columns {
   if (records.length === 0) return {};
@@ -28,7 +28,7 @@ export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap
   search.byName("ref", () => true);
   search.byName("outcome", (profile) => share(profile, looksLikeOutcome) >= 0.5);
   search.byName("description", () => true);
-  // A name like `uuid` may as well be the vault's: an item's own is hardly ever seen twice.
+  // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
   search.byName("id", ({ values, distinct }) => distinct * 2 > values.length);
   search.byValue("endpoint", (profile) => share(profile, looksLikeEndpoint) >= 0.5);
   search.byValue("ip", (profile) => share(profile, looksLikeAddress) >= 0.8);
@@ -42,7 +42,7 @@ export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap
 
 const isTime = (value: string): boolean => parseTime(value) !== null;
 
-/** Of a column whose name says nothing: ten digits may be anything. */
+/** Stricter check for a column without a telling name: ten digits may be anything. */
 function isLikelyTime(value: string): boolean {
   const time = parseTime(value);
   return time !== null && time >= Date.UTC(2010, 0) && time < Date.UTC(2100, 0);

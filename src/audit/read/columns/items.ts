@@ -5,8 +5,8 @@ import { uuidInEndpoint, uuidOf } from "./looks.ts";
 import { parseTime } from "./times.ts";
 
 /**
- * An item of the values that a record has for each role, or the reason why it is none. Values are taken as they are;
- * the vault is in lower case, and where the value is a path it is the uuid in it.
+ * Creates an item from the values of a record by role, or returns why it is not one. Values stay as they are, except the vault: it is the
+ * uuid, in lower case, even if the value is a path that contains it.
  */
 export function toItem(values: Partial<Record<Role, string>>, input: number, line: number): Item | { reason: string } {
   if (values.time === undefined) return { reason: "no time" };
@@ -29,7 +29,7 @@ export function toItem(values: Partial<Record<Role, string>>, input: number, lin
   };
 }
 
-/** Looks up the columns of a record. */
+/** Looks up the values of a record by role. */
 export function readRoles(fields: ReadonlyMap<string, string>, columns: Columns): Partial<Record<Role, string>> {
   const values: Partial<Record<Role, string>> = {};
   for (const role of roles) {

@@ -1,9 +1,9 @@
 import type { Role } from "../item.ts";
 
 /**
- * How exports call a column, best first, in lower case and without separators: `vaultuuid` stands for `vaultUuid`, `vault_uuid`,
- * `Vault UUID` and the nested `vault.uuid`. The early client's (service-facts, audit item fields): walletUdid, applicationUUID,
- * transactionTime.
+ * Names of columns by role, best first, in lower case and without separators: `vaultuuid` stands for `vaultUuid`, `vault_uuid`,
+ * `Vault UUID` and the nested `vault.uuid`. Those of the early client (service-facts, audit item fields) are walletUdid, applicationUUID
+ * and transactionTime.
  */
 const spellings: Record<Role, string> = {
   time:
@@ -38,7 +38,7 @@ const spellings: Record<Role, string> = {
     "description desc message msg details detail text reason note notes comment summary error errormessage failurereason responsestatusmessage",
 };
 
-/** Around the whole item in exports of log systems: they say nothing about the column. */
+/** Keys around a whole item in exports of log systems, which say nothing about the column. */
 const wrappers = new Set(
   "_source source fields data item audititem auditevent audit event attributes record payload log node properties document".split(" "),
 );
@@ -47,7 +47,7 @@ const ranks = new Map<Role, ReadonlyMap<string, number>>(
   Object.entries(spellings).map(([role, names]) => [role as Role, new Map(names.split(" ").map((name, rank) => [name, rank]))]),
 );
 
-/** How good a name is for a role: 0 is best; null for one that is not known. */
+/** Ranks a column name for a role: 0 is best, null is unknown. */
 export function rankOf(role: Role, column: string): number | null {
   const known = ranks.get(role);
   const whole = known?.get(plain(column));

@@ -3,12 +3,12 @@ import { clip } from "../clip.ts";
 import type { Role } from "../item.ts";
 import { roles } from "../item.ts";
 
-/** Which column has what, as the user says it. */
+/** Columns by role, given by the user. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
 const hint = "like --map time=transactionTime,action=description,vault=walletUdid; a nested column is written with dots: vault=vault.uuid";
 
-/** What reports call them. */
+/** Other names of roles, as in reports. */
 const aliases: ReadonlyMap<string, Role> = new Map([
   ["address", "ip"],
   ["reference", "ref"],
@@ -16,9 +16,9 @@ const aliases: ReadonlyMap<string, Role> = new Map([
 ]);
 
 /**
- * `--map time=…,action=…,vault=…`.
+ * Parses `--map time=…,action=…,vault=…`.
  *
- * @throws `usage`.
+ * @throws `usage` naming the part that is wrong.
  */
 export function parseMap(text: string): ColumnMap {
   const map: ColumnMap = {};

@@ -1,18 +1,18 @@
 import type { AuditRecord } from "../records/record.ts";
 
-/** Columns that are looked at. No export has as many. */
+/** Maximum number of columns to profile. No export has as many. */
 const mostColumns = 500;
 
-/** What the sample holds in one column. */
+/** The values of a column in the sample. */
 export interface Profile {
   name: string;
-  /** Those that are there, with the number of their record. */
+  /** Values with the index of their record. */
   values: { record: number; value: string }[];
-  /** How many are different. */
+  /** Number of different values, ignoring case. */
   distinct: number;
 }
 
-/** In the order in which the columns first appear. */
+/** Profiles the columns, in the order of their first appearance. */
 export function profilesOf(records: readonly AuditRecord[]): Profile[] {
   const found = new Map<string, Profile>();
   for (const [record, { fields }] of records.entries()) {
@@ -26,7 +26,7 @@ export function profilesOf(records: readonly AuditRecord[]): Profile[] {
   return [...found.values()];
 }
 
-/** The part of its values, 0 to 1, of which something is true. */
+/** Returns the share of the values that match a predicate, from 0 to 1. */
 export function share({ values }: Profile, is: (value: string) => boolean): number {
   return values.filter(({ value }) => is(value.trim())).length / values.length;
 }

@@ -5,21 +5,21 @@ const isoTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[Zz]|U
 const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
 
 /**
- * A time as exports write it, in milliseconds since the epoch; null for what is none. Finer fractions are cut off.
+ * Parses a time in an export. Returns milliseconds since the epoch, without finer fractions; null if it is not a time.
  *
- * ISO 8601 with date and time of day (`T` or a space between them, a dot or a comma before a fraction, seconds may be left
- * out), with any offset; **without an offset it is taken as UTC**. Or the epoch in seconds (10 digits, with a fraction or not),
- * milliseconds (13 digits), microseconds (16) or nanoseconds (19).
+ * The text is ISO 8601 with date and time of day (`T` or a space between them, a dot or a comma before a fraction, seconds optional) and
+ * any offset, **UTC if there is none**; or the time since the epoch in seconds (10 digits, with or without a fraction), milliseconds (13
+ * digits), microseconds (16) or nanoseconds (19). The scanner parses the two most frequent forms itself (scanner/time.ts).
  */
 export function parseTime(text: string): number | null {
   const given = text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32 ? text.trim() : text;
   if (given.charCodeAt(4) === 45) return isoTime.test(given) ? isoMilliseconds(given) : null;
   if (!epochTime.test(given)) return null;
-  // Digits are cut instead of divided: 19 of them do not fit a number.
+  // Cuts digits instead of dividing: a number cannot hold 19 of them.
   return given.length < 13 || given.includes(".") ? Math.floor(Number(given.slice(0, 14)) * 1000 + 1e-4) : Number(given.slice(0, 13));
 }
 
-/** Of a text that has the form already. */
+/** Parses a text that matches `isoTime`. */
 function isoMilliseconds(text: string): number | null {
   const year = two(text, 0) * 100 + two(text, 2);
   const month = two(text, 5);
@@ -50,7 +50,7 @@ function isoMilliseconds(text: string): number | null {
   return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1000 + milliseconds;
 }
 
-/** East of Greenwich; 0 for UTC and where none is written; null for one that no place has. */
+/** Returns the offset from UTC in minutes, 0 if there is none, null if it is invalid. */
 function offsetMinutes(text: string, from: number): number | null {
   const at = text.charCodeAt(from) === 32 ? from + 1 : from;
   const sign = text.charCodeAt(at);

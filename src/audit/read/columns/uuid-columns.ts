@@ -4,9 +4,8 @@ import type { Profile } from "./profile.ts";
 import { share } from "./profile.ts";
 
 /**
- * Vault, application and item id among columns of uuids whose names say nothing: the vault's is the one that the endpoint
- * names, or whose values repeat; the application's repeats more often; the item's never does. Returns the columns that
- * could each be the vault's, where that cannot be decided.
+ * Assigns vault, application and id among columns of uuids without telling names. The vault is in the endpoint, or its values repeat;
+ * applications repeat more often; ids never do. Returns the columns that could be the vault, if that is ambiguous.
  */
 export function assignUuids(search: ColumnSearch): string[] {
   const uuids = search.free().filter((profile) => share(profile, looksLikeUuid) >= 0.8);
@@ -27,7 +26,7 @@ export function assignUuids(search: ColumnSearch): string[] {
   return undecided;
 }
 
-/** An export without a column for the vault has it in the path of the request (`/vault/…/{uuid}/get-start`). */
+/** Takes the vault from the path of the request (`/vault/…/{uuid}/get-start`) if no column has it. */
 export function vaultInEndpoint(search: ColumnSearch): void {
   const endpoint = search.profileOf("endpoint");
   if (endpoint === undefined || share(endpoint, (value) => uuidInEndpoint(value) !== null) === 0) return;

@@ -1,6 +1,6 @@
-/** How exports word what happened: the specification shows neither fields nor texts (section 6). */
+// Patterns for outcomes and descriptions in exports: the specification shows neither fields nor texts (section 6).
 
-/** Of a call, by its outcome alone; `unsure` for words that mean neither. */
+/** Meaning of an outcome; `unclear` if it is neither a known success nor a known failure. */
 export type Outcome = "good" | "bad" | "unsure";
 
 const good =
@@ -15,28 +15,29 @@ export function outcomeOf(text: string): Outcome {
 }
 
 const locked = /\b(?:is|was|been|already|now|vault|and|it) locked\b|^locked$|\blocked out\b|, locked\b|\blocks the vault\b/i;
-/** A lock that has not come, or may. */
+/** Wording of a lock that has not happened. */
 const notYet = /\bnot (?:yet )?locked|\bbefore\b|\bremaining\b|\bleft\b|\bwill (?:be )?lock|\bwould (?:be )?lock|\buntil\b|\bunlocked\b/i;
 
-/** Whether a text says that a call went wrong. */
+/** Whether a text describes a failed call. */
 export const saysBad = (text: string): boolean => bad.test(text) || saysLocked(text);
 
-/** Whether it says that the vault is locked. */
+/** Whether a text says that the vault is locked. */
 export const saysLocked = (text: string): boolean => locked.test(text) && !notYet.test(text);
 
-/** Whether it is about the credentials of a vault. */
+/** Whether a text is about the credentials of a vault. */
 export const saysCredentials = (text: string): boolean =>
   /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice (?:does|did|mis|not|fingerprint)|\(device\)/i.test(text);
 
 export const saysTooManyStarts = (text: string): boolean =>
   /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i.test(text);
 
-/** Refused or failed for a reason that is none of the vault's: the application, its rate, the request, the service itself. */
+/** Whether a text gives a reason other than the vault: the application, its rate, the request, or the service itself. */
 export const saysOtherwise = (text: string): boolean =>
   /api.?key|\bjwt\b|bearer|signature|whitelist|\baddress (?:is |was )?(?:not|refused|denied)|application (?:is |was )?(?:refused|unknown|not|or)|rate.?limit|too many requests|validation (?:failed|error)|malformed|vault (?:was )?(?:not found|unknown)|unknown vault|unavailable|time.?out|internal (?:server )?error/i.test(
     text,
   );
 
-/** HTTP statuses: the vault is locked; and those that say nothing of its credentials. */
+/** Whether an outcome is HTTP status 423, locked. */
 export const isLockedStatus = (text: string): boolean => /^423\b/.test(text.trim());
+/** Whether an outcome is an HTTP error status that is not about credentials. */
 export const isOtherStatus = (text: string): boolean => /^(?:4(?!03|23)\d\d|5\d\d)\b/.test(text.trim());

@@ -11,19 +11,19 @@ interface Row {
   cells: string[];
 }
 
-/** Characters, and lines, that are parsed at a time. */
+/** Characters, and lines, parsed at a time. */
 const blockLength = 128 * 1024;
 const blockLines = 20_000;
 
-/** Lines that are given up for the sake of those after them. An input with more broken quotes is taken as it comes. */
+/** Maximum number of lines skipped for a broken quote; after that, the input is parsed as it is. */
 const mostRestarts = 100;
 
 /**
- * The rows below the header, which may be missing: then the columns are `column1`, `column2`, …. Cells that were defused for a
- * spreadsheet (`'=…`) get their text back. A row with another number of cells than the header is skipped.
+ * Reads the rows below the header. If there is no header, the columns are `column1`, `column2`, …. Cells that were defused for a
+ * spreadsheet (`'=…`) get their text back. Rows with fewer cells than the header, or with more that are not empty, are skipped.
  *
- * Whole lines are parsed a block at a time: memory is bounded whatever the quotes are, and a quote that is never closed costs
- * its own line and not the rest of the file.
+ * It parses blocks of whole lines: memory is bounded whatever the quotes are, and an unclosed quote costs its own line, not the rest of
+ * the file.
  */
 export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: string, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   let header: string[] | undefined;
@@ -46,14 +46,14 @@ export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: 
   }
 }
 
-/** Cut where no quote seems to be open, or where a block would become longer than a record may be. */
+/** Groups lines into blocks that end where no quote seems open, or at the maximum length of a record. */
 async function* blocksOf(batches: AsyncIterable<Line[]>): AsyncGenerator<Line[]> {
   let block: Line[] = [];
   let length = 0;
   let isQuoting = false;
   for await (const batch of batches) {
     for (const line of batch) {
-      // Excel's way of naming the delimiter, which was taken from there.
+      // The delimiter as Excel writes it, already read by `sniff`.
       if (line.number === 1 && /^sep=.$/.test(line.text)) continue;
       block.push(line);
       length += line.text.length;
@@ -73,7 +73,7 @@ interface RowOptions {
   skip: SkipLine;
 }
 
-/** With `width` cells, where that is known: a row of several lines with another number has a quote that does not belong. */
+/** Parses the rows of a block. If `width` is known, a row of several lines with another number of cells has a stray quote. */
 function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowOptions): Row[] {
   const rows: Row[] = [];
   let expected = width;
@@ -83,7 +83,7 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
     at += 1;
     budget.restarts -= 1;
   };
-  // Much faster, and the same.
+  // Without quotes, splitting gives the same result much faster.
   if (!block.some(({ text }) => text.includes('"'))) {
     return block.filter(isFilled).map(({ number, text }) => ({ line: number, cells: ownText(text).split(delimiter) }));
   }
@@ -110,7 +110,7 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
   return rows;
 }
 
-/** `isWhole` is false where a quote is still open at the end: then the rows before that are found. */
+/** Parses lines. `isWhole` is false if a quote is still open at the end; then only the rows before it are found. */
 function parseRows(lines: readonly Line[], delimiter: string): { found: string[][]; isWhole: boolean } {
   const text = lines.map((line) => `${line.text}\n`).join("");
   const options: Options = { delimiter, record_delimiter: "\n", relax_column_count: true, relax_quotes: true };
@@ -126,7 +126,7 @@ function parseRows(lines: readonly Line[], delimiter: string): { found: string[]
     try {
       parse(text, { ...options, on_record: keep });
     } catch {
-      // The same one again.
+      // The same error as above.
     }
     return { found, isWhole: false };
   }
@@ -135,7 +135,7 @@ function parseRows(lines: readonly Line[], delimiter: string): { found: string[]
 const looksLikeData = (cell: string): boolean =>
   looksLikeUuid(cell) || looksLikeAddress(cell) || looksLikeAction(cell) || parseTime(cell) !== null;
 
-/** Names that are missing or used before get one of their own. */
+/** Returns unique column names, numbering empty and repeated ones. */
 function headerOf(names: readonly string[], width: number): string[] {
   const header = new Set<string>();
   for (let index = 0; index < width; index += 1) {
@@ -145,7 +145,7 @@ function headerOf(names: readonly string[], width: number): string[] {
   return [...header];
 }
 
-/** Null for a row that does not fit the header. Empty cells beyond it, as after a delimiter at the end of each row, do no harm. */
+/** Returns null for a row that does not fit the header. Extra empty cells, as after a trailing delimiter, are ignored. */
 function fieldsOf(header: readonly string[], cells: readonly string[]): Map<string, string> | null {
   if (cells.length < header.length || cells.slice(header.length).some((cell) => cell !== "")) return null;
   const fields = new Map<string, string>();

@@ -1,14 +1,14 @@
-/** Values that lie deeper are kept as JSON text. */
+/** Depth below which values are kept as JSON text. */
 const deepest = 8;
 
-/** Columns of a record. A line of 1 MiB can name a hundred thousand; no export does. */
+/** Maximum number of columns in a record. A line of 1 MiB could have a hundred thousand; no export does. */
 const mostColumns = 2000;
 
 /**
- * The columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as text, null and
- * empty strings left out. A Map, so that a key like `__proto__` is a key.
+ * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as text,
+ * without null and empty strings. A Map, so that a key like `__proto__` is safe.
  *
- * @throws RangeError for an array that is nested too deeply to be written as text.
+ * @throws RangeError for an array nested too deeply for JSON.stringify.
  */
 export function flatten(value: object): Map<string, string> {
   const fields = new Map<string, string>();
@@ -31,13 +31,10 @@ function collect(fields: Map<string, string>, prefix: string, value: object, dep
   }
 }
 
-/**
- * A line of NDJSON as an object, or why it is none. Integers beyond 2^53 become strings, so that ids and nanoseconds keep
- * their digits. Never throws.
- */
+/** Parses a line of NDJSON as an object, or returns why it is not one. Integers beyond 2^53 become strings, to keep their digits. */
 export function parseObject(text: string): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
   let value: unknown;
-  // What cannot be JSON is told without the cost of an error.
+  // Rejects what cannot be JSON without the cost of an exception.
   if (!/^\s*["{[\dtfn-]/.test(text)) return { reason: "not JSON" };
   try {
     value = JSON.parse(text);

@@ -1,8 +1,8 @@
 import { createGunzip } from "node:zlib";
 
 /**
- * Decompresses gzip, also several members one after the other, as fast as it is read and no faster. Data that ends early or is
- * damaged ends the sequence after what could be read, and `told` says why.
+ * Decompresses gzip of one or more members, no faster than it is consumed. Truncated or damaged data ends the sequence after what could
+ * be decompressed, and `told` is called with the reason.
  */
 export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem: string) => void): AsyncGenerator<Buffer> {
   const unzip = createGunzip({ chunkSize: 16 * 1024 });
@@ -37,7 +37,7 @@ export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem:
     }
     if (unzip.readableEnded) problem = "something else follows the gzip data";
     if (problem === undefined) {
-      // Only now, with everything read: an error drops what waits.
+      // Only after everything is read: an error drops pending output.
       isTaken = false;
       unzip.end();
       yield* drain();

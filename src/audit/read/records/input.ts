@@ -4,36 +4,32 @@ import { VaultError } from "../../../errors.ts";
 import { gunzip } from "./gunzip.ts";
 import { sniff, type Format } from "./sniff.ts";
 
-/** Bytes by which the format is recognized. */
+/** Number of bytes by which the format is recognized. */
 const headSize = 64 * 1024;
 
-/** An export that is open for reading, once. */
+/** An export opened for reading once. */
 export interface Input extends Format {
-  /** As the user named it. */
+  /** Name given by the user. */
   name: string;
   isGzip: boolean;
-  /** Bytes of the file as it lies on the disk; null where that is not known. */
+  /** Size of the file in bytes, compressed or not; null if unknown. */
   total: number | null;
-  /** Of those, so far. Without decompression: this is for showing progress. */
+  /** Returns how many of these bytes were read, for progress. */
   bytesRead(): number;
-  /** A file that can be read from its beginning by other means: NDJSON in UTF-8, not compressed, without a byte-order mark. */
+  /** Path of a file that can be read directly: NDJSON in UTF-8, not compressed, without a byte-order mark. Otherwise null. */
   plainPath: string | null;
-  /**
-   * UTF-8 without a byte-order mark.
-   *
-   * @throws `invalid-input` where the file cannot be read any further.
-   */
+  /** UTF-8 without a byte-order mark. Throws `invalid-input` if reading fails. */
   chunks: AsyncIterable<Uint8Array>;
-  /** Why the chunks ended early; known when they have ended. */
+  /** Returns why the chunks ended early, once they have ended. */
   problem(): string | null;
-  /** Gives back the file, where not everything was read. */
+  /** Closes the file, if not everything was read. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a file, or `stream` under the given name, and recognizes what it is by its content.
+ * Opens a file, or `stream` under the given name, and recognizes its format by its content.
  *
- * @throws `invalid-input` for what cannot be read.
+ * @throws `invalid-input` if it cannot be read.
  */
 export async function openInput(spec: { name: string; stream?: AsyncIterable<Uint8Array> }): Promise<Input> {
   const total = spec.stream === undefined ? await sizeOf(spec.name) : null;
@@ -107,7 +103,7 @@ function markOf(head: Buffer): Mark | null {
 
 const startsWith = (bytes: Buffer, mark: readonly number[]): boolean => mark.every((byte, index) => bytes[index] === byte);
 
-/** Without the byte-order mark, as UTF-8. */
+/** Decodes to UTF-8 without the byte-order mark. */
 async function* decoded(chunks: AsyncIterable<Uint8Array>, { encoding, length }: Mark): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding, { ignoreBOM: true });
   let left = length;
@@ -119,7 +115,7 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>, { encoding, length }:
   if (encoding !== "utf-8") yield Buffer.from(decoder.decode());
 }
 
-/** Chunks of which the first can be looked at before they are read. */
+/** Chunks whose beginning can be read ahead. */
 class Peekable {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #head: Buffer = Buffer.alloc(0);
@@ -128,7 +124,7 @@ class Peekable {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** The first bytes, at most `size` of them, fewer where there are no more. */
+  /** Returns the first `size` bytes, or all if there are fewer. */
   async peek(size: number): Promise<Buffer> {
     const parts = [this.#head];
     for (let length = this.#head.length; length < size;) {

@@ -5,21 +5,20 @@ import { JsonElements } from "./json-elements.ts";
 import { piecesOf } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 
-/** Characters that are made into tokens at a time: many times their memory. */
+/** Maximum number of characters tokenized at a time: tokens take many times their memory. */
 const longestPart = 8 * 1024;
 
 /**
- * The objects of an array, or of the first array of objects in a wrapper (`{"items":[…]}`), or one after the other without any
- * array, numbered from 1. After a syntax error nothing more can be read: where that was is told to `skip`, and the elements before
- * it count.
+ * Reads the objects in an array, in the first array of objects in a wrapper (`{"items":[…]}`), or in a sequence without an array,
+ * numbered from 1. Reading ends at a syntax error, for which `skip` is called.
  */
 export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
-  // Strings in pieces: the parser would gather a string of any length.
+  // Unpacked values arrive in pieces: the parser would buffer a string of any length.
   const parse = jsonParser({ packValues: false, jsonStreaming: true });
   const elements = new JsonElements(skip);
   const feed = (text: string | typeof none): string | null => {
     try {
-      // Its type leaves out the sign for the end.
+      // The type of `parse` lacks `none`, the end of the input.
       const tokens = parse(text as string);
       if (isMany(tokens)) elements.take(getManyValues(tokens));
       return elements.stopped;
@@ -43,7 +42,7 @@ export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Skip
   yield elements.found();
 }
 
-/** Cut after each brace, because an error drops what the parser found in the same part; and no longer than does good. */
+/** Splits a text after each brace, because an error drops what the parser found in the same part, and at the maximum length. */
 function* partsOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const brace = text.indexOf("}", from);

@@ -4,46 +4,46 @@ import { longestRecord, ownText, tooLong } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { parseTime } from "../columns/times.ts";
 
-/** Levels of nesting at which reading stops. */
+/** Depth of nesting at which reading stops. */
 const deepest = 500;
 
 type Container = { values: Record<string, unknown> | unknown[]; key: string };
 
-/** Puts the tokens of a JSON text together to records, one element at a time. */
+/** Assembles records from the tokens of a JSON text, one element at a time. */
 export class JsonElements {
-  /** Why reading cannot go on. */
+  /** Why reading cannot continue. */
   stopped: string | null = null;
   readonly #skip: SkipLine;
   #records: AuditRecord[] = [];
-  /** Of the element that is read, or was read last. */
+  /** Number of the current or last element. */
   #number = 0;
-  /** Of open containers. */
+  /** Number of open containers. */
   #depth = 0;
-  /** The depth inside the array whose elements are taken; null before and after it. */
+  /** Depth inside the array whose elements are read; null before and after it. */
   #list: number | null = null;
-  /** The depth outside the element that is read; null between elements. */
+  /** Depth outside the current element; null between elements. */
   #base: number | null = null;
-  /** The containers of the element that are open; none for one that is dropped. */
+  /** Open containers of the current element; empty if it is dropped. */
   #stack: Container[] = [];
   #isDropped = false;
   #size = 0;
   #text = "";
   #afterArrayStart = false;
-  /** Objects one after the other, without an array around them. */
+  /** Whether the text is a sequence of objects without an array. */
   #isSequence = false;
 
   constructor(skip: SkipLine) {
     this.#skip = skip;
   }
 
-  /** The records since the last time. */
+  /** Returns the records since the last call. */
   found(): AuditRecord[] {
     const records = this.#records;
     this.#records = [];
     return records;
   }
 
-  /** The number of the element that is read, or would come next. */
+  /** Returns the number of the current or, between elements, the next element. */
   current(): number {
     return this.#base === null ? this.#number + 1 : this.#number;
   }
@@ -85,7 +85,7 @@ export class JsonElements {
       case "falseValue":
       case "nullValue":
         return this.#add(token.value);
-      // Not asked for.
+      // Tokens of packed values, which are off, and whitespace.
       case "keyValue":
       case "stringValue":
       case "numberValue":
@@ -116,7 +116,7 @@ export class JsonElements {
     if (this.#list !== null && this.#depth < this.#list) this.#list = null;
   }
 
-  /** What was taken for an element is a wrapper around the array that has just begun. */
+  /** Starts the array of elements in a wrapper, which was taken for an element itself. */
   #startList(): void {
     this.#list = this.#depth;
     this.#base = null;
@@ -157,11 +157,11 @@ export class JsonElements {
     this.#isDropped = true;
     this.#stack = [];
     this.#text = "";
-    // What is that long around a list of items is the wrapper.
+    // An element this long at the top level is probably a wrapper, reported by `#finish` if it is not.
     if (this.#base !== 0) this.#skip(this.#number, tooLong);
   }
 
-  /** A value, into the container that is open. */
+  /** Adds a value to the innermost open container. */
   #add(value: unknown): void {
     const isScalar = typeof value !== "object" || value === null;
     if (isScalar && this.#isElement(true)) return this.#skipScalar(value);
@@ -178,14 +178,14 @@ export class JsonElements {
   }
 }
 
-/** `{"items":[]}`, but not an item that has an empty list. */
+/** Whether a value is a wrapper like `{"items":[]}`, and not an item with an empty list. */
 export function isEmptyWrapper(value: object): boolean {
   const values = Object.values(value) as unknown[];
   const hasEmptyList = values.some((one) => Array.isArray(one) && one.length === 0);
   return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
 }
 
-/** Digits that a number would lose stay as text. Of a number that is not kept there is none. */
+/** Returns a number, or its text if a number would lose digits. The text is empty in a dropped element. */
 function numberOf(text: string): number | string {
   if (text === "") return 0;
   const number = Number(text);

@@ -1,28 +1,28 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Bytes of a line, or of an element of a JSON array; what is longer is skipped, and never held in memory. */
+/** Maximum size of a line or JSON element in bytes. A longer one is skipped, and never held in memory. */
 export const longestRecord = 1024 * 1024;
 
-/** The reason to skip it. */
+/** Reason for skipping it. */
 export const tooLong = "longer than 1 MiB";
 
-/** Bytes that are worked on at a time. */
+/** Bytes processed at a time. */
 const pieceSize = 64 * 1024;
 
 export interface Line {
-  /** Counted from 1. */
+  /** From 1. */
   number: number;
-  /** Without its end (LF or CRLF). */
+  /** Without the line end (LF or CRLF). */
   text: string;
-  /** False for the last one where no newline follows. */
+  /** False for a last line without a newline. */
   ended: boolean;
 }
 
-/** Lines, also empty ones, a batch for each piece of the input. What is too long is told to `skip`. */
+/** Splits an input into lines, even empty ones, with a batch for each piece of the input. Calls `skip` for lines that are too long. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: number, reason: string) => void): AsyncGenerator<Line[]> {
   const decoder = new StringDecoder("utf8");
   let number = 1;
-  // The beginning of a line whose end has not come yet.
+  // The beginning of an incomplete line.
   let begun = "";
   let begunBytes = 0;
   for await (const piece of piecesOf(chunks)) {
@@ -33,7 +33,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: n
       begun = begunBytes > longestRecord ? "" : begun + more;
       continue;
     }
-    // With the newline, so that a broken character ends where its line ends.
+    // Including the newline, so that an incomplete character ends with its line.
     const texts = (begun + decoder.write(piece.subarray(0, last + 1))).split("\n");
     texts.pop();
     const lines: Line[] = [];
@@ -57,7 +57,7 @@ function add(lines: Line[], number: number, text: string, ended: boolean): void 
   lines.push({ number, text: text.endsWith("\r") ? text.slice(0, -1) : text, ended });
 }
 
-/** The same in chunks of a size that does no harm. */
+/** Splits chunks into pieces of bounded size. */
 export async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -65,5 +65,5 @@ export async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** A part of a text keeps the whole text in memory: what is kept for long must be a copy. */
+/** Copies a substring, which would otherwise keep the whole text in memory. */
 export const ownText = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString());

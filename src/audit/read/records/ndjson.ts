@@ -2,7 +2,7 @@ import { flatten, parseObject } from "./flatten.ts";
 import { linesOf } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 
-/** One record a line. */
+/** Reads the lines of NDJSON as records. */
 export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   for await (const lines of linesOf(chunks, skip)) {
     const records: AuditRecord[] = [];
@@ -16,7 +16,7 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
   }
 }
 
-/** The columns of a line, or why it has none. One that no newline ends may be cut off. */
+/** Returns the columns of a line, or why it is not a record. A line without a newline may be cut off. */
 export function fieldsOf(text: string, hasEnded = true): Map<string, string> | string {
   const parsed = parseObject(text);
   if (parsed.value === undefined) return parsed.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : parsed.reason;

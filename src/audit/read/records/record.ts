@@ -1,12 +1,12 @@
-/** What an export holds for one item, before anybody knows what its columns mean. */
+/** A record of an export, before the meaning of its columns is known. */
 export interface AuditRecord {
-  /** Where it begins: the line, or in a JSON array the element, counted from 1. */
+  /** Line where the record begins, or index in a JSON array; from 1. */
   line: number;
-  /** By column; what is empty is absent. */
+  /** Values by column, without empty ones. */
   fields: ReadonlyMap<string, string>;
-  /** Of NDJSON: the line as it stands there. */
+  /** NDJSON: the line. */
   text?: string;
 }
 
-/** Told of each line (element) that is no record. The reason is fit for a terminal. */
+/** Called for each line or element that is not a record. The reason is safe on a terminal. */
 export type SkipLine = (line: number, reason: string) => void;

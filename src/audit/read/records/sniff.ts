@@ -1,17 +1,17 @@
 import { parseObject } from "./flatten.ts";
 import { isEmptyWrapper } from "./json-elements.ts";
 
-/** How an input is written, told by its beginning. */
+/** Format of an input, recognized by its beginning. */
 export interface Format {
   format: "ndjson" | "json" | "csv" | "tsv";
-  /** Of CSV and TSV; empty for JSON. */
+  /** Delimiter of CSV and TSV; empty for JSON. */
   delimiter: string;
 }
 
 const json: Format = { format: "json", delimiter: "" };
 const ndjson: Format = { format: "ndjson", delimiter: "" };
 
-/** @param isWhole whether `head` is all there is, and not the beginning only. */
+/** Recognizes the format of an input by its beginning; `isWhole` if that is all of it. */
 export function sniff(head: string, isWhole: boolean): Format {
   const text = head.trimStart();
   if (/^\[(?:\s*[{\]]|\s*\n|\s*$)/.test(text)) return json;
@@ -21,13 +21,13 @@ export function sniff(head: string, isWhole: boolean): Format {
     .filter((line) => line !== "");
   if (text.startsWith("{")) return sniffObject(filled, isWhole || text.includes("\n"));
   if (text.startsWith("[") && parseObject(filled[0] ?? "").reason?.endsWith("an object") === true) return ndjson;
-  // It may be cut.
+  // The last line may be incomplete.
   if (!isWhole && filled.length > 1) filled.pop();
   if (filled.filter((line) => line.endsWith("}") && line.includes("{")).length > filled.length / 2) return ndjson;
   return sniffTable(filled);
 }
 
-/** Lines of NDJSON, a wrapper around an array, or objects over several lines. */
+/** Distinguishes NDJSON from a wrapper around an array and from objects over several lines. */
 function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
   const [first = "", second] = lines;
   if (second !== undefined) return second.startsWith("{") || parseObject(first).value !== undefined ? ndjson : json;
@@ -37,7 +37,7 @@ function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
   return hasList.test(first) || isEmptyWrapper(parsed.value) ? json : ndjson;
 }
 
-/** An array of objects as the value of a key. */
+/** A key whose value is an array of objects. */
 const hasList = /"\s*:\s*\[\s*\{/;
 
 function sniffTable(lines: readonly string[]): Format {
@@ -51,7 +51,7 @@ function sniffTable(lines: readonly string[]): Format {
     const score = cells === 0 ? 0 : same * 1000 + cells;
     if (score > (best?.score ?? 0)) best = { delimiter, score };
   }
-  // One column is no table, but lines of something else.
+  // One column is not a table.
   return best === undefined ? ndjson : table(best.delimiter);
 }
 
@@ -59,6 +59,6 @@ const table = (delimiter: string): Format => ({ format: delimiter === "\t" ? "ts
 
 function countOutsideQuotes(line: string, delimiter: string): number {
   const parts = line.split('"');
-  // Each second part lies between quotes.
+  // Every second part is between quotes.
   return parts.reduce((sum, part, index) => (index % 2 === 0 ? sum + part.split(delimiter).length - 1 : sum), 0);
 }

@@ -6,10 +6,10 @@ import { shapeOf } from "./line-shape.ts";
 import type { Scanned, Scanner, Stop } from "./scanner.ts";
 import type { VaultTable } from "../../fold/vault-table.ts";
 
-/** Lines come in few shapes. Where they do not, trying them costs more than it saves. */
+/** Maximum number of shapes. Inputs have few; with many, trying them takes longer than it saves. */
 const mostShapes = 48;
 
-/** The lines of one file that have known shapes, read by the scanner without a string or an object for each. */
+/** Reads lines of known shapes of one file with the scanner, without a string or an object for each. */
 export class FastLines implements Scanned {
   readonly classifier: Classifier;
   readonly needsVault: boolean;
@@ -20,12 +20,12 @@ export class FastLines implements Scanned {
   constructor(columns: Columns, vaults: VaultTable, classifier: Classifier) {
     this.#columns = columns;
     this.classifier = classifier;
-    // Its endpoint may name it.
+    // An item without a vault may name it in its endpoint, which the scanner does not read.
     this.needsVault = columns.endpoint !== undefined;
     this.scanner = vaults.scanner;
   }
 
-  /** Knows the shape of this line from now on, where it has one that can be known: one JSON object without escapes. */
+  /** Learns the shape of a line without escapes, if it has one. */
   learn(line: Uint8Array): void {
     if (this.shapes.length === mostShapes) return;
     const shape = shapeOf(line, this.#columns);
@@ -33,7 +33,7 @@ export class FastLines implements Scanned {
     if (this.scanner.hasRoomFor([...this.shapes, shape])) this.shapes.push(shape);
   }
 
-  /** Adds lines between two places in the text of the scanner to the batch, up to the first that it cannot take: `Scanner.scan`. */
+  /** Calls `Scanner.scan` with the shapes learned so far. */
   read(from: number, to: number, batch: Batch, place: number, line: number): Stop {
     return this.scanner.scan(this, from, to, batch, place, line);
   }

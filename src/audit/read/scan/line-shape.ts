@@ -2,15 +2,15 @@ import type { Columns } from "../item.ts";
 import { roles } from "../item.ts";
 
 /**
- * What is the same in many lines: keys and punctuation between the values, piece after piece, as the scanner reads it
- * (scanner/lines.ts). Of a piece, as numbers of four bytes, little-endian:
+ * The part that many lines have in common: keys and punctuation between the values, in pieces that the scanner compares
+ * (scanner/lines.ts). A piece begins with four little-endian integers of four bytes:
  *
  * - its length in bytes
- * - how many blocks of 16 bytes it takes
- * - what the value behind it is: its place in `roles`, `ignored` for one that nobody asks for, `ended` where the line ends
- * - 1 where that value is a string, which ends at the next quotation mark, 0 where it is a number, true or false
+ * - its number of blocks of 16 bytes
+ * - the role of the value after it: an index in `roles`, `ignored` for a column without a role, `ended` at the end of the line
+ * - 1 if that value is a string, which ends at the next quotation mark, 0 if it is a number, true or false
  *
- * Then each block, with a mask behind it of what counts in it.
+ * After these, each block is followed by a mask of its significant bytes.
  */
 export type LineShape = Uint8Array<ArrayBuffer>;
 
@@ -20,9 +20,8 @@ export const ended = -2;
 const blockSize = 16;
 
 /**
- * The shape of a line that is one JSON object without escapes. Null where a piece by itself would not be what the whole line
- * says: a column that is asked for holds a list or an object, which is one value as text, or a key is there twice, of which
- * the last one counts.
+ * Returns the shape of a line that is one JSON object without escapes. Returns null if values cannot be read one by one: a column with a
+ * role holds an array or an object, which is one value as text, or a key is repeated, so that the last one counts.
  */
 export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
   const text = Buffer.from(line).toString("latin1");
@@ -42,7 +41,7 @@ export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
 }
 
 function roleOf(path: string, columns: Columns): number {
-  // Of several roles of one column the first: the action, where a description holds it.
+  // The first of several roles of one column: the action, if the description holds it.
   return roles.findIndex((role) => columns[role]?.name === path);
 }
 
@@ -62,14 +61,14 @@ interface Found {
   what: "key" | "nested" | "scalar";
   start: number;
   end: number;
-  /** The keys that lead to it; empty in an array, which has no columns. */
+  /** Dotted keys; empty in an array, which has no columns. */
   path: string;
 }
 
-/** Keys, the beginnings of objects and arrays, and strings, numbers, true and false that are values, in order; null counts as punctuation. */
+/** Yields keys, starts of objects and arrays, and scalar values, in order. Null counts as punctuation. */
 function* valuesIn(text: string): Generator<Found> {
   const path: string[] = [];
-  /** For each open bracket, how many keys stood in the path before it. What is in an array is no column. */
+  /** Length of the path before each open bracket. */
   const open: { depth: number; isArray: boolean }[] = [];
   const tokens = /"([^"]*)"(\s*:)?|-?\d[\d.eE+-]*|true|false|[{}[\],]/g;
   for (const token of text.matchAll(tokens)) {

@@ -1,15 +1,15 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../../../errors.ts";
 
-/** A file that is read from any place, also by two threads at once. */
+/** A file read at any offset, also by two threads at once. */
 export class PlainFile {
   readonly path: string;
   readonly fd: number;
 
   /**
-   * With `fd`, it is open already.
+   * Opens the file, or uses the open descriptor `fd`.
    *
-   * @throws `invalid-input` where the file cannot be opened.
+   * @throws `invalid-input` if the file cannot be opened.
    */
   constructor(path: string, fd?: number) {
     this.path = path;
@@ -17,9 +17,9 @@ export class PlainFile {
   }
 
   /**
-   * Fills `room` with the bytes from a place on; fewer where the file ends.
+   * Fills `room` with bytes from an offset on. Returns their number, which is smaller at the end of the file.
    *
-   * @throws `invalid-input` where it cannot be read.
+   * @throws `invalid-input` if the file cannot be read.
    */
   readInto(room: Uint8Array, from: number): number {
     let length = 0;

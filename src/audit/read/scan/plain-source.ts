@@ -9,24 +9,23 @@ import { placeIn } from "../places.ts";
 import type { PlainFile } from "./plain-file.ts";
 import type { SourceOptions } from "../source.ts";
 
-/** Bytes that are looked at together: what the nearer caches hold. */
+/** Bytes read at a time, which fit the CPU's cache. */
 const windowBytes = 256 * 1024;
 
-/** A line and its end may take more. */
+/** Size of a window for the longest line with its newline. */
 const widestWindow = longestRecord + 1;
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const backslash = 0x5c;
 
-/** What its items are told by, and whom it tells of lines that are none. */
 interface PlainOptions extends Pick<SourceOptions, "index" | "vaults" | "classifier"> {
   skip: (skip: Skip) => void;
 }
 
 /**
- * NDJSON in a file, from its bytes. Lines of a known shape are read without looking at them twice; the others, those with
- * escapes among them, go the way of every other format, and are what shapes are learned from.
+ * Reads an NDJSON file. The scanner reads lines of known shapes. Other lines, such as those with escapes, are parsed like any other
+ * format, and their shapes are learned.
  */
 export class PlainSource {
   readonly #file: PlainFile;
@@ -35,10 +34,10 @@ export class PlainSource {
   readonly #fast: FastLines;
   readonly #filer: ItemFiler;
   readonly #skip: (skip: Skip) => void;
-  /** How far the window reaches, and what the file has of that. */
+  /** Size of the window, and number of bytes in it. */
   #reach = windowBytes;
   #length = 0;
-  /** Of the window's first byte in the file. */
+  /** Offset of the window in the file. */
   #offset = 0;
   #line = 1;
 
@@ -55,7 +54,7 @@ export class PlainSource {
     return this.#offset;
   }
 
-  /** Adds the items of about one window to a batch. False at the end of the file; who waits in between can be interrupted. */
+  /** Adds the items of about one window to a batch. Returns false at the end of the file. */
   next(batch: Batch): boolean {
     this.#length = this.#readInto(this.#text.subarray(0, this.#reach));
     if (this.#length === 0) return false;
@@ -64,7 +63,7 @@ export class PlainSource {
     return true;
   }
 
-  /** Reads the lines in the window, as many as the batch takes. Returns the place behind them. */
+  /** Reads the lines in the window, as many as fit the batch. Returns the offset after them in the window. */
   #readLines(batch: Batch): number {
     const hasEnded = this.#length < this.#reach;
     let from = 0;
@@ -104,7 +103,7 @@ export class PlainSource {
     if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);
   }
 
-  /** Where no line has ended in the window, it is to reach further; from the next line on, where this one is too long. */
+  /** Enlarges a window without a complete line or, if the line is too long, skips the line. */
   #readFurther(): number {
     if (this.#reach < widestWindow) {
       this.#reach = Math.min(widestWindow, this.#reach * 2);
@@ -120,7 +119,7 @@ export class PlainSource {
     return this.#movedTo(0);
   }
 
-  /** What the file has from the place on where the last line has ended; fewer bytes than there is room for at its end. */
+  /** Reads from the offset of the window on. */
   #readInto(room: Buffer): number {
     return this.#file.readInto(room, this.#offset);
   }

@@ -9,9 +9,9 @@ import { PlainSource } from "./plain-source.ts";
 import { Skips } from "../skips.ts";
 import { VaultTable } from "../../fold/vault-table.ts";
 
-// The thread that reads a large file for threaded-source.ts, which runs this file.
+// Main file of the thread that reads a large file for threaded-source.ts.
 
-/** What a thread is to read: a file that stays open until it has ended. */
+/** What the thread reads. The file stays open until the thread ends. */
 export interface ScanOrder {
   path: string;
   fd: number;
@@ -21,21 +21,21 @@ export interface ScanOrder {
   mostVaults: number;
 }
 
-/** What has come of one piece of the file. */
+/** Items of one piece of the file. */
 export interface ScannedPiece {
-  /** Of the batch, as they were sent. */
+  /** Columns of the batch, in the buffer that was sent to the thread. */
   columns: ArrayBuffer;
-  /** Items in it, whose vaults are numbered by this thread. */
+  /** Number of items. Their vaults have numbers of this thread. */
   size: number;
-  /** The vaults that have got the next numbers. */
+  /** Vaults that got the next numbers. */
   uuids: string[];
   skipped: { count: number; first: Skip[] };
   bytesRead: number;
-  /** At the end of the file. */
+  /** Null before the end of the file. */
   counts: Counts | null;
 }
 
-/** Why there is nothing more. */
+/** Why reading failed. */
 export interface ScanFailure {
   error: Pick<VaultError, "code" | "message" | "facts">;
 }
@@ -51,7 +51,7 @@ const source = new PlainSource(new PlainFile(order.path, order.fd), order.column
   skip: (skip) => skips.add(skip),
 });
 
-/** Half of a batch at least, so that a window is seldom cut; less where the lines are no items. */
+/** Maximum number of windows in a piece, for files with few items. Otherwise a piece fills at least half a batch. */
 const windowsAtMost = 16;
 
 function scan(columns: ArrayBuffer): ScannedPiece {

@@ -5,30 +5,30 @@ import { parseTime } from "../columns/times.ts";
 import type { LineShape } from "./line-shape.ts";
 import { scannerModule } from "./scanner-module.ts";
 
-// As scanner/kinds.ts has them: the description has to be asked; and a mark of kinds that are counted.
+// Also in scanner/kinds.ts: the kind depends on the description; flag of kinds to count.
 const ask = 0x7e;
 const counted = 0x80;
 
 const otherNumber = numberOf("other");
 
-/** What the scanner is told of items with an action and an outcome: their kind, unless it depends on more. */
+/** Returns the kind of items with an action and an outcome for the scanner, or `ask` if it depends on the description. */
 function answerOf(classifier: Classifier, said: Omit<Wording, "description">): number {
   return classifier.asksDescription(said) ? ask : describedAnswerOf(classifier, { ...said, description: null });
 }
 
-/** The same where the description is known. */
+/** Returns the kind of items with an action, an outcome and a description. */
 function describedAnswerOf(classifier: Classifier, said: Wording): number {
   const kind = numberOf(classifier.kindOf(said));
   return kind === otherNumber || isFormerName(said.action) ? kind | counted : kind;
 }
 
-/** What `vaultOf` says of what is no uuid, and of a new one where there is no room for another vault. */
+/** Results of `vaultOf` for a text that is not a uuid, and for a new vault if the table is full. Also in scanner/vaults.ts. */
 export const noUuid = -1;
 export const noRoom = -2;
 
 const uuidLength = 36;
 
-/** Before the shapes of lines stand how many there are, and where each begins. */
+/** Offset of the first shape, after their number and their offsets. */
 const shapesAfter = 256;
 
 type Place =
@@ -50,23 +50,23 @@ interface Exports extends Globals {
   wantOnlyFirst(): void;
 }
 
-/** Whose lines are scanned. */
+/** The file whose lines are scanned. */
 export interface Scanned {
   readonly classifier: Classifier;
   readonly shapes: readonly LineShape[];
-  /** An item that names no vault where the scanner looks may name it elsewhere. */
+  /** Whether the scanner stops at an item without a vault, which may name it elsewhere. */
   readonly needsVault: boolean;
 }
 
-/** Where the scanner has stopped, and whether the line there has a known shape. */
+/** Offset at which the scanner stopped, and whether the line there has a known shape. */
 export interface Stop {
   at: number;
   hasKnownShape: boolean;
 }
 
 /**
- * Reads lines of known shapes from their bytes, sixteen at a time, and keeps the table of vaults: the module of WebAssembly that the
- * sources in the folder scanner are compiled to. Works for one file at a time, and begins anew for another one.
+ * The WebAssembly module compiled from the folder scanner. It reads lines of known shapes, sixteen bytes at a time, and keeps the table of
+ * vaults. It scans one file at a time; switching to another file resets it, except for the vaults.
  */
 export class Scanner {
   readonly #exports: Exports;
@@ -84,21 +84,21 @@ export class Scanner {
     this.#items = this.#itemsIn(this.#buffer);
   }
 
-  /** Where to put what is read of the file. To be asked for again after any other call: memory may have moved. */
+  /** Buffer for the text to scan. Valid until the next call of any other method: memory may move. */
   get text(): Buffer<ArrayBuffer> {
     this.#follow();
     return this.#text;
   }
 
-  /** Whether lines of so many shapes can be told apart. */
+  /** Whether memory suffices for these shapes. */
   hasRoomFor(shapes: readonly LineShape[]): boolean {
     const { shapes: from, shapesEnd: to } = this.#exports;
     return shapes.length < shapesAfter / 4 && shapes.reduce((sum, { length }) => sum + length, shapesAfter) <= to.value - from.value;
   }
 
   /**
-   * Adds the items of lines to a batch, from one place in `text` up to another, and up to the first line that is not whole, has an unknown
-   * shape or says something that has to be looked at. `place` and `line` are those of the first one.
+   * Adds the items of lines between two offsets in `text` to a batch. Stops at a line that is incomplete, has an unknown shape or has
+   * values that the scanner cannot read. `location` and `line` are those of the first line.
    */
   scan(scanned: Scanned, from: number, to: number, batch: Batch, place: number, line: number): Stop {
     this.#prepare(scanned);
@@ -114,7 +114,7 @@ export class Scanner {
     return this.#exports.vaults.value;
   }
 
-  /** The number of a vault by its uuid, in either case; `noUuid` or `noRoom` for what has none. */
+  /** Returns the number of a vault by its uuid, in either case, or `noUuid` or `noRoom`. */
   vaultOf(uuid: string): number {
     const { scratch } = this.#exports;
     if (uuid.length !== uuidLength) return noUuid;
@@ -122,13 +122,13 @@ export class Scanner {
     return this.#exports.vaultAt(scratch.value);
   }
 
-  /** In small letters. */
+  /** Returns the uuid of a vault in lower case. */
   uuidOf(vault: number): string {
     const from = this.#exports.uuidOf(vault);
     return this.#textAt(from, from + uuidLength);
   }
 
-  /** Makes room for more vaults. False where memory ends. */
+  /** Grows the table of vaults. Returns false if there is no memory for it. */
   growVaults(): boolean {
     return this.#exports.growVaults() === 1;
   }
@@ -137,7 +137,7 @@ export class Scanner {
     this.#exports.limitVaults(most);
   }
 
-  /** From now on all vaults but the first are one, the second, and nothing is remembered of them. */
+  /** Gives all vaults but the first the number 1 from now on, without remembering them. */
   wantOnlyFirst(): void {
     this.#exports.wantOnlyFirst();
   }
@@ -186,7 +186,7 @@ export class Scanner {
     this.#shapesKnown = shapes.length;
   }
 
-  /** Where memory has grown, it is another buffer. */
+  /** Recreates the views if memory has grown, which replaces its buffer. */
   #follow(): void {
     const { buffer } = this.#exports.memory;
     if (buffer === this.#buffer) return;

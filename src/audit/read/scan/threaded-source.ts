@@ -8,18 +8,18 @@ import type { PlainFile } from "./plain-file.ts";
 import type { ScannedPiece, ScanFailure, ScanOrder } from "./scan-thread.ts";
 import type { SourceOptions } from "../source.ts";
 
-/** Beside this file, in the form that it has itself. */
+/** The thread's main file: next to this one, as source or as built. */
 const threadFile = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? "scan-thread.ts" : "scan-thread.cjs");
 
-/** While one is looked at, the next is filled. */
+/** Number of buffers: one is read while others are filled. */
 const buffers = 3;
 
-/** NDJSON in a large file: another thread reads it and scans its lines, so that this one has but to judge them. */
+/** Reads a large NDJSON file in another thread. */
 export class ThreadedSource {
   readonly #options: SourceOptions;
   readonly #worker: Worker;
   readonly #answers: AsyncIterator<[ScannedPiece | ScanFailure]>;
-  /** By the thread's number of a vault, ours. */
+  /** Vault numbers by those of the thread. */
   readonly #vaults: number[] = [];
   #hasEnded = false;
   bytesRead = 0;
@@ -34,9 +34,9 @@ export class ThreadedSource {
   }
 
   /**
-   * As `Source.next`.
+   * Implements `Source.next`.
    *
-   * @throws what the thread has thrown.
+   * @throws what the thread threw.
    */
   async next(batch: Batch): Promise<boolean> {
     if (this.#hasEnded) return false;
@@ -47,7 +47,7 @@ export class ThreadedSource {
     return true;
   }
 
-  /** Stops the thread: the file can be closed then. */
+  /** Stops the thread, after which the file can be closed. */
   async close(): Promise<void> {
     await this.#worker.terminate();
   }

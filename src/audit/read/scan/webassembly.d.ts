@@ -1,4 +1,4 @@
-/** As much of it as this program uses: its types come with those of browsers, which are not asked for. */
+/** The part of WebAssembly that this program uses: its types come only with those of browsers. */
 declare namespace WebAssembly {
   type Imports = Record<string, Record<string, (...numbers: number[]) => number | void>>;
 
@@ -10,7 +10,7 @@ declare namespace WebAssembly {
   }
 
   interface Memory {
-    /** Another one after it has grown. */
+    /** Replaced when memory grows. */
     readonly buffer: ArrayBuffer;
   }
 }
