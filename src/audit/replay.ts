@@ -23,35 +23,35 @@ import { whatIfReport } from "./report/what-if-report.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 
-/** More are refused: each takes some 350 bytes. */
+/** Maximum number of vaults, each of which takes about 350 bytes. */
 const mostVaults = 4_000_000;
 
 export interface ReplayOptions {
   inputs: readonly InputSpec[];
-  /** In place of inputs: this machine's own, oldest first. */
+  /** Items of this machine's journal, oldest first, instead of inputs. */
   journal?: Iterable<Item> | undefined;
   rules: Rules;
   map: ColumnMap;
-  /** Only this vault; its uuid in either case. */
+  /** Uuid of the only vault to replay, in either case. */
   vault?: string;
-  /** Milliseconds since the epoch: only items from the one on, up to the other. */
+  /** First and last time of items to replay, in milliseconds since the epoch. */
   since?: number;
   until?: number;
-  /** Keep events for timelines: all of the one vault, or the newest of each. */
+  /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
   reenact?: Reenacted | undefined;
   own?: FindOwn;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
-  /** Milliseconds since the epoch: what can still be done depends on it. */
+  /** Current time, on which advice depends, in milliseconds since the epoch. */
   now: number;
 }
 
-/** What came of it. To be closed: the inputs are looked up in until then. */
+/** Result of a replay. It must be closed: reports read items from the inputs again. */
 export interface Replay {
   summary: ReplaySummary;
-  /** Made as they are asked for: there may be many. */
+  /** Yields reports, which are created lazily. */
   vaults(filter: { problems: boolean }): Iterable<VaultReport>;
   whatIf?: WhatIfReport;
   reenactment?: ReenactmentReport;
@@ -61,8 +61,8 @@ export interface Replay {
 /**
  * Replays audit items in one pass. Memory grows with the vaults, not with the items.
  *
- * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for columns that are not there, and the signal's
- * reason.
+ * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for missing columns or too many inputs, the
+ * reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   if (options.inputs.length > mostInputs)
@@ -86,7 +86,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
     return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
   } catch (error) {
-    // An input that is waited for may take its time to close.
+    // Closing may have to wait for a pending read.
     if (options.signal.aborted) letGo();
     else await close();
     throw error;
@@ -94,9 +94,9 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
 }
 
 /**
- * A read that waits for its input is not waited for.
+ * Waits for work, but not after the signal is aborted: a read may wait for its input forever.
  *
- * @throws the signal's reason.
+ * @throws what the work throws, or the reason of an aborted signal.
  */
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
@@ -106,14 +106,14 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
   try {
     return await Promise.race([work, promise]);
   } catch (error) {
-    // What the reader makes of it is not the cause.
+    // An abort may surface as another error of the reader.
     throw signal.aborted ? (signal.reason as Error) : error;
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
 }
 
-/** Not one line of the inputs is an item. */
+/** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
   const lines = count === 1 ? "its one line" : `all of its ${count.toLocaleString("en")} lines`;
@@ -184,7 +184,7 @@ function* statesOf(folded: Folded, vaults: readonly Ranked[]) {
   for (const { vault } of vaults) yield { uuid: folded.vaults.uuid(vault), state: standingOf(folded, vault).state };
 }
 
-/** After so many bytes the program looks up: for a signal, and to show how far it is. */
+/** Bytes after which progress is shown and signals are handled. */
 const bytesAtATime = 4 * 1024 * 1024;
 
 function pauseBetween({ signal, progress }: ReplayOptions, sources: readonly Source[], replayer: Replayer) {

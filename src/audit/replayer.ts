@@ -14,19 +14,19 @@ import { field, small } from "./fold/vault-records.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 
-/** What an item says has happened. */
+/** An event to re-enact. */
 export interface ReenactedStep {
   uuid: string;
   /** Milliseconds since the epoch. */
   time: number;
   event: EventKind;
-  /** Where the item stands. */
+  /** Line of the item. */
   line: number;
-  /** The path of its endpoint, where the item has one: it names the vault's kind. */
+  /** Endpoint of the item, if any, which names the kind of the vault. */
   kindHint?: string;
 }
 
-/** An emulated service that is taken through the same events. */
+/** An emulated service that re-enacts the events. */
 export interface Reenacted {
   add(step: ReenactedStep): void;
   finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
@@ -44,20 +44,20 @@ interface ReplayerOptions {
   now: number;
 }
 
-/** Events that a timeline shows at most: of the one vault that was asked for, of each of many. */
+/** Maximum number of events in a timeline, by mode. */
 const mostEvents = { none: 0, vault: 5000, problems: 40 };
 
-/** Clocks differ: what lies further ahead than a day is not of this time. */
+/** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
 
 const application = numberOf("application");
 const isFailure = eventKinds.map(isFailedAccess);
 
-/** Takes the items of all inputs, leaves out what was not asked for, and hands the rest to the fold in order of time. */
+/** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 export class Replayer {
   readonly fold: Fold;
   readonly timelines: Timelines | undefined;
-  /** The same with the change of --what-if. */
+  /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
   readonly #options: ReplayerOptions;
   readonly #vaults: VaultTable;
@@ -66,7 +66,7 @@ export class Replayer {
   readonly #future: number;
   readonly #order = new TimeOrder((due) => this.#due(due));
   #inserted = false;
-  /** Of --what-if: what it has changed, and acknowledgements for which it would have been too late. */
+  /** Items or exchanges that --what-if changed, and acknowledgements that would have been too late. */
   touched = 0;
   tooLate = 0;
   items = 0;
@@ -74,7 +74,7 @@ export class Replayer {
   withoutVault = 0;
   vaultItems = 0;
   failures = 0;
-  /** Items that have not happened yet, by the clock. */
+  /** Number of items in the future. */
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
 
@@ -97,7 +97,7 @@ export class Replayer {
 
   readonly take = (batch: Batch, from: number, to: number): void => this.#order.add(batch, from, to);
 
-  /** After the last item. */
+  /** Ends the replay after the last item. */
   end(): void {
     this.#order.end();
     this.#insert(Number.POSITIVE_INFINITY);
@@ -139,7 +139,7 @@ export class Replayer {
     fold.take(due);
   }
 
-  /** The acknowledgement of --what-if, of each exchange that is open when its time has come. */
+  /** Inserts the acknowledgements of --what-if, for each exchange open at that time. */
   #insert(now: number): void {
     const { whatIf } = this.#options;
     if (this.changed === undefined || whatIf?.type !== "ack" || this.#inserted || now <= whatIf.at) return;

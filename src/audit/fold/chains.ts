@@ -3,7 +3,7 @@ import type { Due } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { field, small } from "./vault-records.ts";
 
-/** The items that count toward a lock: starts without acknowledgement, and failed accesses in a row. */
+/** The items that count toward lockout: starts without acknowledgement, and consecutive failed attempts. */
 export class Chains {
   readonly #records: VaultRecords;
   readonly #kept: KeptItems;
@@ -20,7 +20,7 @@ export class Chains {
     this.#kept.keep(due);
   }
 
-  /** Returns how many there are now. */
+  /** Counts a failed attempt. Returns their number. */
   countFailure(due: Due): number {
     const length = this.#records.getSmall(due.vault, small.failed) + 1;
     this.#kept.drop(this.#records.setFailure(due.vault, length, due.place, due.line));

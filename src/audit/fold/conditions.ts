@@ -2,7 +2,7 @@ import type { LockRule } from "../report/report.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { small } from "./vault-records.ts";
 
-/** A vault is in one of these; its record has the number. */
+/** Conditions of a vault; its record has the index. */
 export const conditions = ["active", "locked", "deleted"] as const;
 
 export type Condition = (typeof conditions)[number];
@@ -11,7 +11,7 @@ export const active = 0;
 export const locked = 1;
 export const deleted = 2;
 
-/** By the number in the record of a locked vault. */
+/** Lock rules; the record of a locked vault has the index. */
 export const lockRules: readonly LockRule[] = [
   "failed-accesses",
   "unacknowledged-starts",
@@ -24,5 +24,5 @@ export const lockRules: readonly LockRule[] = [
 export const conditionOf = (records: VaultRecords, vault: number): Condition =>
   conditions[records.getSmall(vault, small.condition)] as Condition;
 
-/** Of a locked vault. */
+/** Returns the rule that locked a locked vault. */
 export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getSmall(vault, small.rule)] as LockRule;

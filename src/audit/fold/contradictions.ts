@@ -1,7 +1,7 @@
 import type { Contradiction } from "../report/report.ts";
 import type { Due } from "./time-order.ts";
 
-/** A contradiction of the log, in short. */
+/** A contradiction in the log, without its item and text. */
 export interface FoundContradiction {
   kind: Contradiction["kind"];
   time: number;
@@ -9,10 +9,10 @@ export interface FoundContradiction {
   line: number;
 }
 
-/** Of a vault, so many are listed. */
+/** Maximum number of contradictions listed for a vault. */
 const mostListed = 20;
 
-/** What the log says of a vault that cannot all be so. */
+/** Contradictions in the log, by vault. */
 export class Contradictions {
   readonly #found = new Map<number, { first: FoundContradiction[]; more: number }>();
 
@@ -24,7 +24,7 @@ export class Contradictions {
     return this.#found.get(vault) ?? { first: [], more: 0 };
   }
 
-  /** False for one too many to be listed. */
+  /** Adds a contradiction. Returns false if it is counted only. */
   add({ vault, time, place, line }: Due, kind: FoundContradiction["kind"]): boolean {
     const known = this.#found.get(vault) ?? { first: [], more: 0 };
     this.#found.set(vault, known);

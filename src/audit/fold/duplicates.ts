@@ -5,23 +5,23 @@ import type { Due } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { flag, small } from "./vault-records.ts";
 
-/** Vaults with several items in one millisecond, of which this many are remembered. */
+/** Maximum number of vaults for which several items of the same millisecond are remembered. */
 const mostRemembered = 10_000;
 
-/** Of one vault and one millisecond, so many items are remembered. */
+/** Maximum number of items remembered for a vault and a millisecond. */
 const mostSeen = 32;
 
-/** What tells items of one vault and one millisecond apart. */
+/** Distinguishes items of the same vault and millisecond. */
 interface Identity {
-  /** Odd where it is that of an id, even where the export has none. */
+  /** Odd for a hash of an id, even for a content hash. */
   idHash: number;
   input: number;
   kind: number;
 }
 
 /**
- * Finds items that are told twice, as exports that overlap do: of the same vault and time, and with the same id; or, where one of two
- * inputs has no ids, of the same call.
+ * Finds duplicates, as in overlapping exports: items of the same vault and time with the same id or, if one of two inputs has no ids, of
+ * the same call.
  */
 export class Duplicates {
   readonly #records: VaultRecords;
@@ -32,21 +32,21 @@ export class Duplicates {
     this.#records = records;
   }
 
-  /** Notes the item that a vault has last. */
+  /** Remembers the last item of a vault. */
   note({ vault, idHash, place, kind }: Due): void {
     this.#records.setSmall(vault, small.idHash, idHash);
     this.#records.setSmall(vault, small.lastInput, inputOf(place));
     this.#records.setSmall(vault, small.lastKind, kind);
   }
 
-  /** Whether the item, of the same time as the last one of its vault, has been told already. */
+  /** Whether an item, which has the time of the last item of its vault, is a duplicate. */
   isOne({ vault, time, idHash, place, kind }: Due): boolean {
     const before = this.#sameTime.get(vault);
     const seen = before?.time === time ? before.seen : [this.#last(vault)];
     const one = { idHash, input: inputOf(place), kind };
     if (seen.some((other) => isSame(one, other))) {
       this.count += 1;
-      // Without an id, nobody can tell one that was told twice from two that are alike.
+      // Without an id, a duplicate cannot be distinguished from another item with equal content.
       if (idHash % 2 === 0) this.#records.raise(vault, flag.alike);
       return true;
     }
@@ -68,7 +68,7 @@ function isSame(a: Identity, b: Identity): boolean {
   return hasNoId && a.input !== b.input;
 }
 
-/** By kind: what was called. Two exports may word the outcome of one call differently. */
+/** Calls by event kind. Two exports may describe the outcome of the same call differently. */
 const calls = eventKinds.map(callOf);
 
 function callOf(kind: EventKind): string {

@@ -1,48 +1,45 @@
-/**
- * What an audit item means to its vault, whatever an export calls it. The number is the place in this list.
- * Sections 6 and 5.3 of the specification.
- */
+/** Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them. The number of a kind is its index. */
 export const eventKinds = [
   "create",
-  /** A start that was accepted: it offers a new pair, and counts until an acknowledgement. */
+  /** An accepted start: it returns a new pair, and counts until an acknowledgement. */
   "read",
   "update",
   "ack-read",
   "ack-update",
   "delete",
-  /** Refused for its credentials: a failed access. */
+  /** Refused for its credentials: a failed attempt. */
   "failed-read",
   "failed-update",
   "failed-delete",
-  /** Failed accesses of which the export does not say which call it was. */
+  /** A failed attempt of an unknown call. */
   "failed-access",
-  /** Refused, and the item does not say why: counts as a failed access. */
+  /** Refused for an unknown reason: counts as a failed attempt. */
   "refused",
-  /** A failed access whose item says that it locked the vault. */
+  /** A failed attempt whose item says that it locked the vault. */
   "locking-failure",
-  /** A start that was refused because it was one too many without acknowledgement: it locks. */
+  /** A start refused because it reached the limit of unacknowledged starts: it locks. */
   "locking-start",
-  /** Any call that was refused because the vault was locked already: evidence, counts nothing. */
+  /** A call refused because the vault was locked: evidence of a lock, counts nothing. */
   "refused-locked",
-  /** An end call that was refused: changes nothing. */
+  /** A refused end call: changes nothing. */
   "failed-ack",
-  /** By an administrator, where the export has such items. */
+  /** Action of an administrator, which some exports have. */
   "lock",
   "unlock",
-  /** Refused or failed for a reason that is none of the vault's: counts nothing. */
+  /** Refused or failed for a reason other than the vault: counts nothing. */
   "not-performed",
-  /** About the application (key, address, token): no failed access of a vault. */
+  /** About the application (key, address, token): not a failed attempt. */
   "application",
-  /** In a journal of this machine: calls that no answer came to. They may have counted. */
+  /** Calls in this machine's journal without a response: they may count. */
   "unanswered-start",
   "unanswered-ack",
-  /** An action that this program does not know. */
+  /** An unknown action. */
   "other",
 ] as const;
 
 export type EventKind = (typeof eventKinds)[number];
 
-/** Whether it counts as a failed access. */
+/** Whether a kind counts as a failed attempt. */
 export const isFailedAccess = (kind: EventKind): boolean => kind === "refused" || kind === "locking-failure" || accesses.has(kind);
 
 const accesses: ReadonlySet<EventKind> = new Set<EventKind>(["failed-read", "failed-update", "failed-delete", "failed-access"]);

@@ -9,8 +9,8 @@ import { Transitions } from "./transitions.ts";
 import { field, flag, small, VaultRecords } from "./vault-records.ts";
 
 /**
- * The service's state machine, as far as audit items show it: one item after another, in order of time, and no more memory
- * than the vaults need. It is what judges, and what timeline, report and what-if are made from.
+ * The service's state machine as audit items show it, which verdicts, timelines and what-if reports are based on. It takes items in order
+ * of time; memory grows with the vaults only.
  */
 export class Fold {
   readonly rules: Rules;
@@ -19,7 +19,7 @@ export class Fold {
   readonly #duplicates: Duplicates;
   late = 0;
 
-  /** `hypothetical`: what items say of locks is not what would have come; only the rules count. */
+  /** `hypothetical` ignores what items say about locks: only the rules count. */
   constructor(rules: Rules, hypothetical = false) {
     this.rules = rules;
     this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
@@ -27,7 +27,7 @@ export class Fold {
     this.#duplicates = new Duplicates(this.records);
   }
 
-  /** Takes in the next item. Undefined for a duplicate, which counts nothing. */
+  /** Takes the next item. Returns undefined for a duplicate, which counts nothing. */
   take(due: Due): EventKind | undefined {
     const { vault, time } = due;
     const records = this.records;
@@ -44,7 +44,7 @@ export class Fold {
     return event;
   }
 
-  /** The item taken in last has locked its vault. */
+  /** Whether the last item locked its vault. */
   get hasLocked(): boolean {
     return this.#transitions.hasLocked;
   }
@@ -61,12 +61,12 @@ export class Fold {
     return this.#duplicates.count;
   }
 
-  /** Whether there was an item of this vault. */
+  /** Whether the vault has any item. */
   hasSeen(vault: number): boolean {
     return this.records.knows(vault) && this.records.getSmall(vault, small.items) > 0;
   }
 
-  /** What time alone has done until then. */
+  /** Applies the effects of time until `asOf`. */
   finish(vault: number, asOf: number): void {
     this.#transitions.expireInvalid(vault, asOf);
   }
@@ -77,7 +77,7 @@ export class Fold {
     for (const at of [field.lastStart, field.pendingPlace, field.invalidSince, field.causePlace]) records.set(vault, at, Number.NaN);
   }
 
-  /** False for a duplicate of an item of the same time. */
+  /** Returns false for a duplicate. */
   #follows(due: Due): boolean {
     const { vault, time } = due;
     const last = this.records.get(vault, field.lastTime);

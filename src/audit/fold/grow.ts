@@ -1,9 +1,9 @@
 import { VaultError } from "../../errors.ts";
 
 /**
- * The same bytes with zeroes behind them, moved and not copied where that can be.
+ * Returns a larger buffer with the same bytes, moved rather than copied if possible, and zeroes after them.
  *
- * @throws `invalid-input` where memory ends.
+ * @throws `invalid-input` if there is not enough memory.
  */
 export function grown({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
   try {

@@ -1,9 +1,6 @@
 import type { Item } from "../read/item.ts";
 
-/**
- * Items of inputs that cannot be read twice, as long as a report may name them: they stand for their places. Each that keeps one
- * lets it go again, or keeps it for good.
- */
+/** Items of inputs that cannot be read again, by location, kept as long as a report may need them. Holders are counted. */
 export class KeptItems {
   readonly #items = new Map<number, { item: Item; holders: number }>();
 

@@ -1,23 +1,23 @@
-/** What the verdicts rest on: service-facts and section 9, each overridable. */
+/** Rules for verdicts, from service-facts and section 9. Options override each of them. */
 export interface Rules {
-  /** Consecutive failed accesses that lock a vault. */
+  /** Consecutive failed attempts that lock a vault. */
   lockAfterFailed: number;
   /** Consecutive starts without acknowledgement that lock a vault. */
   lockAfterUnacked: number;
-  /** Milliseconds. Not shown by the specification: an assumption. */
+  /** Milliseconds: an assumption, because the specification does not give it. */
   tokenLifetimeMs: number;
-  /** Milliseconds without a successful start; vaults of generic kinds have no such limit (section 8). */
+  /** Milliseconds without a successful start; generic vaults have no such limit (section 8). */
   autoLockAfterMs: number;
   /** The service's release, X.Y.Z (section 9). */
   release: string;
-  /** What marks a failed access, where it is not the usual wording: a regular expression. */
+  /** Regular expression for failed attempts with unusual wording. */
   failure: string | null;
 }
 
-/** Section 9, the newest release that the specification knows. */
+/** The latest release in section 9. */
 export const newestRelease = "1.2.28";
 
-/** Whether a release is older than another; both X.Y.Z. */
+/** Whether a release is older than another; both are X.Y.Z. */
 export function beforeRelease(release: string, other: string): boolean {
   const [a, b] = [release, other].map((text) => text.split(".").map(Number)) as [number[], number[]];
   const at = b.findIndex((part, index) => part !== a[index]);

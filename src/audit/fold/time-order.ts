@@ -1,7 +1,7 @@
 import { Batch, batchSize } from "../read/batch.ts";
 import type { Item } from "../read/item.ts";
 
-/** An item, in short, that is due. */
+/** The next item in order of time, in numbers as in a Batch. */
 export interface Due {
   readonly time: number;
   readonly vault: number;
@@ -12,20 +12,17 @@ export interface Due {
   readonly item: Item | undefined;
 }
 
-/** So many items are held back: one that stands no further from its place than that is put right. */
+/** Number of items held back: an item that is no further out of order can be moved to its position. */
 const windowSize = 4096;
 
-/**
- * Puts items in order of time, those of one time in the order in which they came. What comes later than the window allows is
- * passed on late.
- */
+/** Sorts items by time, stably, within a window. An item that comes later than the window allows is passed on out of order. */
 export class TimeOrder {
   readonly #pass: (due: Due) => void;
   readonly #held = new Batch(2 * windowSize + batchSize);
   readonly #cursor = new Cursor(this.#held);
   #isSorted = true;
   #newest = Number.NEGATIVE_INFINITY;
-  /** Items that came after a later one. */
+  /** Number of items that came after a later one. */
   reordered = 0;
 
   constructor(pass: (due: Due) => void) {
@@ -46,7 +43,7 @@ export class TimeOrder {
     this.#held.addRange(batch, from, to);
   }
 
-  /** Passes on what is still held back. */
+  /** Passes on the items that are still held back. */
   end(): void {
     this.#release(this.#held.size);
   }
@@ -66,7 +63,7 @@ export class TimeOrder {
   }
 }
 
-/** One for all items of a batch: whoever is passed it keeps nothing of it. */
+/** A view of one item in a batch, which moves to the next item: callers must not keep it. */
 class Cursor implements Due {
   readonly #batch: Batch;
   at = 0;

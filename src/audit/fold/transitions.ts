@@ -12,7 +12,7 @@ import type { Due } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { field, flag, small } from "./vault-records.ts";
 
-/** What each event does to a vault: the service's state machine, as far as audit items show it. */
+/** The transitions of a vault's state by event. */
 export class Transitions {
   readonly contradictions = new Contradictions();
   readonly kept = new KeptItems();
@@ -21,10 +21,10 @@ export class Transitions {
   readonly #chains: Chains;
   readonly #expiringInvalid: boolean;
   readonly #hypothetical: boolean;
-  /** The event applied last has locked its vault. */
+  /** Whether the last event locked its vault. */
   hasLocked = false;
 
-  /** `hypothetical`: what items say of locks is not what would have come; only the rules count. */
+  /** `hypothetical` ignores what items say about locks: only the rules count. */
   constructor(rules: Rules, records: VaultRecords, hypothetical: boolean) {
     this.rules = rules;
     this.records = records;
@@ -80,7 +80,7 @@ export class Transitions {
     }
   }
 
-  /** Refused because it was locked: by time, where it has been idle for so long, else by what the log does not show. */
+  /** Locks a vault whose call was refused for a lock: by auto-lock if it was idle for so long, else by a cause not in the log. */
   #findLocked(vault: number, due: Due): void {
     const { records, rules } = this;
     if (this.#hypothetical || records.getSmall(vault, small.condition) !== active) return;
@@ -111,7 +111,7 @@ export class Transitions {
     if (records.getSmall(vault, small.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
   }
 
-  /** The item whose endpoint names the vault's kind, if it has one. */
+  /** Remembers the item whose endpoint names the kind of the vault. */
   #noteKind(vault: number, due: Due): void {
     this.records.set(vault, field.pendingPlace, due.place);
     this.records.set(vault, field.pendingLine, due.line);
@@ -124,9 +124,9 @@ export class Transitions {
     const wasOpen = records.getSmall(vault, small.condition) === active;
     this.#isOpenFor(vault, due, true);
     if (!wasOpen) {
-      // Noted already; its start was before the lock.
+      // `#isOpenFor` has noted it; its start was before the lock.
     } else if (pending === 0) {
-      // The first item of a vault whose start the log does not reach back to is nothing odd.
+      // As the first item of a vault it is no contradiction: its start was before the log begins.
       if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
     else if (due.time - records.get(vault, field.lastStart) > this.rules.tokenLifetimeMs) {
@@ -159,18 +159,18 @@ export class Transitions {
   #lockByStart(vault: number, due: Due): void {
     if (!this.#isOpenFor(vault, due, false)) return this.#noteLockedBefore(vault, due);
     if (this.#hypothetical) return this.#start(vault, due, 1);
-    // Its credentials were the right ones.
+    // The credentials were correct.
     this.#chains.clearFailures(vault);
     this.#chains.countStart(due);
     this.#lockAsSaid(vault, due, "unacknowledged-starts");
   }
 
-  /** By the rules it was locked already. */
+  /** Notes a lock by an item, if the vault was locked before by the rules. */
   #noteLockedBefore(vault: number, due: Due): void {
     if (this.records.getSmall(vault, small.condition) === locked) this.#note(due, "locked-at-another-moment");
   }
 
-  /** The item says that it locked the vault, and is believed; where the rules have it otherwise, that is noted. */
+  /** Locks a vault because the item says so, and notes if the rules disagree. */
   #lockAsSaid(vault: number, due: Due, rule: LockRule): void {
     const { records, rules } = this;
     const isOpen = records.getSmall(vault, small.condition) === active;
@@ -184,7 +184,7 @@ export class Transitions {
     records.raise(vault, flag.lockIsSaid);
   }
 
-  /** Whether calls can be accepted here; where one was although the log says otherwise, that is noted, and it is open again. */
+  /** Whether a vault accepts calls. If a call was accepted although it should not, notes a contradiction and reopens the vault. */
   #isOpenFor(vault: number, due: Due, wasAccepted: boolean): boolean {
     const condition = this.records.getSmall(vault, small.condition);
     if (condition === active) return true;
@@ -194,7 +194,7 @@ export class Transitions {
     return true;
   }
 
-  /** What time alone has done until a moment: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
+  /** Applies the effects of time: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
   expireInvalid(vault: number, now: number): void {
     if (!this.#expiringInvalid) return;
     const at = this.records.get(vault, field.invalidSince) + this.rules.tokenLifetimeMs;
@@ -206,7 +206,7 @@ export class Transitions {
 
   #lock(vault: number, due: Due, rule: LockRule, flags = 0): void {
     if (this.records.getSmall(vault, small.condition) === locked) return;
-    // A call that finds it locked has not locked it.
+    // A call that finds the vault locked did not lock it.
     this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
     this.records.setSmall(vault, small.rule, lockRules.indexOf(rule));
     this.records.lower(vault, flag.lockIsSaid);

@@ -1,26 +1,26 @@
 import { grown } from "./grow.ts";
 
 /**
- * Numbers of a vault, by their place in its record. Times are milliseconds since the epoch, NaN for none. What each start changes
- * stands last, beside the whole numbers and the chains: the fewer pieces of memory an item touches, the better.
+ * Indexes of the floating-point fields in a record. Times are milliseconds since the epoch, NaN for none. Fields that every start changes
+ * come last, next to the integers and the chains, so that an item touches few cache lines.
  */
 export const field = {
   firstTime: 0,
-  /** Since when it is in its condition. */
+  /** Time at which the vault got its condition. */
   since: 1,
-  /** The oldest start with invalid credentials whose transaction is not over (releases up to 1.2.22). */
+  /** Time of the oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
   invalidSince: 2,
-  /** The item that put it into its condition, where no chain has it. */
+  /** Location of the item that gave the vault its condition. */
   causePlace: 3,
   causeLine: 4,
   lastTime: 5,
-  /** Of the exchange that is open, too. */
+  /** Time of the last start, which is that of the open exchange. */
   lastStart: 6,
   pendingPlace: 7,
   pendingLine: 8,
 } as const;
 
-/** Whole numbers of a vault, by their place behind those. */
+/** Indexes of the integer fields in a record. */
 export const small = {
   condition: 0,
   rule: 1,
@@ -34,29 +34,29 @@ export const small = {
   lastKind: 9,
 } as const;
 
-/** Of a chain, so many items are remembered, the newest. */
+/** Maximum number of items remembered in a chain, the newest. */
 const longestChain = 16;
 
 export const flag = {
-  /** Its counters are known: its creation, an acknowledgement or an unlock was seen. */
+  /** The counters are known: the creation, an acknowledgement or an unlock was seen. */
   known: 1,
   created: 2,
-  /** An item came too late to be put in its place. */
+  /** An item came too late to be sorted. */
   late: 4,
-  /** An item was found of an action that this program does not know. */
+  /** An item has an unknown action. */
   other: 16,
-  /** A vault of a generic kind, which has no auto-lock. */
+  /** A generic vault, which has no auto-lock. */
   generic: 32,
-  /** The item that locked it says so itself. */
+  /** The item that locked the vault says so. */
   lockIsSaid: 64,
   unlockedByItem: 128,
-  /** A call of this machine's went unanswered: nobody knows whether it counted. */
+  /** A call of this machine had no response: it may count. */
   unanswered: 256,
-  /** A call was refused, and its item does not say why. */
+  /** A call was refused for an unknown reason. */
   unworded: 512,
-  /** Items that are alike were taken for one that was told twice. */
+  /** Items without ids were taken for duplicates because their content is equal. */
   alike: 2048,
-  /** There was an item that means something. */
+  /** An item has a known action. */
   meaningful: 1024,
 } as const;
 
@@ -64,8 +64,8 @@ const smallAt = 9;
 const chainAt = 14;
 
 /**
- * What is remembered of each vault, in one block of memory: the fold touches one place for an item, and millions of vaults cost
- * no objects. A chain is a list of items as pairs of place and line.
+ * A fixed-size record for each vault, all in one buffer, so that millions of vaults need no objects. A chain is a ring of items as pairs
+ * of location and line.
  */
 export class VaultRecords {
   readonly #stride: number;
@@ -75,7 +75,7 @@ export class VaultRecords {
   #numbers: Float64Array<ArrayBuffer>;
   #words: Int32Array<ArrayBuffer>;
 
-  /** Room for so many starts and failed accesses of each vault. */
+  /** `starts` and `failures`: capacity of the chains. */
   constructor(starts: number, failures: number) {
     this.#starts = Math.min(starts, longestChain);
     this.#failures = Math.min(failures, longestChain);
@@ -84,7 +84,7 @@ export class VaultRecords {
     this.#words = new Int32Array(this.#numbers.buffer);
   }
 
-  /** Makes room for a vault; its record is all zeroes at first. */
+  /** Makes room for a vault. A new record is all zeroes. */
   ensure(vault: number): void {
     if (vault < this.#capacity) return;
     while (vault >= this.#capacity) this.#capacity *= 2;
@@ -124,22 +124,24 @@ export class VaultRecords {
     this.setSmall(vault, small.flags, this.getSmall(vault, small.flags) & ~flags);
   }
 
-  /** The item with which a chain has become so long. Returns the place of the one that is not remembered any more, or NaN. */
+  /** Adds the item with which the chain of starts has `length` items. Returns the location of the item that it replaces, or NaN. */
   setStart(vault: number, length: number, place: number, line: number): number {
     const at = vault * this.#stride + chainAt + 2 * ((length - 1) % this.#starts);
     return this.#setLink(at, length > this.#starts, place, line);
   }
 
+  /** Does the same for the chain of failed attempts. */
   setFailure(vault: number, length: number, place: number, line: number): number {
     const at = vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures));
     return this.#setLink(at, length > this.#failures, place, line);
   }
 
-  /** Oldest first. */
+  /** Returns the chain of starts, oldest first. */
   starts(vault: number): Link[] {
     return this.#links(vault * this.#stride + chainAt, this.getSmall(vault, small.unacked), this.#starts);
   }
 
+  /** Returns the chain of failed attempts, oldest first. */
   failures(vault: number): Link[] {
     return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getSmall(vault, small.failed), this.#failures);
   }
@@ -160,7 +162,7 @@ export class VaultRecords {
   }
 }
 
-/** An item by where it stands. */
+/** An item by location. */
 export interface Link {
   place: number;
   line: number;

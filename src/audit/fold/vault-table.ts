@@ -5,15 +5,15 @@ import { noRoom, noUuid, Scanner } from "../read/scan/scanner.ts";
 /** A vault's uuid (section 2.2: 36 characters of hexadecimal and dashes). */
 const isUuid = /^[0-9a-f-]{36}$/i;
 
-/** Numbers vaults from 0 in the order in which they appear. Memory is about 60 bytes a vault, all of it the scanner's. */
+/** Numbers vaults from 0 in the order of appearance. It takes about 60 bytes for a vault, in the memory of the scanner. */
 export class VaultTable {
   readonly scanner = new Scanner();
-  /** More vaults are refused. */
+  /** Maximum number of vaults. */
   readonly limit: number;
-  /** Only the first vault is wanted: all others are one, the second. */
+  /** Whether only the first vault is wanted. All others have the number 1. */
   readonly hasOnlyOne: boolean;
 
-  /** More vaults than `limit` throw `invalid-input`. With `only`, nothing is remembered of others. */
+  /** `only` is the uuid of the only vault wanted. */
   constructor(limit: number, only?: string) {
     this.limit = limit;
     this.scanner.limitVaults(limit);
@@ -28,12 +28,16 @@ export class VaultTable {
     return this.scanner.vaults;
   }
 
-  /** Whether a number is of a vault that somebody asks for. */
+  /** Whether a vault is wanted. */
   isWanted(number: number): boolean {
     return !this.hasOnlyOne || number === 0;
   }
 
-  /** The vault with a uuid, in either case; -1 for what is no uuid. */
+  /**
+   * Returns the number of the vault with a uuid, in either case; -1 for a text that is not a uuid.
+   *
+   * @throws `invalid-input` for too many vaults.
+   */
   of(text: string): number {
     if (!isUuid.test(text)) return noUuid;
     const number = this.scanner.vaultOf(text);

@@ -2,10 +2,10 @@ import { VaultError } from "../../errors.ts";
 import { instant } from "../../protocol/fields.ts";
 import type { Rules } from "./rules.ts";
 
-/** A change to the log or to the rules, to see what would have come of it. */
+/** A hypothetical change to the log or the rules. */
 export type WhatIf = { text: string } & (
-  | /** An acknowledgement at `at`, milliseconds since the epoch, of the exchange that was open then. */ { type: "ack"; at: number }
-  | /** Without the items of this time: from `from` on, before `to`, milliseconds since the epoch. */ {
+  | /** Acknowledges the open exchange at `at`, in milliseconds since the epoch. */ { type: "ack"; at: number }
+  | /** Removes the items from `from` up to `to`, exclusive, in milliseconds since the epoch. */ {
       type: "without";
       from: number;
       to: number;
@@ -23,7 +23,8 @@ export const whatIfForms = [
 ] as const;
 
 /**
- * One change, in the grammar of `whatIfForms`. A time that is written to the second stands for the whole of it.
+ * Parses one change, in the grammar of `whatIfForms`. A time without a fraction stands for the whole second, one without seconds for the
+ * whole minute.
  *
  * @throws `invalid-input` with the grammar, and what `duration` throws.
  */
@@ -60,10 +61,10 @@ function count(name: string, value: string): number {
   throw wrong(`${name}= needs a whole number of at least 1, like ${name}=5`);
 }
 
-/** `X.Y.Z` (section 9). */
+/** Whether a text is a release `X.Y.Z` (section 9). */
 export const isRelease = (text: string): boolean => /^\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(text);
 
-/** Milliseconds that a time stands for, by how finely it is written. */
+/** Returns the precision of a time in milliseconds. */
 function precision(time: string): number {
   const [, seconds, fraction = ""] = /T\d\d:\d\d(:\d\d)?(?:[.,](\d+))?/.exec(time) ?? [];
   return seconds === undefined ? 60_000 : Math.max(1, 1000 / 10 ** fraction.length);

@@ -7,10 +7,10 @@ import type { Policy } from "../../sandbox/model/policy.ts";
 import { demoDevice } from "../../sandbox/seeds/seeds.ts";
 import type { Pair, State, VaultState } from "../../sandbox/model/state.ts";
 
-/** How a call went: refused because the vault was locked before it, or because this very call has locked it. */
+/** Result of a call. `locked-already`: refused because the vault was locked; `locked-now`: refused, and this call locked it. */
 export type Went = "accepted" | "credentials" | "token" | "locked-already" | "locked-now" | "deleted" | "impossible";
 
-/** The public number for tests. */
+/** Card with a public number for tests. */
 const card = { number: "4111111111111111", name: "Re-enactment", expiryMonth: 12, expiryYear: 2099 };
 const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 
@@ -19,22 +19,19 @@ function emptyState(): State {
   return { application: { uuid: id, apiKey: id }, vaults: {}, initial: [], audit: [], drawn: 0 };
 }
 
-/**
- * A private service in memory, and a client of it that always has the right credentials: no socket, no file, and no log
- * that grows with the calls.
- */
+/** A sandbox in memory, and a client of it that knows the current credentials. Nothing grows with the number of calls. */
 export class Rehearsal {
-  /** The sandbox's clock, in milliseconds since the epoch. */
+  /** Clock of the sandbox, in milliseconds since the epoch. */
   now = 0;
   readonly #state: State;
   readonly #sandbox: Sandbox;
   readonly #application: Application;
-  /** By uuid: the exchange started last. */
+  /** The last exchange started, by uuid. */
   readonly #tokens = new Map<string, { operation: Operation; token: string }>();
-  /** Whether the last call left an audit item: a call that is refused because the vault is locked leaves none. */
+  /** Whether the last call left an audit item. A call refused because the vault was locked leaves none. */
   #recorded = false;
 
-  /** The state may be given only to be looked at. */
+  /** `state` is for tests that inspect it. */
   constructor(policy: Partial<Policy>, state = emptyState()) {
     this.#state = state;
     this.#application = state.application;
@@ -45,20 +42,20 @@ export class Rehearsal {
     this.#sandbox = new Sandbox({ now: () => this.now, policy: { ...policy, rate: 0 }, state: this.#state, save });
   }
 
-  /** What the service holds, brought up to the present; undefined for a vault that it does not have. */
+  /** Returns the current state of a vault, or undefined if there is none. */
   look(uuid: string): Readonly<VaultState> | undefined {
     if (!Object.hasOwn(this.#state.vaults, uuid)) return undefined;
     this.#sandbox.accepts(uuid, wrongPair);
     return this.#state.vaults[uuid];
   }
 
-  /** @throws `invalid-input` for what is no uuid. */
+  /** @throws `invalid-input` for an invalid uuid. */
   create(uuid: string, kind: Kind): void {
     const contents = isCreditCard(kind) ? { creditCard: card } : { content: "re-enactment" };
     this.#sandbox.addVault({ uuid, kind, ...contents, ...(isOnline(kind) ? { device: demoDevice } : {}) });
   }
 
-  /** With the right credentials, or with wrong ones. */
+  /** Starts an exchange with the current credentials, or with wrong ones. */
   start(uuid: string, operation: Operation, isRight = true): Went {
     const kind = this.#state.vaults[uuid]?.kind;
     const endpoint = kind && findEndpoint(kind, operation, "start");
@@ -72,7 +69,7 @@ export class Rehearsal {
     return went;
   }
 
-  /** With the token of the exchange started last, of whichever operation, or with one that is wrong. */
+  /** Ends the last exchange started, whatever its operation, or sends a wrong token. */
   end(uuid: string, operation: Operation, isRight = true): Went {
     const kind = this.#state.vaults[uuid]?.kind;
     const endpoint = kind && findEndpoint(kind, operation, "end");
@@ -87,7 +84,7 @@ export class Rehearsal {
     return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight)).went;
   }
 
-  /** The console's. Both throw `invalid-input` for a deleted vault. */
+  /** Locks a vault in the console, as `unlock` unlocks it. Both throw `invalid-input` for a deleted vault. */
   lock(uuid: string): void {
     this.#sandbox.lock(uuid);
   }
@@ -118,9 +115,9 @@ export class Rehearsal {
   }
 }
 
-/** The kind that an endpoint's path names, or a kind as such; undefined where there is none in it. */
+/** Returns the kind named in the path of an endpoint, or undefined. */
 export const kindIn = (hint: string | undefined): Kind | undefined => kinds.find((kind) => hint?.includes(kind));
 
-/** The call that an endpoint's path names. */
+/** Returns the call named in the path of an endpoint, or undefined. */
 export const stepIn = (hint: string | undefined): `${Operation}-${Step}` | undefined =>
   (["get-start", "get-end", "update-start", "update-end"] as const).find((step) => hint?.includes(step));

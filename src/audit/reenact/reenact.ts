@@ -7,25 +7,23 @@ import type { ReenactmentReport, VaultState as ReplayedState } from "../report/r
 import { iso, lockWords } from "./words.ts";
 import type { VaultState } from "../../sandbox/model/state.ts";
 
-/** Dates further off cannot be written. */
+/** Latest time in ISO 8601 with four digits for the year. */
 const year9999 = 253_402_300_799_999;
 const longest = 1e15;
 
 /**
- * Takes a private emulated service through what a log says, item by item, with the service's clock at the time of each item, and compares
- * how it answers. Where the two disagree for the first time is reported for each vault; the emulated vault is then brought to where the log
- * has it, so that the rest can go on. Memory grows with the vaults only; nothing is written or sent.
+ * Re-enacts a log in a private emulated service, item by item, with the clock at the time of each item, and compares the responses. It
+ * reports the first disagreement for each vault; the emulated vault is then changed to match the log, so that the rest can follow. Memory
+ * grows with the vaults only; nothing is written or sent.
  *
- * Whether a start that is one too many is recorded as accepted or as refused is not known of every export: it may be either, as long as the
- * vault is locked from then on.
- *
- * @throws `invalid-input` for a rule that the service cannot keep.
+ * A start that reaches the limit may be recorded as accepted or as refused, as long as the vault is locked from then on: exports differ.
  */
 export class Reenactment {
   readonly #rehearsal: Rehearsal;
   readonly #notes = new Map<string, Note>();
   readonly #rules: ReenactmentRules;
 
+  /** @throws `invalid-input` for a rule that the emulated service does not support. */
   constructor(rules: ReenactmentRules) {
     this.#rules = rules;
     this.#rehearsal = new Rehearsal({
@@ -36,7 +34,7 @@ export class Reenactment {
     });
   }
 
-  /** In the order of time; one that is earlier than the one before it of its vault happens at that one's time. */
+  /** Adds the next step in order of time. A step that is earlier than the one before it for the same vault gets that one's time. */
   add(given: ReenactedStep): void {
     const step = { ...given, uuid: given.uuid.toLowerCase() };
     const note = this.#notes.get(step.uuid) ?? { isSure: step.event === "create", time: step.time };
@@ -61,7 +59,7 @@ export class Reenactment {
     }
   }
 
-  /** Compares with the states that a replay has found; only vaults named there are in the result. */
+  /** Compares the vaults with the states found by a replay. */
   finish(asOf: number, replayed: Iterable<{ uuid: string; state: ReplayedState }>): ReenactmentReport {
     const result: ReenactmentReport = { vaults: 0, agree: 0, notPerformed: [], differences: [] };
     for (const { uuid, state } of replayed) {
@@ -110,7 +108,7 @@ function stateOf(vault: Readonly<VaultState>): ReplayedState {
   return vault.pending !== null && vault.unackedStarts > 0 ? "exchange-open" : "active";
 }
 
-/** A token that has died takes the exchange with it in the service, and an unlock its count: a log may see that in either way. */
+/** Whether a replayed state is possible too: in the service, an expired token ends an exchange and an unlock its count, unlike in a log. */
 function mayBe({ state, pending, unackedStarts }: Readonly<VaultState>, replayed: ReplayedState): boolean {
   if (state !== "active") return state === replayed;
   if (replayed === "exchange-open") return pending !== null || unackedStarts > 0;

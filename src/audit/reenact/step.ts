@@ -5,18 +5,18 @@ import type { Rules } from "../fold/rules.ts";
 import type { ReenactedStep } from "../replayer.ts";
 import { duration, lockWords } from "./words.ts";
 
-/** The rules that the emulated service keeps, too. */
+/** Rules that the emulated service supports. */
 export type ReenactmentRules = Omit<Rules, "release" | "failure">;
 
-/** What is remembered of a vault beside its state in the service. */
+/** What re-enactment remembers about a vault. */
 export interface Note {
-  /** Of its last item; milliseconds since the epoch. */
+  /** Time of the last item, in milliseconds since the epoch. */
   time: number;
-  /** Whether the counters are known: its creation, an acknowledgement or an unlock was in the log. */
+  /** Whether the counters are known: the log has its creation, an acknowledgement or an unlock. */
   isSure: boolean;
-  /** The exchange started last, until its acknowledgement. */
+  /** The last exchange started, until it is acknowledged. */
   open?: { operation: Operation; time: number; line: number };
-  /** A start that locked it in the service, where the item does not say that it was refused. */
+  /** The start that locked the vault in the service, although its item does not say that it was refused. */
   locking?: { time: number; line: number };
   /** The first item at which log and service disagree. */
   difference?: { time: number; line: number; text: string };
@@ -29,17 +29,17 @@ export interface Stage {
   note: Note;
 }
 
-/** Nothing in it: log and service agree. */
+/** Result of a step; empty if log and service agree. */
 interface Performed {
-  /** In words, how log and service disagree. */
+  /** How log and service disagree. */
   difference?: string;
-  /** Why it cannot be performed at all. */
+  /** Why the step cannot be performed. */
   impossible?: string;
 }
 
 const agreed: Performed = {};
 
-/** Does what one item says. The vault is made at its first item. */
+/** Performs the step of one item. Creates the vault at its first item. */
 export function perform(stage: Stage, step: ReenactedStep): Performed {
   if (["not-performed", "application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
   const { rehearsal, note } = stage;
@@ -83,14 +83,14 @@ export function perform(stage: Stage, step: ReenactedStep): Performed {
     case "not-performed":
     case "application":
     case "other":
-    // A call of this machine's: what the service made of it, nobody knows.
+    // Calls without a response: it is unknown whether they counted.
     case "unanswered-start":
     case "unanswered-ack":
       return agreed;
   }
 }
 
-/** The item says that it locked the vault. Where the counters are not known, it may be right. */
+/** Performs a failed attempt that locked the vault, as its item says. If the counters are unknown, that is no difference. */
 function lockingFailure(stage: Stage, step: ReenactedStep): Performed {
   const { rehearsal, note } = stage;
   const performed = failed(startWrong(stage, step));
@@ -122,7 +122,7 @@ function acknowledge(stage: Stage, step: ReenactedStep, operation: Operation): P
   const { rehearsal, note } = stage;
   const { open, isSure } = note;
   if (open === undefined && !isSure) {
-    // Its start was before the log begins: whatever was counted until then is zero now.
+    // Its start was before the log begins; the counters are zero from now on.
     if (rehearsal.look(step.uuid)?.state === "active") {
       rehearsal.unlock(step.uuid);
       reset(note);
@@ -138,7 +138,7 @@ function acknowledge(stage: Stage, step: ReenactedStep, operation: Operation): P
   if (went === "deleted") return { difference: afterDeletion("an acknowledgement that succeeded") };
   const isLocked = went === "locked-already";
   const difference = isLocked ? whileLocked(stage, step, "the acknowledgement succeeded") : refusedToken(stage, step, operation);
-  // As the log has it: acknowledged, both counters zero.
+  // Matches the log: acknowledged, both counters zero.
   if (!isLocked || rehearsal.end(step.uuid, operation) !== "accepted") rehearsal.unlock(step.uuid);
   reset(note);
   return { difference };
@@ -154,7 +154,7 @@ function refusedToken({ note, rules }: Stage, step: ReenactedStep, operation: Op
   return `${says}, as its start (line ${open.line}) was ${age} before and a token lives ${duration(rules.tokenLifetimeMs)}; ${rest}`;
 }
 
-/** A vault that is locked can be deleted by the console or by its expiryDate: where the item names no call, it may be that. */
+/** Deletes a vault. A locked vault can be deleted in the console or by its expiryDate: if the item names no call, that is no difference. */
 function remove(stage: Stage, step: ReenactedStep): Performed {
   const { rehearsal } = stage;
   const went = rehearsal.delete(step.uuid);
@@ -166,13 +166,13 @@ function remove(stage: Stage, step: ReenactedStep): Performed {
   return difference === undefined ? agreed : { difference };
 }
 
-/** Which call it was does not matter to the counters: a read is one that every kind has. */
+/** Starts with wrong credentials. The operation does not matter to the counters; every kind has a read. */
 const startWrong = ({ rehearsal }: Stage, step: ReenactedStep): Went => {
   const went = rehearsal.start(step.uuid, step.event === "failed-update" ? "update" : "get", false);
   return went === "impossible" ? rehearsal.start(step.uuid, "get", false) : went;
 };
 
-/** Of a locked vault it is refused as well, for another reason. */
+/** Compares a failed attempt. For a locked vault it is refused as well. */
 function failed(went: Went): Performed {
   return went === "deleted" ? { difference: afterDeletion("a failed access") } : agreed;
 }
@@ -201,13 +201,13 @@ function refused({ rehearsal, note }: Stage, step: ReenactedStep, isFirst: boole
     return agreed;
   }
   rehearsal.lock(step.uuid);
-  // It was locked before the log begins.
+  // The lock may be older than the log.
   if (isFirst && !note.isSure) return agreed;
   const rest = "it was then locked, so that the rest could go on";
   return { difference: `the log says that the vault was locked here already; the emulated service has it active; ${rest}` };
 }
 
-/** Unlocks it in the service, as must have happened where the log is right. */
+/** Unlocks the vault in the service, because the log implies it, and returns the difference. */
 function whileLocked({ rehearsal, rules, note }: Stage, step: ReenactedStep, what: string): string {
   const vault = rehearsal.look(step.uuid);
   const since = note.locking === undefined ? "" : ` since line ${note.locking.line}`;
@@ -217,7 +217,7 @@ function whileLocked({ rehearsal, rules, note }: Stage, step: ReenactedStep, wha
   return `the log says that ${what}; the emulated service has the vault locked${since}${why} and refused it. If somebody has unlocked it, the log does not show that; it was then unlocked, so that the rest could go on`;
 }
 
-/** Both counters are zero, in the log as in the service. */
+/** Notes that both counters are zero. */
 function reset(note: Note): void {
   note.isSure = true;
   delete note.open;

@@ -2,7 +2,7 @@ import type { VaultState } from "../../sandbox/model/state.ts";
 
 export const iso = (time: number): string => new Date(time).toISOString();
 
-/** Why the emulated service has locked a vault. */
+/** Describes why the emulated service locked a vault. */
 export function lockWords(
   { lockReason }: Readonly<VaultState>,
   rules: { lockAfterFailed: number; lockAfterUnacked: number; autoLockAfterMs: number },
@@ -20,7 +20,7 @@ export function lockWords(
   }
 }
 
-/** 5 min, 2 h, 365 days: in the largest unit that it has one of. */
+/** Formats a duration in its largest unit: `5 min`, `1.5 h`, `365 days`. */
 export function duration(milliseconds: number): string {
   const units = [
     { name: "days", size: 86_400_000 },

@@ -4,7 +4,7 @@ import { beforeRelease } from "../fold/rules.ts";
 
 type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "pending" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
 
-/** The next step at a moment (milliseconds since the epoch), for who answers the ticket and for who develops the client. */
+/** Returns the next step for support and for the developer of the client. `now` is in milliseconds since the epoch. */
 export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
   if (vault.certainty === "unknown") {
     return {
@@ -36,7 +36,7 @@ function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice
   return { support: unlock, developer: developerAdvice(cause, uuid) };
 }
 
-/** What comes before an unlock. */
+/** Returns what to do before an unlock. */
 function before(cause: Cause | undefined): string {
   switch (cause?.rule) {
     case "administrator":
@@ -84,7 +84,7 @@ function riskAdvice({ uuid, unackedStarts, failedAttempts, pending }: Known, now
   };
 }
 
-/** By the clock, and not by the log: an export is older than the question. */
+/** Whether the token is still valid now: an export may be old. */
 const isAlive = (pending: VaultReport["pending"], now: number): pending is NonNullable<VaultReport["pending"]> =>
   pending !== undefined && Date.parse(pending.expiresAt) > now;
 

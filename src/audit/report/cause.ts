@@ -3,7 +3,7 @@ import type { Cause, ItemReference, LockRule } from "./report.ts";
 import type { Judgement } from "./verdict.ts";
 import type { Rules } from "../fold/rules.ts";
 
-/** The chain that leads to a lock, and the lock in one sentence. Times are ISO 8601; values stand as the items have them. */
+/** Describes the cause of a lock, with the items that led to it. */
 export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rules): Cause {
   const { rule = "unseen", certainty, reason } = judgement;
   const item = rule === "auto-lock" ? undefined : chain.at(-1);
@@ -44,7 +44,7 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
 const by = ({ address, externalRef }: ItemReference): string =>
   [address === undefined ? "" : ` from ${address}`, externalRef === undefined ? "" : ` with reference ${externalRef}`].join("");
 
-/** What this machine's own exchanges have to do with it: the last one of the chain says most. */
+/** Describes the last item of the chain that is an exchange of this machine. */
 function ownText(chain: ItemReference[]): string {
   const index = chain.findLastIndex((item) => item.own !== undefined);
   const item = chain[index];

@@ -7,10 +7,10 @@ import type { FindItem } from "../read/places.ts";
 import type { ItemReference, OwnExchange } from "./report.ts";
 import type { Link } from "../fold/vault-records.ts";
 
-/** This machine's own exchange of a reference, if it is one; of several the one nearest to vault and time (milliseconds). */
+/** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 export type FindOwn = (externalRef: string, near: { vault?: string; at?: number }) => OwnExchange | undefined;
 
-/** Items as reports name them. */
+/** Creates the references to items in reports. */
 export class References {
   readonly #find: FindItem;
   readonly #inputs: readonly string[];

@@ -6,39 +6,39 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "deleted", "ok"] 
 
 export type Verdict = (typeof verdicts)[number];
 
-/** What somebody must do something about. */
+/** Whether a verdict needs action. */
 export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
 
-/** How sure a claim is. The reason stands beside it. */
+/** Certainty of a verdict or a cause, which has a reason beside it. */
 export type Certainty = "certain" | "likely" | "unknown";
 
 export type LockRule =
-  /** As many failed accesses in a row as `rules.lockAfterFailed`. */
+  /** `rules.lockAfterFailed` consecutive failed attempts. */
   | "failed-accesses"
-  /** As many starts without acknowledgement as `rules.lockAfterUnacked`. */
+  /** `rules.lockAfterUnacked` starts without acknowledgement. */
   | "unacknowledged-starts"
-  /** Releases up to 1.2.22: a start with invalid credentials whose transaction expired. */
+  /** A start with invalid credentials whose transaction expired (releases up to 1.2.22). */
   | "expired-invalid-start"
   /** No successful start for `rules.autoLockAfterMs`. */
   | "auto-lock"
-  /** An item says so. */
+  /** A lock in the console, which an item records. */
   | "administrator"
-  /** Calls were refused because the vault was locked, and the log does not show why. */
+  /** A lock that the log does not show: calls were refused because of it. */
   | "unseen";
 
-/** An exchange of this machine that an item belongs to, by its external reference. */
+/** The exchange of this machine that an item belongs to, by its external reference. */
 export interface OwnExchange {
   id: string;
   operation: string;
-  /** Of the credentials that it sent. */
+  /** Generation of the credentials that it sent. */
   generation: number;
   state: string;
   startedAt: string;
-  /** ISO 8601; when these credentials were superseded, if they were. */
+  /** Time at which these credentials were superseded, in ISO 8601. */
   supersededAt?: string;
 }
 
-/** Where an item stands, and what it says of who caused it. Text as the export has it: not fit for a terminal as it is. */
+/** An item in a report. Its text is that of the export, and not safe on a terminal. */
 export interface ItemReference {
   input: string;
   line: number;
@@ -59,13 +59,13 @@ export interface ItemReference {
 
 export interface Cause {
   rule: LockRule;
-  /** The item that locked; none where time alone did, or where the log does not show it. */
+  /** The item that locked the vault; absent for a lock by time or one that the log does not show. */
   item?: ItemReference;
-  /** The shortest sequence of items that leads to the lock, oldest first; the last one is `item`. */
+  /** The shortest sequence of items that leads to the lock, oldest first, with `item` as the last one. */
   chain: ItemReference[];
   certainty: Certainty;
   reason: string;
-  /** In one sentence, of which each value comes from the items. */
+  /** Description in a sentence, whose values come from the items. */
   text: string;
 }
 
@@ -80,7 +80,7 @@ export interface Contradiction {
     | "activity-before-creation"
     | "created-twice"
     | "refused-while-open"
-    /** An item says that it locked the vault, where the rules have another moment for it. */
+    /** An item says that it locked the vault, but by the rules another one did. */
     | "locked-at-another-moment";
   text: string;
   item: ItemReference;
@@ -88,13 +88,13 @@ export interface Contradiction {
 
 export interface TimelineEvent {
   item: ItemReference;
-  /** Both after this event. */
+  /** Counters after this event. */
   unackedStarts: number;
   failedAttempts: number;
   state: VaultState;
-  /** Of the chain that leads to the lock. */
+  /** Whether the event is part of the cause of the lock. */
   isCause: boolean;
-  /** This one locked the vault. */
+  /** Whether the event locked the vault. */
   locks: boolean;
 }
 
@@ -109,30 +109,30 @@ export interface VaultReport {
   uuid: string;
   verdict: Verdict;
   certainty: Certainty;
-  /** Why it is no more certain than that, or what makes it certain. */
+  /** Reason of the certainty. */
   reason: string;
   state: VaultState;
-  /** ISO 8601; since when it is in this state, where the log shows it. */
+  /** Time since which the vault is in this state, in ISO 8601, if the log shows it. */
   since?: string;
   lockedAt?: string;
   cause?: Cause;
-  /** The exchange that nobody acknowledged. */
+  /** The open exchange. */
   pending?: { operation: "read" | "update"; item: ItemReference; expiresAt: string; expired: boolean };
   unackedStarts: number;
   failedAttempts: number;
-  /** Items of this vault, and the time of the first and the last one. */
+  /** Number of items, and times of the first and the last one. */
   items: number;
   firstAt: string;
   lastAt: string;
-  /** Of the items in `cause.chain`, or for an open exchange or a risk of the items that count; most frequent first. */
+  /** Origins of the items in `cause.chain` or `counting`, most frequent first. */
   who: { addresses: Tally[]; externalRefs: Tally[]; endpoints: Tally[]; applications: Tally[] };
-  /** Of a vault that is not locked: the items that count toward a lock, oldest first. */
+  /** Items that count toward lockout, oldest first, if the vault is not locked. */
   counting: ItemReference[];
   contradictions: Contradiction[];
-  /** What could not be listed in `contradictions` because there were too many. */
+  /** Number of further contradictions, which are not listed. */
   moreContradictions: number;
   advice: { support: string; developer: string };
-  /** With --timeline, or for --html; the newest where there are too many. */
+  /** The newest events, with --timeline or --html. */
   timeline?: TimelineEvent[];
   timelineOmitted?: number;
 }
@@ -146,58 +146,58 @@ export interface InputReport {
   columns: Columns;
 }
 
-/** All that a replay found, without the vaults, which may be many. */
+/** Result of a replay, without the vaults. */
 export interface ReplaySummary {
-  /** Items that were read. */
+  /** Number of items read. */
   items: number;
-  /** The moment that the verdicts are about: --until, else the time of the last item. */
+  /** Time of the verdicts: --until, else that of the last item. */
   asOf: string | null;
   inputs: InputReport[];
   rules: Rules;
-  /** Of the first input; others are in `inputs`. */
+  /** Columns of the first input; `inputs` has all. */
   columns: Columns;
   vaults: number;
   verdicts: Record<Verdict, number>;
-  /** Lines that are no items: how many, and the first ones. */
+  /** Lines that are not items: their number, and the first ones. */
   skippedLines: number;
   skipped: { input: string; line: number; reason: string }[];
-  /** Actions that this program does not know, most frequent first. */
+  /** Unknown actions, most frequent first. */
   otherActions: Tally[];
-  /** Items about the application, and items that name no vault. */
+  /** Number of items about the application, and of items that name no vault. */
   applicationItems: number;
   withoutVault: number;
   duplicates: number;
-  /** Items out of order: put right, and too late to be. */
+  /** Number of items out of order: those that were sorted, and those that were too late. */
   reordered: number;
   late: number;
   notes: string[];
 }
 
-/** What would differ. */
+/** Differences that a hypothetical change would make. */
 export interface WhatIfReport {
   change: string;
   vaults: { uuid: string; before: VaultReport; after: VaultReport }[];
   unchanged: number;
-  /** Vaults that differ and are not listed. */
+  /** Number of vaults that differ and are not listed. */
   moreChanged: number;
-  /** Items left out, or exchanges acknowledged, by the change; none of it where the rules are another. */
+  /** Number of items removed or exchanges acknowledged by the change; absent for a change of rules. */
   touched?: number;
-  /** What a reader should know: that there was nothing to be changed, or that it was too late. */
+  /** Notes: the change had no effect, or came too late. */
   notes: string[];
 }
 
-/** How the emulated service took the same sequence. */
+/** Comparison of the replay with the emulated service. */
 export interface ReenactmentReport {
   vaults: number;
   agree: number;
-  /** Vaults whose sequence could not be performed, with why. */
+  /** Vaults whose items could not be re-enacted, with the reason. */
   notPerformed: { uuid: string; reason: string }[];
   differences: {
     uuid: string;
     /** "active", "locked", "deleted" */
     replayed: string;
     emulated: string;
-    /** The first item at which the two disagree. */
+    /** Time and line of the first item at which the two disagree. */
     at?: string;
     line?: number;
     text: string;

@@ -18,11 +18,11 @@ interface Found {
   columns: Columns;
 }
 
-/** Where nothing says how a call went, failed accesses would look like others. */
+/** Whether failed attempts can be distinguished from successful calls. */
 export const tellsFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
   items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
-/** All that was found but the vaults. */
+/** Summarizes a replay. */
 export function summaryOf(found: Found): ReplaySummary {
   const { options, inputs, replayer, classifier, skips, asOf } = found;
   return {

@@ -6,7 +6,7 @@ import type { Item } from "../read/item.ts";
 import type { Due } from "../fold/time-order.ts";
 import { small } from "../fold/vault-records.ts";
 
-/** An event as it was taken in. */
+/** An event of a vault, with the state after it. */
 export interface TimelineEntry {
   place: number;
   line: number;
@@ -27,7 +27,7 @@ const isHealthy = ({ records, contradictions }: Fold, vault: number): boolean =>
   conditionOf(records, vault) === "active" &&
   !contradictions.has(vault);
 
-/** What happened to each vault, the newest events of it. */
+/** The newest events of each vault. */
 export class Timelines {
   readonly #most: number;
   readonly #events = new Map<number, TimelineEntry[]>();
@@ -35,7 +35,7 @@ export class Timelines {
 
   readonly #forgetsTheHealthy: boolean;
 
-  /** At most so many events of a vault; of one with which nothing is wrong, a few will do. */
+  /** Keeps `most` events of a vault or, with `forgetsTheHealthy`, only a few of a vault without problems. */
   constructor(most: number, forgetsTheHealthy: boolean) {
     this.#most = most;
     this.#forgetsTheHealthy = forgetsTheHealthy;
@@ -56,7 +56,7 @@ export class Timelines {
       condition: conditionOf(fold.records, vault),
       locks,
     });
-    // In steps, so that not every event moves all others.
+    // Cuts in steps, so that not every event moves all others.
     if (events.length >= this.#most * 2) this.#cut(vault, events, this.#most);
     else if (this.#forgetsTheHealthy && events.length > mostHealthy && isHealthy(fold, vault)) this.#cut(vault, events, mostHealthy);
   }

@@ -13,7 +13,7 @@ import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, Standing } from "./verdict.ts";
 import { judge, standing } from "./verdict.ts";
 
-/** What reports are made from. */
+/** Everything that reports are created from. */
 export interface Folded {
   fold: Fold;
   vaults: VaultTable;
@@ -21,11 +21,11 @@ export interface Folded {
   timelines: Timelines | undefined;
   facts: LogFacts;
   asOf: number;
-  /** For advice; milliseconds since the epoch. */
+  /** Current time, for advice, in milliseconds since the epoch. */
   now: number;
 }
 
-/** The last moment that a date can be. */
+/** Latest time that a Date can hold. */
 const latest = 8.64e15;
 
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
@@ -37,7 +37,7 @@ function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): 
   return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
 }
 
-/** By the endpoint of its last start. */
+/** Whether a vault is generic, by the endpoint of its last start. */
 function isGeneric(fold: Fold, vault: number, references: References): boolean {
   const place = fold.records.get(vault, field.pendingPlace);
   if (Number.isNaN(place)) return false;
@@ -45,13 +45,13 @@ function isGeneric(fold: Fold, vault: number, references: References): boolean {
   return isGenericEndpoint(item?.endpoint);
 }
 
-/** Every vault of which there was an item, with its verdict. */
+/** A vault with its verdict. */
 export interface Ranked {
   vault: number;
   verdict: Verdict;
 }
 
-/** Problems first, the newest locks before older ones. */
+/** Returns all vaults with items, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
 export function inOrder(folded: Folded): Ranked[] {
   const { fold } = folded;
   const found: (Ranked & { rank: number; time: number })[] = [];
@@ -63,7 +63,7 @@ export function inOrder(folded: Folded): Ranked[] {
   return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
 }
 
-/** All that is known of a vault. Looks up its items. */
+/** Creates the report on a vault, which reads its items again. */
 export function reportOf(folded: Folded, vault: number): VaultReport {
   const { fold, references, asOf } = folded;
   const { records, rules } = fold;
@@ -104,7 +104,7 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
   };
 }
 
-/** The items that led to the lock, or that count toward one. */
+/** Returns the items that led to the lock, or that count toward lockout. */
 function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement): Link[] {
   const { records } = fold;
   const cause = { place: records.get(vault, field.causePlace), line: records.get(vault, field.causeLine) };
@@ -172,7 +172,7 @@ function eventOf(entry: TimelineEntry, references: References, causes: ReadonlyS
   };
 }
 
-/** What two items say that cannot both be so, and what may explain it. */
+/** Describes a contradiction and possible explanations. */
 function contradictionText(kind: Contradiction["kind"], item: ItemReference, rules: Rules): string {
   switch (kind) {
     case "acknowledgement-without-start":

@@ -7,24 +7,24 @@ import type { Rules } from "../fold/rules.ts";
 import { field, flag, small } from "../fold/vault-records.ts";
 import { count } from "../../terminal/count.ts";
 
-/** What holds for all vaults of a log, and takes certainty from what was not seen. */
+/** Facts about the whole log that reduce certainty. */
 export interface LogFacts {
-  /** Lines that are no items: each might have been one of this vault. */
+  /** Number of lines that are not items, any of which could be one of this vault. */
   skippedLines: number;
-  /** Failed accesses can be told from others in this log. */
+  /** Whether failed attempts can be distinguished from successful calls. */
   tellsFailures: boolean;
-  /** Outcomes that were not understood. */
+  /** Outcomes that are neither a known success nor a known failure. */
   unsureOutcomes: readonly string[];
-  /** --since or --until have left out what was before. */
+  /** Whether --since left out earlier items. */
   beginsLater: boolean;
 }
 
-/** How a vault stands. */
+/** Status of a vault. */
 export interface Standing {
   verdict: Verdict;
   state: VaultState;
   rule?: LockRule;
-  /** Milliseconds since the epoch. */
+  /** Time of the lock, in milliseconds since the epoch. */
   lockedAt?: number;
 }
 
@@ -36,8 +36,8 @@ export interface Judgement extends Standing {
 const deletedStanding: Standing = { verdict: "deleted", state: "deleted" };
 
 /**
- * What state a vault must be in at a moment. No item is looked up, but where only time can have locked (`isGeneric` is asked
- * then: vaults of generic kinds have no auto-lock, section 8).
+ * Returns the status of a vault at a time. Calls `isGeneric`, which may read an item, only for a possible auto-lock: generic vaults have
+ * none (section 8).
  */
 export function standing(fold: Fold, vault: number, asOf: number, isGeneric: () => boolean): Standing {
   fold.finish(vault, asOf);
@@ -57,7 +57,7 @@ export function standing(fold: Fold, vault: number, asOf: number, isGeneric: () 
   return { verdict, state: isOpen ? "exchange-open" : "active" };
 }
 
-/** The same, and how sure that is. */
+/** Returns the status of a vault with its certainty. */
 export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, isGeneric: () => boolean): Judgement {
   const stands = standing(fold, vault, asOf, isGeneric);
   const doubts = doubtsOf(fold, vault, facts);
@@ -69,7 +69,7 @@ export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, 
   return { ...stands, ...sure(doubts, `${knownBy(fold, vault)}; a lock by the console shows only where it leaves an item`) };
 }
 
-/** One more failed access, or one more start, would lock. */
+/** Whether one more failed attempt or start would lock the vault. */
 const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
   (failed > 0 && failed >= rules.lockAfterFailed - 1) || (unacked > 0 && unacked >= rules.lockAfterUnacked - 1);
 
@@ -87,7 +87,7 @@ function sureOfLock(fold: Fold, vault: number, { rule }: Standing, doubts: reado
       reason: "releases up to 1.2.22 lock when the transaction expires; how long it lives is an assumption",
     };
   }
-  // What was not seen can only have locked it earlier; that it is locked stays true, unless something has unlocked it unseen.
+  // Items not seen can only have locked it earlier, or unlocked it since.
   return sure(doubts, `the items are as many as the rule asks for, and ${knownBy(fold, vault)}`);
 }
 

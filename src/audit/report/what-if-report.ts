@@ -4,10 +4,10 @@ import type { Folded, Ranked } from "./vault-reports.ts";
 import { standingOf, reportOf } from "./vault-reports.ts";
 import { small } from "../fold/vault-records.ts";
 
-/** More vaults that differ are counted only. */
+/** Maximum number of vaults listed; more are counted only. */
 const mostListed = 1000;
 
-/** What would differ with the change, of these vaults in their order: verdict, state, lock or counters. */
+/** Lists the vaults for which the change makes a difference in verdict, state, lock or counters, in the given order. */
 export function whatIfReport(
   whatIf: WhatIf,
   before: Folded,
@@ -38,10 +38,10 @@ export function whatIfReport(
   return report;
 }
 
-/** What the change came to, item by item. */
+/** Number of changes made. */
 interface Touched {
   touched: number;
-  /** Exchanges whose token had expired by then. */
+  /** Number of exchanges whose token had expired. */
   tooLate: number;
 }
 
