@@ -3,20 +3,20 @@ import { actions, descriptions, kinds, outcomes } from "./memory";
 import { forgetTexts, textNumber } from "./texts";
 
 /**
- * Kinds of events by the numbers of action, outcome and description, each classified once. A place holds these numbers, of one
- * byte each, and the answer and one more; 0 is a free one.
+ * Hash table of kinds by the numbers of action, outcome and description, so that each combination is classified once. A slot has these
+ * numbers, of one byte each, and the answer plus 1; a free slot is 0.
  */
 const places: u32 = 4096;
 const mostKnown: i32 = 3000;
 let known: i32 = 0;
 
-/** Answers of `classify`: the description has to be asked; and a mark of kinds that are counted. */
+/** Answers of `classify`: the kind depends on the description; flag of kinds to count. */
 export const ask: i32 = 0x7e;
 export const counted: i32 = 0x80;
 
 const notAsked: u32 = 0xff;
 
-/** The kind of an item with an action, an outcome (-1 for none) and a description between two places, none where `from` is 0. */
+/** Returns the kind of an item by action, outcome (-1 for none) and the description between two addresses (`from` is 0 for none). */
 export function kindOf(action: i32, outcome: i32, from: usize, to: usize): i32 {
   const said = action | ((outcome + 1) << 8);
   let answer = answerTo(said | (notAsked << 16));
@@ -35,7 +35,7 @@ function describedKindOf(said: u32, action: i32, outcome: i32, from: usize, to: 
   return answer < 0 ? remember(key, classifyDescribed(action, outcome, from, to)) : answer;
 }
 
-/** -1 where it is not known. */
+/** Returns the answer for a key, or -1 if it is unknown. */
 function answerTo(key: u32): i32 {
   let place = placeOf(key);
   while (true) {
@@ -59,7 +59,7 @@ function placeOf(key: u32): u32 {
   return (key * 0x9e3779b1) >> 20;
 }
 
-/** Forgets all texts and what they mean. */
+/** Forgets all texts and kinds. */
 export function forgetKinds(): void {
   known = 0;
   memory.fill(kinds, 0, 4 * places);

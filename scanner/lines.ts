@@ -5,7 +5,7 @@ import { isoLength, isUsual, timeAt } from "./time";
 import { endOfBare, endOfString, isPlainBare, mixed } from "./values";
 import { vaultAt } from "./vaults";
 
-// Places in `roles` of src/audit/read/item.ts; what follows the last value of a line ends it.
+// Indexes in `roles` (src/audit/read/item.ts), and `ended` (src/audit/read/scan/line-shape.ts).
 const timeRole: i32 = 0;
 const actionRole: i32 = 1;
 const vaultRole: i32 = 2;
@@ -18,24 +18,24 @@ const quote: u8 = 0x22;
 const carriageReturn: u8 = 0x0d;
 const uuidLength: usize = 36;
 
-/** The shape of the line before: most often the next one has it too. */
+/** Shape of the previous line, which the next line usually has, too. */
 let last: i32 = 0;
 
-/** Where the line begins at which `scan` has stopped. */
+/** Address of the line at which `scan` stopped. */
 export let stoppedAt: usize = 0;
 
 /** Whether that line has a known shape. */
 export let hasKnownShape: bool = false;
 
-// Of the line that is read.
+// Number of items so far; location and number of the line at address 0, counted back from the first line.
 let count: i32 = 0;
 let firstPlace: f64 = 0;
 let firstNumber: f64 = 0;
 
 /**
- * Reads lines of known shapes up to the first that is not whole, has an unknown shape or says something that has to be looked at, and
- * at most `room`. Writes their items to the columns and returns how many there are. `place` and `number` are those of the first line;
- * with `needsVault` each item has to name its vault.
+ * Reads at most `room` lines. Stops at a line that is incomplete, has an unknown shape or has values that it cannot read; with
+ * `needsVault`, also at an item without a vault. Writes the items to the columns and returns their number. `location` and `number` are
+ * those of the first line.
  */
 export function scan(from: usize, end: usize, room: i32, place: f64, number: f64, needsVault: bool): i32 {
   count = 0;
@@ -52,7 +52,7 @@ export function scan(from: usize, end: usize, room: i32, place: f64, number: f64
   return count;
 }
 
-/** The place behind the line, or 0. */
+/** Reads a line. Returns the address after it, or 0. */
 function readLine(from: usize, end: usize, needsVault: bool): usize {
   hasKnownShape = false;
   const known = load<i32>(shapes);
@@ -95,7 +95,6 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
     at = behind;
     if (role === ended) {
       hasKnownShape = true;
-      // An item without a vault may name it elsewhere.
       if (isNaN(time) || action < 0 || (vault < 0 && needsVault)) return 0;
       if (idHash === 0) {
         idHash = mixed(from, at - (load<u8>(at - 2) === carriageReturn ? 2 : 1)) & ~1;
@@ -139,7 +138,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
   }
 }
 
-/** Whether the pattern of each block, under its mask, stands there. */
+/** Whether the text at an address matches the blocks of a piece under their masks. */
 function isPiece(from: usize, blocks: usize, blocksEnd: usize): bool {
   let at = from;
   let differing = i8x16.splat(0);

@@ -1,6 +1,6 @@
-/** Where things stand in linear memory, in bytes. What is not touched costs nothing. */
+// Addresses in linear memory.
 
-/** 16 bytes of ones and 16 zeroes: read from within, a mask for the first bytes of a block. */
+/** 16 bytes of ones and 16 of zeroes: reading 16 bytes from within gives a mask for the first bytes of a block. */
 export const masks: usize = 1024;
 
 /** Numbered texts of three columns, each 16 KiB (texts.ts). */
@@ -11,11 +11,11 @@ export const descriptions: usize = 0x9000;
 /** Kinds of events by what items say (kinds.ts). */
 export const kinds: usize = 0xd000;
 
-/** Shapes of lines: their number, where each begins, and what src/audit/read/scan/line-shape.ts makes of them. */
+/** Shapes of lines: their number, the offset of each, and the shapes (src/audit/read/scan/line-shape.ts). */
 export const shapes: usize = 0x12000;
 export const shapesEnd: usize = 0x22000;
 
-/** Columns of the items that were read last, `most` each. */
+/** Columns of the items read last, each with room for `most`. */
 export const most: i32 = 8192;
 export const times: usize = 0x22000;
 export const places: usize = times + 8 * most;
@@ -24,11 +24,11 @@ export const vaultNumbers: usize = numbers + 8 * most;
 export const idHashes: usize = vaultNumbers + 4 * most;
 export const eventKinds: usize = idHashes + 4 * most;
 
-/** What was read of the file. A block that begins in it may end behind it. */
+/** Text of the file. A block that begins in it may end after it. */
 export const text: usize = 0x64000;
 export const textEnd: usize = 0x1fff00;
 
-/** One text that is not in a file. */
+/** A text that is not from a file. */
 export const scratch: usize = 0x1fff80;
 
 /** The table of vaults, which grows (vaults.ts). */

@@ -1,19 +1,19 @@
 import { firstBytes } from "./values";
 
 /**
- * Numbers from 0 for the few different texts of a column, found by their bytes. Of a column: 1024 places by hash, each with the
- * number of a text and one more, 0 for a free one; where each text begins, and the last ends; and their bytes.
+ * Numbers the few different texts of a column from 0. A column has a hash table of 1024 slots, each with the number of a text plus 1, or 0
+ * if it is free; the offset of each text, and the end of the last one; and the bytes of the texts.
  */
 const places: i32 = 1024;
 const startsAt: usize = 1024;
 const bytesAt: usize = 2048;
 
-/** More different texts are not numbered. */
+/** Maximum number of texts in a column. */
 export const mostTexts: i32 = 200;
 
 const mostBytes: u32 = mostTexts * 64;
 
-/** The number of the text between two places; -1 where there are too many already, or it is too long. */
+/** Returns the number of the text between two addresses; -1 if the column is full. */
 export function textNumber(column: usize, from: usize, to: usize): i32 {
   let place = (<i32>(to - from) * 31 + load<u8>(from) * 7 + load<u8>((from + to) >> 1) * 3 + load<u8>(to - 1)) & (places - 1);
   while (true) {

@@ -3,7 +3,7 @@ import { timeOf } from "./host";
 export const isoLength: usize = 24;
 const numberLength: usize = 13;
 
-/** Milliseconds since the epoch; NaN for what is no time. The usual two forms are read here, the others by the program. */
+/** Parses a time to milliseconds since the epoch; NaN if it is not a time. The host parses all but the two most frequent forms. */
 export function timeAt(from: usize, to: usize): f64 {
   if (to - from === isoLength && isUsual(from)) {
     const year = digits(from, 4);
@@ -26,7 +26,7 @@ export function timeAt(from: usize, to: usize): f64 {
   return timeOf(from, to);
 }
 
-/** `2026-11-21T14:02:11.123Z`: digits and marks in their places. The second block begins within the first. */
+/** Whether a text has the form `2026-11-21T14:02:11.123Z`. The second block overlaps the first. */
 export function isUsual(from: usize): bool {
   const start = v128.load(from);
   const rest = v128.load(from + 8);
@@ -35,7 +35,7 @@ export function isUsual(from: usize): bool {
   return i8x16.all_true(v128.and(fits(start, marks), fits(rest, restMarks)));
 }
 
-/** Where a mark is asked for, that mark; elsewhere a digit. */
+/** Compares each byte with a mark or, where that is 0, with any digit. */
 function fits(block: v128, marks: v128): v128 {
   const isDigit = i8x16.lt_u(i8x16.sub(block, i8x16.splat(0x30)), i8x16.splat(10));
   const asksDigit = i8x16.eq(marks, i8x16.splat(0));
@@ -61,7 +61,7 @@ function daysIn(year: u32, month: u32): u32 {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** With a year that begins in March, so that the leap day is its last. */
+/** Counts with years that begin in March, so that the leap day is the last one. */
 function daysSince1970(year: u32, month: u32, day: u32): u32 {
   const past = month > 2 ? year : year - 1;
   const inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;

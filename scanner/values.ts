@@ -3,18 +3,18 @@ import { masks } from "./memory";
 const quote: u8 = 0x22;
 const backslash: u8 = 0x5c;
 
-/** A mask for the first bytes of a block: fewer than 16. */
+/** Returns a mask for the first `count` bytes of a block, fewer than 16. */
 export function firstBytes(count: i32): v128 {
   return v128.load(masks + 16 - count);
 }
 
-/** Sets up `firstBytes`. */
+/** Initializes memory for `firstBytes`. */
 export function layMasks(): void {
   v128.store(masks, i8x16.splat(-1));
   v128.store(masks + 16, i8x16.splat(0));
 }
 
-/** The place of the quotation mark that ends a string; `end` where an escape or a control character stands before it, or none follows. */
+/** Returns the address of the quotation mark that ends a string; `end` if there is none, or an escape or a control character before it. */
 export function endOfString(from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const block = v128.load(at);
@@ -27,7 +27,7 @@ export function endOfString(from: usize, end: usize): usize {
   return end;
 }
 
-/** The place behind a number of JSON, true or false; `end` where none stands there. */
+/** Returns the address after a JSON number, true or false; `end` if there is none. */
 export function endOfBare(from: usize, end: usize): usize {
   const first = load<u8>(from);
   if (first === 0x74 && load<u32>(from) === 0x65757274) return from + 4;
@@ -49,7 +49,7 @@ export function endOfBare(from: usize, end: usize): usize {
   return at < end ? at : end;
 }
 
-/** Whether a bare value is read and written again as it stands there: a whole number, true or false. */
+/** Whether parsing and formatting a bare value gives the same text: an integer, true or false. */
 export function isPlainBare(from: usize, to: usize): bool {
   return load<u8>(from) > 0x39 || afterDigits(from) === to;
 }
@@ -60,7 +60,7 @@ function afterDigits(from: usize): usize {
   return at;
 }
 
-/** What src/audit/read/bytes.ts makes of the same bytes. */
+/** Computes the same hash as src/audit/read/hash.ts. */
 export function mixed(from: usize, to: usize): i32 {
   let hash = <i32>(to - from);
   let at = from;

@@ -1,19 +1,19 @@
 import { vaultTable } from "./memory";
 
 /**
- * Numbers vaults from 0 in the order in which they appear, by the bytes of their uuids in small letters. Slots come first, by hash:
- * the number of a vault and one more, 0 for a free one; then the uuids, one behind the other. There are twice as many slots as vaults.
+ * Numbers vaults from 0 in the order of appearance, by their uuids in lower case. A hash table comes first, whose slots have the number of
+ * a vault plus 1, or 0 if free; then the uuids, in order. There are twice as many slots as vaults.
  */
 const uuidLength: usize = 36;
 let slots: u32 = 4096;
 let uuids: usize = vaultTable + 4 * slots;
 
-/** How many there are. */
+/** Number of vaults. */
 export let vaults: i32 = 0;
 
-/** So many there may be. */
+/** Maximum number of vaults. */
 export let mostVaults: i32 = i32.MAX_VALUE;
-/** Only the first vault is wanted: all others are one, the second, and nothing is remembered of them. */
+/** Whether only the first vault is wanted: all others have the number 1, without being remembered. */
 export let onlyFirst: bool = false;
 
 export function limitVaults(most: i32): void {
@@ -27,7 +27,7 @@ export function wantOnlyFirst(): void {
 export const noUuid: i32 = -1;
 export const noRoom: i32 = -2;
 
-/** The vault whose uuid stands at a place, in either case. */
+/** Returns the number of the vault whose uuid, in either case, is at an address; `noUuid` or `noRoom` if it has none. */
 export function vaultAt(place: usize): i32 {
   const first = v128.load(place);
   const second = v128.load(place, 16);
@@ -47,12 +47,12 @@ export function vaultAt(place: usize): i32 {
   }
 }
 
-/** Where a vault's uuid stands. */
+/** Returns the address of a vault's uuid. */
 export function uuidOf(number: i32): usize {
   return uuids + uuidLength * number;
 }
 
-/** Makes room for twice as many vaults. False where memory ends. */
+/** Makes room for twice as many vaults. Returns false if memory cannot grow. */
 export function growVaults(): bool {
   const more = 2 * slots;
   const moved = vaultTable + 4 * more;
@@ -82,19 +82,19 @@ function add(slot: u32, first: v128, second: v128, last: v128): i32 {
   return vaults++;
 }
 
-/** Makes ASCII letters small, and leaves digits and dashes as they are. */
+/** Converts ASCII letters to lower case, without changing digits and dashes. */
 function inSmall(block: v128): v128 {
   return v128.or(block, i8x16.splat(0x20));
 }
 
-/** Hexadecimal digits and dashes. */
+/** Whether a block has only hexadecimal digits and dashes. */
 function isUuid(block: v128): bool {
   const isDigit = i8x16.lt_u(i8x16.sub(block, i8x16.splat(0x30)), i8x16.splat(10));
   const isLetter = i8x16.lt_u(i8x16.sub(block, i8x16.splat(0x61)), i8x16.splat(6));
   return i8x16.all_true(v128.or(v128.or(isDigit, isLetter), i8x16.eq(block, i8x16.splat(0x2d))));
 }
 
-/** Sums of products do not wait for each other, as a chain would. */
+/** Hashes a uuid as a sum of products, which the CPU can compute in parallel, unlike a chain. */
 function slotOf(first: v128, second: v128, last: v128): u32 {
   const sum =
     i64x2.extract_lane(first, 0) * 0x9e3779b97f4a7c15 +

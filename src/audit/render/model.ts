@@ -1,27 +1,27 @@
 import type { ItemReference, VaultReport } from "../report/report.ts";
 
-/** What the terminal and the page both show of a report, before either has words for it. */
+// Data that the views on the terminal and in HTML derive from a report.
 
 type Located = Pick<ItemReference, "input" | "line">;
 
-/** Whether both are the same item of the same input. */
+/** Whether both are the same line of the same input. */
 export const isSame = (one: Located, other: Located): boolean => one.line === other.line && one.input === other.input;
 
-/** The items that led to the lock, or count toward one, oldest first. */
+/** Returns the items that led to the lock or count toward lockout, oldest first. */
 export const chainOf = ({ cause, counting }: VaultReport): readonly ItemReference[] => cause?.chain ?? counting;
 
-/** Whether this item has locked the vault. A call that finds it locked has not. */
+/** Whether an item locked the vault. A call that finds it locked did not. */
 export const hasLocked = ({ cause }: VaultReport, item: ItemReference): boolean =>
   cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
 
-/** The exchange that is open: since when, and until when its token lives. */
+/** Returns the open exchange with the times of its start and of the token's expiry. */
 export function pendingOf({ pending }: VaultReport) {
   if (pending === undefined) return undefined;
   const { operation, item, expired, expiresAt } = pending;
   return { operation, startedAt: item.at, token: `its token ${expired ? "expired" : "expires"}`, expiresAt };
 }
 
-/** Between moments in order (milliseconds since the epoch): how long each waits for the next, and whether that is a silence to be marked. */
+/** Returns the distances between sorted times (milliseconds since the epoch), and which of them to mark as a silence. */
 export function distancesOf(times: readonly number[]): { milliseconds: number; isSilence: boolean }[] {
   const distances = times.slice(1).map((time, index) => Math.max(0, time - (times[index] as number)));
   const positive = distances.filter((distance) => distance > 0).sort((a, b) => a - b);
@@ -29,6 +29,6 @@ export function distancesOf(times: readonly number[]): { milliseconds: number; i
   return distances.map((milliseconds) => ({ milliseconds, isSilence: isSilence(milliseconds, typical) }));
 }
 
-/** A day, or hours where events otherwise follow each other quickly. */
+/** Whether a distance is a silence: a day, or an hour if it is ten times the typical distance. */
 const isSilence = (milliseconds: number, typical: number): boolean =>
   milliseconds >= 86_400_000 || (milliseconds >= 3_600_000 && milliseconds >= 10 * typical);

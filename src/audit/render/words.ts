@@ -12,7 +12,7 @@ import type {
 import { isProblem, verdicts } from "../report/report.ts";
 import type { Rules } from "../fold/rules.ts";
 
-/** How reports are put in words, on the terminal and on the page alike. */
+// Words for reports, on the terminal and in HTML.
 
 export const eventWords: Record<EventKind, string> = {
   create: "created",
@@ -83,12 +83,12 @@ const formats: Record<InputReport["format"], string> = {
   journal: "journal of this machine",
 };
 
-/** `NDJSON, gzip, newest first`. */
+/** Describes the format of an input: `NDJSON, gzip, newest first`. */
 export function formatOf({ format, gzip, order }: InputReport): string {
   return [formats[format], ...(gzip ? ["gzip"] : []), ...(order === "newest-first" ? ["newest first"] : [])].join(", ");
 }
 
-/** `1,234 items`. */
+/** Formats a count: `1,234 items`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
@@ -102,20 +102,20 @@ const units = [
   { name: "s", ms: 1000, from: 1 },
 ] as const;
 
-/** `340 ms`, `2 s`, `5 min`, `3 h`, `12 d`: rounded down, in the largest unit that says enough. */
+/** Formats a duration, rounded down, in the largest suitable unit: `340 ms`, `2 s`, `5 min`, `3 h`, `12 d`. */
 export function span(milliseconds: number): string {
   const unit = units.find(({ ms, from }) => milliseconds >= ms * from);
   return unit === undefined ? `${Math.max(0, Math.round(milliseconds))} ms` : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
 }
 
-/** A moment in a text of a report, which is written in UTC: the terminal shows it in local time. */
+/** Matches times in texts of a report, which are in UTC. */
 export const moment = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
 
-/** Whether a text is a date and time as this program writes them; the runtime takes almost anything for one. */
+/** Whether a text is a valid time in ISO 8601. Date.parse alone accepts almost anything. */
 export const isMoment = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** The rules that the verdicts rest on, a line each. */
+/** Describes the rules, with a line for each. */
 export function ruleLines(rules: Rules): string[] {
   const failed = counted(rules.lockAfterFailed, "failed access", "failed accesses in a row");
   const starts = counted(rules.lockAfterUnacked, "start", "starts in a row");
@@ -126,7 +126,7 @@ export function ruleLines(rules: Rules): string[] {
   ];
 }
 
-/** Each column with what it was taken for: `time from "transactionTime"`. */
+/** Describes the role of each column: `time from "transactionTime"`. */
 export function columnWords({ columns }: Pick<InputReport, "columns">): string[] {
   return Object.entries(columns).map(([role, { name, by }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
@@ -134,31 +134,31 @@ export function columnWords({ columns }: Pick<InputReport, "columns">): string[]
   });
 }
 
-/** The machine's own exchange that an item belongs to; `time` writes an ISO 8601 text as the reader wants it. */
+/** Describes this machine's exchange that an item belongs to. `time` formats an ISO 8601 text. */
 export function ownWords({ own }: Pick<ItemReference, "own">, time: (iso: string) => string): string | undefined {
   if (own === undefined) return undefined;
   const superseded = own.supersededAt === undefined ? "" : `, superseded ${time(own.supersededAt)}`;
   return `this machine's exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
 
-/** Both counters, of the limits that lock. */
+/** Formats both counters with their limits: `2 of 5`. */
 export function counters({ unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">, rules: Rules) {
   return { starts: `${unackedStarts} of ${rules.lockAfterUnacked}`, failed: `${failedAttempts} of ${rules.lockAfterFailed}` };
 }
 
-/** How many vaults there are of each verdict, worst first. */
+/** Returns the number of vaults by verdict, worst first. */
 export function countsOf({ verdicts: counts }: Pick<ReplaySummary, "verdicts">): { verdict: Verdict; count: number }[] {
   return verdicts.map((verdict) => ({ verdict, count: counts[verdict] }));
 }
 
-/** How many vaults need somebody, and how many do not. */
+/** Counts the vaults that need action, and the others. */
 export function needsOf(summary: Pick<ReplaySummary, "verdicts">): { problems: number; others: number } {
   const sum = (problem: boolean): number =>
     countsOf(summary).reduce((all, { verdict, count }) => (isProblem(verdict) === problem ? all + count : all), 0);
   return { problems: sum(true), others: sum(false) };
 }
 
-/** Items that did not become part of a vault's story, a few words each; empty where there are none. */
+/** Describes the items that were left out or out of order. */
 export function leftOut(summary: ReplaySummary): string[] {
   const { skippedLines, applicationItems, withoutVault, duplicates, reordered, late } = summary;
   const all: [number, string][] = [

@@ -8,7 +8,7 @@ const most = 300;
 
 const more = (count: number): Markup | string => (count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "");
 
-/** What would differ with a change. */
+/** Renders the vaults for which a hypothetical change makes a difference. */
 export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport): Markup {
   const rows = vaults.slice(0, most).map(
     ({ uuid, before, after }) =>
@@ -33,7 +33,7 @@ function standing({ verdict, since, unackedStarts, failedAttempts, cause }: Vaul
     ${cause === undefined ? "" : html`<p>${sentence(cause.text)}</p>`}`;
 }
 
-/** How the emulated service took the same sequence. */
+/** Renders the comparison with the emulated service. */
 export function reenactmentSection({ vaults, agree, differences, notPerformed }: ReenactmentReport): Markup {
   const rows = differences.slice(0, most).map(({ uuid, replayed, emulated, at, line, text }) => {
     const from = html`${at === undefined ? "" : time(at)}${line === undefined ? "" : ` line ${line}`}`;

@@ -7,7 +7,7 @@ import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from ".
 import { distancesOf, isSame } from "../model.ts";
 import { contradictionWords, counted, eventWords, span, stateWords } from "../words.ts";
 
-/** Rows of one vault. */
+/** Maximum number of rows for a vault. */
 const mostRows = 100;
 
 const heads: readonly Head[] = [
@@ -20,7 +20,7 @@ const heads: readonly Head[] = [
   ["State"],
 ];
 
-/** The events of a timeline as a table, closed until it is asked for. */
+/** Renders the events of a timeline as a collapsed table. */
 export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
   const all = vault.timeline ?? [];
   const events = all.slice(-mostRows);

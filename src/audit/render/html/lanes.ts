@@ -2,7 +2,7 @@ import type { EventKind } from "../../fold/events.ts";
 import type { Markup } from "./text.ts";
 import { html, inline } from "./text.ts";
 
-/** The four lanes of a timeline, from top to bottom. */
+/** Lanes of a timeline, from top to bottom. */
 export const lanes = ["starts", "acknowledgements", "failures", "other"] as const;
 
 type Lane = (typeof lanes)[number];
@@ -14,7 +14,7 @@ export const laneWords: Record<Lane, string> = {
   other: "Administrator, other",
 };
 
-/** Each kind of event has a lane, and a shape that tells it without color. */
+/** Lane of each kind of event, and a shape that distinguishes it without color. */
 export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   create: { lane: "other", shape: "plus" },
   read: { lane: "starts", shape: "triangle" },
@@ -40,7 +40,7 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   other: { lane: "other", shape: "dot" },
 };
 
-/** Around 0,0, about 14 units wide. */
+/** Paths of the shapes, centered on 0,0 and about 14 units wide. */
 const paths = {
   triangle: "M-5-6.5L7 0L-5 6.5Z",
   arrow: "M-6.5-6.5L0-6.5L7 0L0 6.5L-6.5 6.5L-1.5 0Z",
@@ -73,7 +73,7 @@ const legend: [Shape, Lane, string][] = [
   ["dot", "other", "other"],
 ];
 
-/** What the shapes mean, once for the page. */
+/** Renders the legend of the shapes. */
 export function legendOf(): Markup {
   const entries = legend.map(
     ([name, lane, words]) =>

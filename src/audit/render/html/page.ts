@@ -12,7 +12,7 @@ import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
 import { vaultSection } from "./vault.ts";
 
-/** The script of the page: shows the filter, and hides what does not match. It reads attributes, and writes `hidden` and one text. */
+/** The script of the page: it shows the filter and hides rows and sections that do not match. It changes only `hidden` and one text. */
 const script = `"use strict";
 {
   const one = (id) => document.getElementById(id);
@@ -52,25 +52,25 @@ const script = `"use strict";
 }
 `;
 
-/** So many vaults have a section of their own with a timeline; so many rows the table has. */
+/** Maximum number of vaults with a section of their own, and of rows in the table. */
 export const mostSections = 300;
 export const mostRows = 5000;
 
-/** What a page is made of. Every text may be hostile. */
+/** Contents of a page. Every text may be hostile. */
 export interface HtmlParts {
   title: string;
   /** ISO 8601. */
   generatedAt: string;
   summary: ReplaySummary;
-  /** Worst first, and taken only as far as they are shown. The first `mostSections` have their timelines. */
+  /** Worst first; read only as far as they are shown. The first `mostSections` have timelines. */
   vaults: Iterable<VaultReport>;
   whatIf?: WhatIfReport;
   reenactment?: ReenactmentReport;
 }
 
 /**
- * One page that needs nothing else, in pieces, so that no more than the vaults shown in full is in memory at once. It
- * loads nothing and runs nothing but its own script: its policy allows that and its own style by their hashes.
+ * Yields a self-contained page in pieces, so that memory holds only the vaults with sections. The page loads nothing and runs only its own
+ * script: its policy allows that script and its style by their hashes.
  */
 export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined> {
   const { summary, vaults, whatIf, reenactment } = parts;
@@ -134,7 +134,7 @@ const sectionsHead = (): Markup =>
     ${legendOf()}
     <p class="quiet">Distances between events are drawn logarithmically; a cut in the line stands for a long silence.</p> `;
 
-/** What the table lists, what it does not, and the filter. */
+/** Renders the head of the table, with notes on what it does not list, and the filter. */
 function tableHead(summary: ReplaySummary, rows: number, told: number, problems: number, verdicts: readonly Verdict[]): Markup {
   const left = needsOf(summary).problems - problems;
   const notes = [

@@ -3,12 +3,12 @@ import { clip, escape, html, inline, time, value } from "./text.ts";
 import type { ItemReference, VaultReport, Verdict } from "../../report/report.ts";
 import { moment, ownWords, verdictWords } from "../words.ts";
 
-/** What several parts of the page have. */
+// Elements that several parts of the page share.
 
-/** The verdict, in its color and in words. */
+/** Renders a verdict in its color and in words. */
 export const badge = (verdict: Verdict): Markup => html`<span class="badge ${verdict}">${verdictWords[verdict]}</span>`;
 
-/** A sentence that holds values from items; the moments in it become times. */
+/** Renders a sentence that contains values from items, with its times as `time` elements. */
 export function sentence(text: string): Markup {
   const bounded = clip(text, 800);
   const moments = bounded.match(moment) ?? [];
@@ -16,27 +16,27 @@ export function sentence(text: string): Markup {
   return html`<bdi>${parts.map((part, index) => html`${part}${moments[index] === undefined ? "" : time(moments[index])}`)}</bdi>`;
 }
 
-/** This machine's own exchange, if the item belongs to one. */
+/** Renders this machine's exchange that an item belongs to, if any. */
 export function own(item: ItemReference): Markup | string {
   const words = ownWords(item, (iso) => iso);
   return words === undefined ? "" : sentence(words);
 }
 
-/** What the filter looks at: the vault with its addresses and references, its verdict, and since when that is so. */
+/** Renders the attributes that the filter reads: uuid with addresses and references, verdict, and time of the verdict. */
 export function filterData({ uuid, who, verdict, since, lastAt }: VaultReport): Markup {
   const texts = [uuid, ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
   const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
   return { markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"` };
 }
 
-/** Where an item stands. */
+/** Renders the input and line of an item. */
 export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): Markup =>
   html`<span class="place">${value(input, 60)}, line ${line}</span>`;
 
-/** The heading of a column, with what it stands for where it is short. */
+/** Heading of a column, with an explanation if it is abbreviated. */
 export type Head = readonly [text: string, title?: string];
 
-/** A table that can be scrolled where it is wider than the page, up to its first row. */
+/** Renders a scrollable table up to its first row. */
 export function tableStart(name: string, heads: readonly Head[], className?: string): Markup {
   const cells = heads.map(([text, title]) => {
     const content = title === undefined ? text : inline`<abbr title="${title}">${text}</abbr>`;
@@ -49,6 +49,6 @@ export function tableStart(name: string, heads: readonly Head[], className?: str
 
 export const tableEnd: Markup = inline`</tbody></table></div>\n`;
 
-/** The same with its rows. */
+/** Renders a scrollable table with its rows. */
 export const table = (name: string, heads: readonly Head[], rows: readonly Markup[], className?: string): Markup =>
   inline`${tableStart(name, heads, className)}${rows}${tableEnd}`;

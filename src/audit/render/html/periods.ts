@@ -1,14 +1,14 @@
 import type { TimelineEvent, VaultReport } from "../../report/report.ts";
 
-/** Of the time that a timeline shows, milliseconds since the epoch. */
+/** A period of a timeline, in milliseconds since the epoch. */
 export interface Period {
   from: number;
   to: number;
-  /** How it ended: for an exchange acknowledged, replaced by another start, expired; or it lasts. */
+  /** How the period ended, in words. */
   end: string;
 }
 
-/** When an exchange was open: from a start that was accepted until the next start, its acknowledgement, or the end of its token. */
+/** Returns the periods with an open exchange: from an accepted start until the next start, the acknowledgement or the token's expiry. */
 export function openPeriods(timeline: readonly TimelineEvent[], tokenLifetimeMs: number, until: number): Period[] {
   const periods: Period[] = [];
   let open: number | undefined;
@@ -30,7 +30,7 @@ export function openPeriods(timeline: readonly TimelineEvent[], tokenLifetimeMs:
   return periods;
 }
 
-/** When the vault was locked. Where no event shows the lock it begins at `lockedAt`, or with the first event that finds it locked. */
+/** Returns the periods of locks. A lock without an event begins at `lockedAt`, or at the first event that finds the vault locked. */
 export function lockedPeriods({ timeline = [], lockedAt, state }: VaultReport, until: number): Period[] {
   const periods: Period[] = [];
   const known = lockedAt === undefined ? undefined : Date.parse(lockedAt);

@@ -1,4 +1,4 @@
-/** The style of the page: light and dark by the reader's choice, narrow, and on paper. Never color alone: words and shapes say it too. */
+/** The style of the page: light or dark, also for narrow screens and paper. Words and shapes repeat what colors mean. */
 export const style = `:root {
   color-scheme: light dark;
   --page: #f6f7f8; --sheet: #ffffff; --soft: #eef0f3; --line: #d5d9df; --text: #1b1e23; --quiet: #565d67; --link: #0b57b0;

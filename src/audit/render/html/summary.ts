@@ -4,7 +4,7 @@ import { sentence, table } from "./parts.ts";
 import type { InputReport, ReplaySummary } from "../../report/report.ts";
 import { counted, countsOf, formatOf, grouped, leftOut, ruleLines, verdictWords } from "../words.ts";
 
-/** Counts, inputs, rules, columns, what was left out. */
+/** Renders counts, rules, inputs with their columns, and what was left out. */
 export function summarySection(summary: ReplaySummary): Markup {
   const { items, asOf, vaults, rules, notes } = summary;
   const tiles = countsOf(summary).map(
@@ -52,7 +52,7 @@ export function summarySection(summary: ReplaySummary): Markup {
 
 const mostInputs = 50;
 
-/** Which inputs there were, and which of their columns were taken for what. */
+/** Renders the inputs with the roles of their columns. */
 function inputs(all: readonly InputReport[]): Markup {
   const rows = all.slice(0, mostInputs).map((input) => {
     const columns = Object.entries(input.columns).map(([role, { name, by }], index) => {

@@ -6,7 +6,7 @@ import type { VaultReport, Verdict } from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
 
-/** A vault in the table; a link where it has a section of its own. */
+/** Renders the row of a vault, with a link to its section, if it has one. */
 export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {
   const { starts, failed } = counters(vault, rules);
   const { cause, since, verdict, certainty } = vault;
@@ -32,7 +32,7 @@ export const heads: readonly Head[] = [
   ["Failed", "failed accesses in a row"],
 ];
 
-/** Shown by the script: without it there is nothing that could filter. */
+/** Renders the filter, which is hidden until the script shows it. */
 export function filterControls(verdicts: readonly Verdict[]): Markup {
   const boxes = verdicts.map(
     (verdict) =>

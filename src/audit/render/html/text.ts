@@ -1,20 +1,20 @@
 import { isMoment } from "../words.ts";
 
-/** Text that is markup already. Everything else that enters the page is escaped. */
+/** Text that is already markup. All other text is escaped. */
 export interface Markup {
   readonly markup: string;
 }
 
 type Inserted = string | number | Markup | readonly Inserted[] | undefined;
 
-/** A template of markup: what is inserted enters as text, unless it is markup itself. The indentation of the source stays out. */
+/** Template tag for markup. Escapes inserted values, unless they are markup, and removes the indentation of the source. */
 export function html(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
   let markup = trimmed(strings[0]);
   for (const [index, value] of inserted.entries()) markup += write(value) + trimmed(strings[index + 1]);
   return { markup };
 }
 
-/** The same, for markup that is not to be broken into lines by a formatter: drawings, rows of tables. */
+/** The same tag under a name that the formatter does not know, for markup without line breaks: drawings, rows of tables. */
 export const inline = html;
 
 const trimmed = (text = ""): string => text.replace(/\n +/g, "\n");
@@ -28,19 +28,19 @@ function write(value: Inserted): string {
 
 const references: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** Would not be seen, or would change how what stands around it is seen: controls, direction, tags, halves of a character. */
+/** Characters that are invisible or change how the text around them looks: control, bidirectional, tag and lone surrogate characters. */
 const hidden =
   /\p{Control}|\p{Surrogate}|[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|[\u{E0000}-\u{E007F}]/gu;
 
-/** The one way for a text into the page, as content or as the value of an attribute in quotes. */
+/** Escapes a text for content or a quoted attribute. No text enters the page in another way. */
 export function escape(text: string): string {
   return text.replace(hidden, visible).replace(/[&<>"']/g, (character) => references[character] ?? "");
 }
 
-/** As on a terminal: symbols for controls are missing in many fonts. */
+/** Escapes a character as on a terminal: many fonts lack symbols for control characters. */
 const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** A value from an item, of any script and length: set apart from the text around it, and cut where it is too long. */
+/** Renders a value from an item, cut to `most` characters and isolated from the direction of the text around it. */
 export const value = (text: string, most = 200): Markup => html`<bdi class="value">${clip(text, most)}</bdi>`;
 
 export function clip(text: string, most: number): string {
@@ -48,7 +48,7 @@ export function clip(text: string, most: number): string {
   return few.length <= most && text.length <= most * 2 ? few : `${few.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
-/** `2026-11-20 14:02:11` of an ISO 8601 text, in UTC, with milliseconds where there are any; what is no date, as it is. */
+/** Renders an ISO 8601 text as `2026-11-20 14:02:11`, in UTC, with milliseconds unless they are zero; other text as a value. */
 export function time(at: string): Markup {
   if (!isMoment(at)) return value(at, 40);
   const date = new Date(at);

@@ -8,20 +8,20 @@ import { lockedPeriods, openPeriods } from "./periods.ts";
 import type { Markup } from "./text.ts";
 import { clip, html, inline, timeText } from "./text.ts";
 
-/** Where on the axis a moment is. Distances are drawn logarithmically: seconds and months fit on one page. */
+/** Maps times to the axis. Distances are logarithmic, so that seconds and months fit on one page. */
 interface Scale {
-  /** Milliseconds since the epoch to units of the drawing; before the first and after the last moment it is theirs. */
+  /** Maps milliseconds since the epoch to units of the drawing. Times outside the scale are clamped. */
   x(time: number): number;
-  /** Silences that are marked as such, with the place of their middle. */
+  /** Silences to mark, by their middle. */
   gaps: { x: number; milliseconds: number }[];
 }
 
-/** A scale from `left` to `right` over moments in order, in which no two that differ lie closer than there is room for. */
+/** Creates a scale from `left` to `right` for sorted times, with a minimum distance between them. */
 export function scaleOf(times: readonly number[], left: number, right: number): Scale {
   const distances = distancesOf(times);
   const weights = distances.map(({ milliseconds }) => weigh(milliseconds));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  // Half of the room is dealt out evenly.
+  // Half of the width is distributed evenly.
   const even = distances.length === 0 ? 0 : (right - left) / 2 / distances.length;
   const widths = weights.map((weight) => even + (total === 0 ? even : ((right - left) / 2) * (weight / total)));
   const places = [times.length === 1 ? (left + right) / 2 : left];
@@ -40,15 +40,15 @@ export function scaleOf(times: readonly number[], left: number, right: number): 
   return { x, gaps };
 }
 
-/** One for a second, and one more for each doubling. */
+/** Returns the logarithmic weight of a distance: 1 for a second. */
 const weigh = (milliseconds: number): number => Math.log2(1 + milliseconds / 1000);
 
-/** What the drawing is of, besides the vault. */
+/** Properties of a drawing besides the vault. */
 export interface Drawing {
   rules: Rules;
-  /** ISO 8601: where the axis ends, if it is later than the last event. */
+  /** Time at which the axis ends, if it is later than the last event, in ISO 8601. */
   asOf: string | null;
-  /** Ends the ids of this drawing. */
+  /** Suffix of the ids in this drawing. */
   id: string;
 }
 
@@ -59,10 +59,10 @@ const top = 30;
 const laneHeight = 38;
 const bottom = top + lanes.length * laneHeight;
 const height = bottom + 44;
-/** More than this do not fit beside each other. */
+/** Maximum number of events that fit next to each other. */
 export const mostDrawn = 32;
 
-/** The swim lanes of a vault with events, as an image with a description; the table of its events says the same. */
+/** Renders the events of a vault in lanes, as an image with a description. */
 export function timelineOf(vault: VaultReport, drawing: Drawing): Markup {
   const all = vault.timeline ?? [];
   const events = chosen(all);
@@ -79,7 +79,7 @@ export function timelineOf(vault: VaultReport, drawing: Drawing): Markup {
   </svg>`;
 }
 
-/** From the first event that is drawn to the end; a lock that no event shows has its place, too. */
+/** Creates the scale from the first drawn event to the end, including locks without an event. */
 function scaleFor(events: readonly TimelineEvent[], locked: readonly Period[], until: number): Scale {
   const times = events.map(({ item }) => Date.parse(item.at));
   const begun = locked.map(({ from }) => from).filter((from) => from > Math.min(...times));
@@ -99,7 +99,7 @@ const iso = (time: number): string => new Date(time).toISOString();
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** The cause, what is around the lock, the first one, and of the rest the newest. */
+/** Chooses the events to draw: the cause, those around the lock, the first one, and the newest of the rest. */
 export function chosen(all: readonly TimelineEvent[]): TimelineEvent[] {
   if (all.length <= mostDrawn) return [...all];
   const indexes = [...all.keys()];
@@ -134,7 +134,7 @@ const laneRows = (): Markup[] =>
     return inline`<rect class="lane" x="0" y="${y}" width="${width}" height="${laneHeight}"/>${name}`;
   });
 
-/** Times at the events, where there is room: first at those that matter most. Silences are cut out of the line and named. */
+/** Renders the axis, with the times of the most important events for which there is room, and with breaks for silences. */
 function axis(events: readonly TimelineEvent[], until: number, scale: Scale): Markup {
   const line = inline`<path class="axis" d="M${left} ${bottom}H${width - 10}"/>`;
   const gaps = scale.gaps.map(({ x, milliseconds }) => {
@@ -173,7 +173,7 @@ function shapes(events: readonly TimelineEvent[], scale: Scale): Markup[] {
   return events.map((event) => {
     const { lane, shape: name } = drawn[event.item.event];
     const exact = scale.x(Date.parse(event.item.at));
-    // What happened at once in one lane stands side by side.
+    // Simultaneous events in a lane are drawn side by side.
     const x = Math.max(exact, (taken.get(lane) ?? -Infinity) + 13);
     taken.set(lane, x);
     const y = top + lanes.indexOf(lane) * laneHeight + laneHeight / 2;

@@ -10,7 +10,7 @@ import { contradictionWords, counted, counters, eventWords, ruleWords } from "..
 
 const longestChain = 12;
 
-/** All about one vault: a section of the page. */
+/** Renders the section of a vault. */
 export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
   const { cause, since, advice, verdict, timeline = [] } = vault;
   const { starts, failed } = counters(vault, drawing.rules);

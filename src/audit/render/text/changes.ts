@@ -7,7 +7,7 @@ import { createPalette } from "../../../terminal/palette.ts";
 
 const most = 50;
 
-/** What would differ, vault by vault. Ends with a newline. */
+/** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
 export async function whatIfView({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport, view: AuditView): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const { columns } = view.facts;
@@ -28,7 +28,7 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
   return ended([...head, `  ${differ}${others}`, ...told, ...lines, ...left(vaults.length + moreChanged, palette)]);
 }
 
-/** Verdict, since when, and what counts. */
+/** Formats verdict, time and counters. */
 function standing({ verdict, since, unackedStarts, failedAttempts }: VaultReport, view: AuditView, palette: Palette): Piece {
   const counts = [
     ...(unackedStarts === 0 ? [] : [`${counted(unackedStarts, "start")} without acknowledgement`]),
@@ -38,7 +38,7 @@ function standing({ verdict, since, unackedStarts, failedAttempts }: VaultReport
   return { text: [`${verdictWords[verdict]}${from}`, ...counts].join("; "), paint: verdictPaint(verdict, palette) };
 }
 
-/** Whether the emulated service came to the same states, and where it did not. Ends with a newline. */
+/** Formats the comparison with the emulated service. Ends with a newline. */
 export async function reenactmentView(report: ReenactmentReport, view: AuditView): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const { vaults, agree, differences, notPerformed } = report;

@@ -7,23 +7,23 @@ import { widthOf, wrap } from "../../../terminal/width.ts";
 
 export interface AuditView {
   facts: TerminalFacts;
-  /** Milliseconds since the epoch. */
+  /** Current time, in milliseconds since the epoch. */
   now: number;
-  /** By default the machine's. */
+  /** Default: that of the machine. */
   timeZone?: string;
 }
 
 type Paint = (text: string) => string;
 
-/** A text that is wrapped, and then painted line by line. */
+/** A text that is wrapped first and then painted line by line. */
 export type Piece = string | { text: string; paint: Paint };
 
 /**
- * A text from an export, fit for one line of a terminal: control characters, line ends and what is invisible shown as
- * `\u{1b}`, and no more than `columns` wide, with `…` where it was cut.
+ * Makes a text from an export safe for one line of a terminal: escapes control and invisible characters and line ends as `\u{1b}`, and
+ * cuts it with `…` to `columns`.
  */
 export function shown(text: string, columns = 64): string {
-  // Marks take no column, and smear over the lines around where there are many.
+  // Marks take no column, but many of them cover the lines above and below.
   const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
   const line = printableLine(bounded).replaceAll("\t", "\\u{9}");
   return text.length <= columns * 4 && widthOf(line) <= columns ? line : `${cut(line, columns - 1)}…`;
@@ -38,14 +38,14 @@ function cut(line: string, columns: number): string {
   return kept;
 }
 
-/** A sentence that holds values from items. Moments in it (ISO 8601 with `Z`) are written as all others are, in local time. */
+/** Makes a sentence with values from items safe for a terminal, with its times (ISO 8601 with `Z`) in local time. */
 export function shownSentence(text: string, { timeZone }: Pick<AuditView, "timeZone">): string {
   return shown(text, 600).replaceAll(moment, (iso) => exactTime(iso, timeZone));
 }
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
-/** `2026-11-24 14:02:11`, of an ISO 8601 text; what is no date is shown as it is. */
+/** Formats an ISO 8601 text as `2026-11-24 14:02:11`; other text is made safe for a terminal. */
 export function exactTime(at: string, timeZone?: string): string {
   if (!isMoment(at)) return shown(at, 32);
   let format = formats.get(timeZone);
@@ -58,7 +58,7 @@ export function exactTime(at: string, timeZone?: string): string {
   return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
 }
 
-/** `Europe/Berlin`: what the times are in. */
+/** Returns the name of the time zone: `Europe/Berlin`. */
 export const zoneName = (timeZone?: string): string => new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
 
 export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
@@ -66,7 +66,7 @@ export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
   return { locked: bad, "at-risk": warn, "open-exchange": warn, deleted: dim, ok: good }[verdict];
 }
 
-/** Lines of at most so many columns behind an indentation; a piece begins on a line of its own. */
+/** Wraps pieces to indented lines of at most `columns`; each piece begins a new line. */
 export function paragraph(pieces: readonly Piece[], indent: number, columns: number): string[] {
   const width = Math.max(24, columns - indent);
   return pieces.flatMap((piece) => {
@@ -75,7 +75,7 @@ export function paragraph(pieces: readonly Piece[], indent: number, columns: num
   });
 }
 
-/** A label each, and behind it a paragraph; rows without pieces are left out. */
+/** Formats rows of a label and a paragraph, without rows that have no pieces. */
 export function labelled(
   rows: readonly (readonly [label: string, pieces: readonly Piece[]])[],
   indent: number,

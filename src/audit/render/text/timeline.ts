@@ -10,14 +10,14 @@ import { createPalette } from "../../../terminal/palette.ts";
 import { widthOf } from "../../../terminal/width.ts";
 
 const eventWidth = Math.max(...Object.values(eventWords).map((words) => words.length));
-/** Marker, time and distance before the event. */
+/** Columns of marker, time and distance before the event. */
 const indent = 2 + 2 + 8 + 2 + 7 + 2;
 const stateWidth = "deleted".length;
 const lineWidth = indent + eventWidth + 2 + "0/5  0/3".length + 2 + stateWidth;
 
 /**
- * What happened to one vault, event by event, below all that is known of it. Items of the cause carry a bar, the one that locked
- * an arrow. Contradictions stand where they are. Ends with a newline.
+ * Formats the report on a vault with its events. A bar marks the items of the cause, an arrow the one that locked the vault.
+ * Contradictions follow their events. Ends with a newline.
  */
 export async function auditTimeline(vault: VaultReport, rules: Rules, view: AuditView): Promise<string> {
   const palette = await createPalette(view.facts.color);
@@ -106,7 +106,7 @@ const plainly = ({ event }: ItemReference, palette: Palette) =>
 const counterPaint = (count: number, limit: number, palette: Palette) =>
   count >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim;
 
-/** Who it was, and where it stands. */
+/** Formats the origin of an item, and where to find the item. */
 function whoWords({ address, externalRef, application, event, action }: ItemReference, source: string): string {
   const who = [address, externalRef].filter((part) => part !== undefined);
   const named = who.length > 0 || application === undefined ? who : [application];
@@ -114,7 +114,7 @@ function whoWords({ address, externalRef, application, event, action }: ItemRefe
   return [...[...unknown, ...named].map((part) => shown(part)), source].join("  ");
 }
 
-/** What is known besides. */
+/** Returns further details of an event. */
 function details({ item, locks }: TimelineEvent, who: string, view: AuditView, palette: Palette): Piece[] {
   const { description } = item;
   const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
@@ -130,7 +130,7 @@ function contradiction(each: Contradiction, view: AuditView, palette: Palette): 
   return { text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`, paint: palette.warn };
 }
 
-/** By the index of the event that each stands at, or where there is none of the last one before it; -1 where there is no event at all. */
+/** Groups contradictions by the index of their event or, if it is not listed, of the last event before them; -1 if there is none. */
 function placeContradictions(timeline: readonly TimelineEvent[], all: readonly Contradiction[]): Map<number, Contradiction[]> {
   const placed = new Map<number, Contradiction[]>();
   for (const each of all) {

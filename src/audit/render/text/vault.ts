@@ -6,12 +6,12 @@ import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } fr
 import type { Palette } from "../../../terminal/palette.ts";
 import { distance } from "../../../terminal/time.ts";
 
-/** Of a chain no more items are shown than this; the first and the last ones matter. */
+/** Maximum number of items shown of a chain: the first and the last ones. */
 const longestChain = 8;
 const mostContradictions = 5;
 const mostOwn = 3;
 
-/** All about one vault, but its timeline: what it is and since when, why, who, what to do. Lines without a newline. */
+/** Formats the report on a vault without its timeline, in lines without newlines. */
 export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const { cause, advice } = vault;
   const rows: [string, Piece[]][] = [
@@ -28,7 +28,7 @@ export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette
   return [...heading(vault, view, palette), ...labelled(rows, 4, palette, view.facts.columns)];
 }
 
-/** The same in a few lines, where there are many vaults. */
+/** Formats the report on a vault in a few lines, for a list of many vaults. */
 export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const { cause, advice, reason, certainty } = vault;
   const why =
@@ -40,7 +40,7 @@ export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palett
   return [...heading(vault, view, palette), ...paragraph([why], 4, view.facts.columns), ...labelled(rows, 4, palette, view.facts.columns)];
 }
 
-/** `locked  5a4b…  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines where it does not fit. */
+/** Formats the heading: `locked  5a4b…  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines if it does not fit. */
 function heading(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const uuid = shown(vault.uuid, 48);
   const since = vault.since === undefined ? "" : `since ${exactWhen(vault.since, view)}`;
@@ -77,7 +77,7 @@ function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
   return input === undefined ? few : [...few, { text: `in ${shown(input)}`, paint: palette.dim }];
 }
 
-/** Where an item stands: `export.csv:17`. */
+/** Formats input and line of an item: `export.csv:17`. */
 export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
 
 function who(vault: VaultReport, view: AuditView): Piece[] {
@@ -99,7 +99,7 @@ function tallies(name: string, values: readonly Tally[], columns = 64): string[]
   return [`${name} ${few.join(", ")}${values.length > 3 ? ` and ${values.length - 3} more` : ""}`];
 }
 
-/** What in the log does not fit together, each with the place to look at. */
+/** Formats contradictions with their items. */
 export function contradictions(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
   const { contradictions, moreContradictions } = vault;
   const more = Math.max(0, contradictions.length - mostContradictions) + moreContradictions;

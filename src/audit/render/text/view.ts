@@ -22,12 +22,12 @@ import type { Cell } from "../../../terminal/tables.ts";
 import { factsTable, listTable } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
 
-/** How much of many vaults is shown. */
+/** Limits on what is shown of many vaults. */
 interface SummaryLimits {
-  /** Rows of vaults that need somebody, and rows of the others: these only where all of the former have theirs. */
+  /** Rows of vaults that need action, and rows of the others, which are shown only if all of the former are. */
   problems: number;
   others: number;
-  /** Up to so many such vaults each one is told in full; else in a few lines, and no more than `sketches`. */
+  /** Number of such vaults up to which each is described in full; with more, `sketches` of them are described in a few lines. */
   blocks: number;
   sketches: number;
 }
@@ -35,8 +35,8 @@ interface SummaryLimits {
 const limits: SummaryLimits = { problems: 40, others: 10, blocks: 8, sketches: 25 };
 
 /**
- * The whole replay for a person. `vaults`: worst first (those that are fine last); taken only as far as they are shown. Fits the
- * columns; nothing of an item reaches the terminal raw. Ends with a newline.
+ * Formats a replay for a person. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
+ * terminal. Ends with a newline.
  */
 export async function auditSummary(
   summary: ReplaySummary,
@@ -60,7 +60,7 @@ export async function auditSummary(
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** For stderr: which columns of each input were taken for what. Lines without a newline. */
+/** Describes the roles of the columns of each input, for stderr, in lines without newlines. */
 export function columnLines(summary: Pick<ReplaySummary, "inputs">): string[] {
   return summary.inputs
     .filter(({ format }) => format !== "journal")
@@ -96,7 +96,7 @@ async function header(summary: ReplaySummary, anyProblem: boolean, view: AuditVi
       inputs.length === 1 ? "Input" : "Inputs",
       inputs.map((input) => `${shown(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`).join("\n"),
     ],
-    // Where nothing is wrong, nothing hangs on the finer ones.
+    // The other rules matter only to problems.
     ["Rules", (anyProblem ? rule : rule.slice(0, 1)).join("\n")],
     ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
     ["Times", zoneName(view.timeZone)],
@@ -104,7 +104,7 @@ async function header(summary: ReplaySummary, anyProblem: boolean, view: AuditVi
   return await factsTable(rows, { palette, columns: view.facts.columns });
 }
 
-/** `1,250 vaults: 3 locked, 1,247 ok`. */
+/** Formats counts: `1,250 vaults: 3 locked, 1,247 ok`. */
 function countsLine(summary: ReplaySummary, palette: Palette): string {
   const counts = countsOf(summary).filter(({ count }) => count > 0);
   const words = counts.map(({ verdict, count }) => verdictPaint(verdict, palette)(`${grouped(count)} ${verdictWords[verdict]}`));
@@ -147,7 +147,7 @@ function blocks(problems: readonly VaultReport[], total: number, limit: SummaryL
   return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
 }
 
-/** What does not fit together in the log of vaults that need nobody. */
+/** Formats the contradictions of vaults that need no action. */
 function contradictionsOf(others: readonly VaultReport[], view: AuditView, palette: Palette): string[] {
   return others
     .map((vault) => ({ vault, odd: contradictions(vault, view, palette) }))
