@@ -6,8 +6,8 @@ import { forgetTexts, textNumber } from "./texts";
  * Hash table of kinds by the numbers of action, outcome and description, so that each combination is classified once. A slot has these
  * numbers, of one byte each, and the answer plus 1; a free slot is 0.
  */
-const places: u32 = 4096;
-const mostKnown: i32 = 3000;
+const slots: u32 = 4096;
+const maxKnown: i32 = 3000;
 let known: i32 = 0;
 
 /** Answers of `classify`: the kind depends on the description; flag of kinds to count. */
@@ -37,32 +37,32 @@ function describedKindOf(said: u32, action: i32, outcome: i32, from: usize, to: 
 
 /** Returns the answer for a key, or -1 if it is unknown. */
 function answerTo(key: u32): i32 {
-  let place = placeOf(key);
+  let slot = slotOf(key);
   while (true) {
-    const found = load<u32>(kinds + 4 * place);
+    const found = load<u32>(kinds + 4 * slot);
     if (found === 0) return -1;
     if (found >> 8 === key) return (found & 0xff) - 1;
-    place = (place + 1) & (places - 1);
+    slot = (slot + 1) & (slots - 1);
   }
 }
 
 function remember(key: u32, answer: i32): i32 {
-  if (known === mostKnown) return answer;
+  if (known === maxKnown) return answer;
   known++;
-  let place = placeOf(key);
-  while (load<u32>(kinds + 4 * place) !== 0) place = (place + 1) & (places - 1);
-  store<u32>(kinds + 4 * place, (key << 8) | (answer + 1));
+  let slot = slotOf(key);
+  while (load<u32>(kinds + 4 * slot) !== 0) slot = (slot + 1) & (slots - 1);
+  store<u32>(kinds + 4 * slot, (key << 8) | (answer + 1));
   return answer;
 }
 
-function placeOf(key: u32): u32 {
+function slotOf(key: u32): u32 {
   return (key * 0x9e3779b1) >> 20;
 }
 
 /** Forgets all texts and kinds. */
 export function forgetKinds(): void {
   known = 0;
-  memory.fill(kinds, 0, 4 * places);
+  memory.fill(kinds, 0, 4 * slots);
   forgetTexts(actions);
   forgetTexts(outcomes);
   forgetTexts(descriptions);

@@ -1,8 +1,8 @@
 import { kindOf } from "./kinds";
-import { actions, eventKinds, idHashes, numbers, outcomes, places, shapes, times, vaultNumbers } from "./memory";
+import { actions, eventKinds, idHashes, lineNumbers, outcomes, locations, shapes, times, vaultNumbers } from "./memory";
 import { textNumber } from "./texts";
 import { isoLength, isUsual, timeAt } from "./time";
-import { endOfBare, endOfString, isPlainBare, mixed } from "./values";
+import { endOfBare, endOfString, isPlainBare, hashBytes } from "./values";
 import { vaultAt } from "./vaults";
 
 // Indexes in `roles` (src/audit/read/item.ts), and `ended` (src/audit/read/scan/line-shape.ts).
@@ -29,18 +29,18 @@ export let hasKnownShape: bool = false;
 
 // Number of items so far; location and number of the line at address 0, counted back from the first line.
 let count: i32 = 0;
-let firstPlace: f64 = 0;
-let firstNumber: f64 = 0;
+let firstLocation: f64 = 0;
+let firstLine: f64 = 0;
 
 /**
  * Reads at most `room` lines. Stops at a line that is incomplete, has an unknown shape or has values that it cannot read; with
  * `needsVault`, also at an item without a vault. Writes the items to the columns and returns their number. `location` and `number` are
  * those of the first line.
  */
-export function scan(from: usize, end: usize, room: i32, place: f64, number: f64, needsVault: bool): i32 {
+export function scan(from: usize, end: usize, room: i32, location: f64, number: f64, needsVault: bool): i32 {
   count = 0;
-  firstPlace = place - <f64>from;
-  firstNumber = number;
+  firstLocation = location - <f64>from;
+  firstLine = number;
   let at = from;
   while (count < room && at < end) {
     const next = readLine(at, end, needsVault);
@@ -97,7 +97,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
       hasKnownShape = true;
       if (isNaN(time) || action < 0 || (vault < 0 && needsVault)) return 0;
       if (idHash === 0) {
-        idHash = mixed(from, at - (load<u8>(at - 2) === carriageReturn ? 2 : 1)) & ~1;
+        idHash = hashBytes(from, at - (load<u8>(at - 2) === carriageReturn ? 2 : 1)) & ~1;
         if (idHash === 0) idHash = 2;
       }
       add(from, time, vault, kindOf(action, outcome, described, describedTo), idHash);
@@ -127,7 +127,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
         if (vault < 0) return 0;
         break;
       case idRole:
-        if (at > start) idHash = mixed(start, at) | 1;
+        if (at > start) idHash = hashBytes(start, at) | 1;
         break;
       case descriptionRole:
         described = start;
@@ -150,8 +150,8 @@ function isPiece(from: usize, blocks: usize, blocksEnd: usize): bool {
 
 function add(from: usize, time: f64, vault: i32, kind: i32, idHash: i32): void {
   store<f64>(times + 8 * count, time);
-  store<f64>(places + 8 * count, firstPlace + <f64>from);
-  store<f64>(numbers + 8 * count, firstNumber + <f64>count);
+  store<f64>(locations + 8 * count, firstLocation + <f64>from);
+  store<f64>(lineNumbers + 8 * count, firstLine + <f64>count);
   store<i32>(vaultNumbers + 4 * count, vault);
   store<i32>(idHashes + 4 * count, idHash);
   store<u8>(eventKinds + count, kind);

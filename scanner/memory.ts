@@ -15,14 +15,14 @@ export const kinds: usize = 0xd000;
 export const shapes: usize = 0x12000;
 export const shapesEnd: usize = 0x22000;
 
-/** Columns of the items read last, each with room for `most`. */
-export const most: i32 = 8192;
+/** Columns of the items read last, each with room for `capacity`. */
+export const capacity: i32 = 8192;
 export const times: usize = 0x22000;
-export const places: usize = times + 8 * most;
-export const numbers: usize = places + 8 * most;
-export const vaultNumbers: usize = numbers + 8 * most;
-export const idHashes: usize = vaultNumbers + 4 * most;
-export const eventKinds: usize = idHashes + 4 * most;
+export const locations: usize = times + 8 * capacity;
+export const lineNumbers: usize = locations + 8 * capacity;
+export const vaultNumbers: usize = lineNumbers + 8 * capacity;
+export const idHashes: usize = vaultNumbers + 4 * capacity;
+export const eventKinds: usize = idHashes + 4 * capacity;
 
 /** Text of the file. A block that begins in it may end after it. */
 export const text: usize = 0x64000;

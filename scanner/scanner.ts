@@ -1,4 +1,4 @@
-import { layMasks } from "./values";
+import { initMasks } from "./values";
 
 export { forgetKinds } from "./kinds";
 export { hasKnownShape, scan, stoppedAt } from "./lines";
@@ -6,10 +6,10 @@ export {
   actions,
   eventKinds,
   idHashes,
-  most,
-  numbers,
+  capacity,
+  lineNumbers,
   outcomes,
-  places,
+  locations,
   scratch,
   shapes,
   shapesEnd,
@@ -21,4 +21,4 @@ export {
 export { textFrom, textTo } from "./texts";
 export { growVaults, limitVaults, uuidOf, vaultAt, vaults, wantOnlyFirst } from "./vaults";
 
-layMasks();
+initMasks();

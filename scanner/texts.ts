@@ -4,24 +4,24 @@ import { firstBytes } from "./values";
  * Numbers the few different texts of a column from 0. A column has a hash table of 1024 slots, each with the number of a text plus 1, or 0
  * if it is free; the offset of each text, and the end of the last one; and the bytes of the texts.
  */
-const places: i32 = 1024;
+const slots: i32 = 1024;
 const startsAt: usize = 1024;
 const bytesAt: usize = 2048;
 
 /** Maximum number of texts in a column. */
-export const mostTexts: i32 = 200;
+export const maxTexts: i32 = 200;
 
-const mostBytes: u32 = mostTexts * 64;
+const maxBytes: u32 = maxTexts * 64;
 
 /** Returns the number of the text between two addresses; -1 if the column is full. */
 export function textNumber(column: usize, from: usize, to: usize): i32 {
-  let place = (<i32>(to - from) * 31 + load<u8>(from) * 7 + load<u8>((from + to) >> 1) * 3 + load<u8>(to - 1)) & (places - 1);
+  let slot = (<i32>(to - from) * 31 + load<u8>(from) * 7 + load<u8>((from + to) >> 1) * 3 + load<u8>(to - 1)) & (slots - 1);
   while (true) {
-    const number = <i32>load<u8>(column + place) - 1;
-    if (number < 0) return add(column, place, from, to);
+    const number = <i32>load<u8>(column + slot) - 1;
+    if (number < 0) return add(column, slot, from, to);
     const known = textFrom(column, number);
     if (textTo(column, number) - known === to - from && isSame(known, from, to - from)) return number;
-    place = (place + 1) & (places - 1);
+    slot = (slot + 1) & (slots - 1);
   }
 }
 
@@ -44,14 +44,14 @@ function isSame(a: usize, b: usize, length: usize): bool {
   return !v128.any_true(v128.and(differing, firstBytes(<i32>(length - at))));
 }
 
-function add(column: usize, place: i32, from: usize, to: usize): i32 {
+function add(column: usize, slot: i32, from: usize, to: usize): i32 {
   const number = <i32>load<u16>(column + bytesAt - 4);
   const start = load<u32>(column + startsAt + 4 * number);
   const behind = start + <u32>(to - from);
-  if (number === mostTexts || behind > mostBytes) return -1;
+  if (number === maxTexts || behind > maxBytes) return -1;
   memory.copy(column + bytesAt + start, from, to - from);
   store<u32>(column + startsAt + 4 * (number + 1), behind);
-  store<u8>(column + place, number + 1);
+  store<u8>(column + slot, number + 1);
   store<u16>(column + bytesAt - 4, number + 1);
   return number;
 }

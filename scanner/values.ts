@@ -9,7 +9,7 @@ export function firstBytes(count: i32): v128 {
 }
 
 /** Initializes memory for `firstBytes`. */
-export function layMasks(): void {
+export function initMasks(): void {
   v128.store(masks, i8x16.splat(-1));
   v128.store(masks + 16, i8x16.splat(0));
 }
@@ -61,7 +61,7 @@ function afterDigits(from: usize): usize {
 }
 
 /** Computes the same hash as src/audit/read/hash.ts. */
-export function mixed(from: usize, to: usize): i32 {
+export function hashBytes(from: usize, to: usize): i32 {
   let hash = <i32>(to - from);
   let at = from;
   for (; at + 4 <= to; at += 4) hash = ((hash ^ load<i32>(at)) * 0x9e3779b1) ^ (hash >>> 15);

@@ -12,12 +12,12 @@ let uuids: usize = vaultTable + 4 * slots;
 export let vaults: i32 = 0;
 
 /** Maximum number of vaults. */
-export let mostVaults: i32 = i32.MAX_VALUE;
+export let maxVaults: i32 = i32.MAX_VALUE;
 /** Whether only the first vault is wanted: all others have the number 1, without being remembered. */
 export let onlyFirst: bool = false;
 
 export function limitVaults(most: i32): void {
-  mostVaults = most;
+  maxVaults = most;
 }
 
 export function wantOnlyFirst(): void {
@@ -28,21 +28,21 @@ export const noUuid: i32 = -1;
 export const noRoom: i32 = -2;
 
 /** Returns the number of the vault whose uuid, in either case, is at an address; `noUuid` or `noRoom` if it has none. */
-export function vaultAt(place: usize): i32 {
-  const first = v128.load(place);
-  const second = v128.load(place, 16);
-  const last = v128.load(place, 20);
+export function vaultAt(address: usize): i32 {
+  const first = v128.load(address);
+  const second = v128.load(address, 16);
+  const last = v128.load(address, 20);
   if (v128.any_true(i8x16.lt_u(i8x16.min_u(i8x16.min_u(first, second), last), i8x16.splat(0x20)))) return noUuid;
-  const small = inSmall(first);
-  const smallSecond = inSmall(second);
-  const smallLast = inSmall(last);
-  let slot = slotOf(small, smallSecond, smallLast);
+  const lower = toLowerCase(first);
+  const lowerSecond = toLowerCase(second);
+  const lowerLast = toLowerCase(last);
+  let slot = slotOf(lower, lowerSecond, lowerLast);
   while (true) {
     const number = load<i32>(vaultTable + 4 * slot) - 1;
-    if (number < 0) return isUuid(small) && isUuid(smallSecond) && isUuid(smallLast) ? add(slot, small, smallSecond, smallLast) : noUuid;
+    if (number < 0) return isUuid(lower) && isUuid(lowerSecond) && isUuid(lowerLast) ? add(slot, lower, lowerSecond, lowerLast) : noUuid;
     const uuid = uuidOf(number);
-    const differing = v128.or(v128.xor(small, v128.load(uuid)), v128.xor(smallSecond, v128.load(uuid, 16)));
-    if (!v128.any_true(v128.or(differing, v128.xor(smallLast, v128.load(uuid, 20))))) return number;
+    const differing = v128.or(v128.xor(lower, v128.load(uuid)), v128.xor(lowerSecond, v128.load(uuid, 16)));
+    if (!v128.any_true(v128.or(differing, v128.xor(lowerLast, v128.load(uuid, 20))))) return number;
     slot = (slot + 1) & (slots - 1);
   }
 }
@@ -73,7 +73,7 @@ export function growVaults(): bool {
 
 function add(slot: u32, first: v128, second: v128, last: v128): i32 {
   if (onlyFirst) return 1;
-  if (vaults === mostVaults || vaults === slots / 2) return noRoom;
+  if (vaults === maxVaults || vaults === slots / 2) return noRoom;
   const uuid = uuidOf(vaults);
   v128.store(uuid, first);
   v128.store(uuid, second, 16);
@@ -83,7 +83,7 @@ function add(slot: u32, first: v128, second: v128, last: v128): i32 {
 }
 
 /** Converts ASCII letters to lower case, without changing digits and dashes. */
-function inSmall(block: v128): v128 {
+function toLowerCase(block: v128): v128 {
   return v128.or(block, i8x16.splat(0x20));
 }
 

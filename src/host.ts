@@ -5,8 +5,8 @@ import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/color.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
-import type { DataStream, InputStream, TalkStream, TerminalFacts } from "./terminal/streams.ts";
-import { chunksOf, dataStream, descriptorWriter, readAll, talkStream } from "./terminal/streams.ts";
+import type { DataStream, InputStream, MessageStream, TerminalFacts } from "./terminal/streams.ts";
+import { chunksOf, dataStream, descriptorWriter, readAll, messageStream } from "./terminal/streams.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
 export interface Host extends Clock, Interrupts {
@@ -25,7 +25,7 @@ export interface Host extends Clock, Interrupts {
   readonly versions: { readonly node: string };
   readonly stdin: InputStream;
   readonly stdout: DataStream;
-  readonly stderr: TalkStream;
+  readonly stderr: MessageStream;
   /** --color (true), --no-color (false), or neither: decides about color on both outputs. */
   chooseColor(choice: boolean | undefined): void;
   /** The runtime's own streams, for a prompt that must read keys. Never for data. */
@@ -71,7 +71,7 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
   const stdout = dataStream({ facts: facts(1), signal, openWriter: descriptorWriter(1), isClosed: () => wasClosed(1) });
-  const stderr = talkStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
+  const stderr = messageStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
 
   return {
     env,

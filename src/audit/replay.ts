@@ -3,7 +3,7 @@ import type { Columns, Item } from "./read/item.ts";
 import type { InputSpec } from "./read/open-source.ts";
 import { journalSource, openSource } from "./read/open-source.ts";
 import type { ColumnMap } from "./read/columns/parse-map.ts";
-import { inputOf, mostInputs } from "./read/places.ts";
+import { inputOf, maxInputs } from "./read/location.ts";
 import { readMerged } from "./read/merge.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
@@ -14,9 +14,9 @@ import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfRepo
 import type { Rules } from "./fold/rules.ts";
 import { Skips } from "./read/skips.ts";
 import type { Source } from "./read/source.ts";
-import { summaryOf, tellsFailures } from "./report/summary.ts";
-import { inOrder, reportOf, standingOf } from "./report/vault-reports.ts";
-import type { Folded, Ranked } from "./report/vault-reports.ts";
+import { summaryOf, distinguishesFailures } from "./report/summary.ts";
+import { rankVaults, reportOf, statusOf } from "./report/vault-reports.ts";
+import type { ReportContext, Ranked } from "./report/vault-reports.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 import { whatIfReport } from "./report/what-if-report.ts";
@@ -24,7 +24,7 @@ import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 
 /** Maximum number of vaults, each of which takes about 350 bytes. */
-const mostVaults = 4_000_000;
+const maxVaults = 4_000_000;
 
 export interface ReplayOptions {
   inputs: readonly InputSpec[];
@@ -65,16 +65,15 @@ export interface Replay {
  * reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  if (options.inputs.length > mostInputs)
-    throw new VaultError("usage", `at most ${mostInputs} files at once`, { hint: "put them into one" });
-  const vaults = new VaultTable(mostVaults, options.vault);
+  if (options.inputs.length > maxInputs) throw new VaultError("usage", `at most ${maxInputs} files at once`, { hint: "put them into one" });
+  const vaults = new VaultTable(maxVaults, options.vault);
   const classifier = new Classifier(options.rules.failure === null ? null : new RegExp(options.rules.failure, "i"));
   const skips = new Skips();
   const sources: Source[] = [];
   const close = async (): Promise<void> => {
     for (const source of sources) await source.close();
   };
-  const letGo = (): void => void close().catch(() => undefined);
+  const closeLater = (): void => void close().catch(() => undefined);
   try {
     const shared = { map: options.map, vaults, classifier, skips };
     if (options.journal !== undefined) sources.push(journalSource(options.journal, { ...shared, index: 0 }));
@@ -87,7 +86,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
   } catch (error) {
     // Closing may have to wait for a pending read.
-    if (options.signal.aborted) letGo();
+    if (options.signal.aborted) closeLater();
     else await close();
     throw error;
   }
@@ -132,7 +131,8 @@ interface Parts {
 
 function conclude(options: ReplayOptions, { sources, replayer, vaults, classifier, skips }: Parts): Omit<Replay, "close"> {
   const inputs = sources.map(({ report }) => report);
-  const find = (place: number, line: number): Item | undefined => replayer.keptItem(place) ?? sources[inputOf(place)]?.find?.(place, line);
+  const find = (location: number, line: number): Item | undefined =>
+    replayer.keptItem(location) ?? sources[inputOf(location)]?.find?.(location, line);
   const references = new References(
     find,
     inputs.map(({ name }) => name),
@@ -142,17 +142,17 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
   const asOf = options.until ?? replayer.newest;
   const facts = {
     skippedLines: skips.count,
-    tellsFailures: tellsFailures(inputs, replayer),
-    unsureOutcomes: [...classifier.unsure],
+    distinguishesFailures: distinguishesFailures(inputs, replayer),
+    unclearOutcomes: [...classifier.unclear],
     beginsLater: options.since !== undefined,
   };
-  const folded: Folded = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf, now: options.now };
-  const every = inOrder(folded);
+  const context: ReportContext = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf, now: options.now };
+  const every = rankVaults(context);
   const counts = countVerdicts(every);
   const { changed } = replayer;
   const whatIf =
-    changed === undefined ? undefined : whatIfReport(changed.whatIf, folded, { ...folded, fold: changed.fold }, every, replayer);
-  const reenactment = options.reenact?.finish(asOf, statesOf(folded, every));
+    changed === undefined ? undefined : whatIfReport(changed.whatIf, context, { ...context, fold: changed.fold }, every, replayer);
+  const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
       options,
@@ -166,7 +166,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
       columns: columnsOf(inputs),
     }),
     *vaults({ problems }) {
-      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(folded, vault);
+      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(context, vault);
     },
     ...defined({ whatIf, reenactment }),
   };
@@ -180,8 +180,8 @@ function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
   return counts;
 }
 
-function* statesOf(folded: Folded, vaults: readonly Ranked[]) {
-  for (const { vault } of vaults) yield { uuid: folded.vaults.uuid(vault), state: standingOf(folded, vault).state };
+function* statesOf(context: ReportContext, vaults: readonly Ranked[]) {
+  for (const { vault } of vaults) yield { uuid: context.vaults.uuid(vault), state: statusOf(context, vault).state };
 }
 
 /** Bytes after which progress is shown and signals are handled. */

@@ -7,10 +7,10 @@ import { Fold } from "./fold/fold.ts";
 import type { Item } from "./read/item.ts";
 import type { ReenactmentReport, VaultState } from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
-import type { Due } from "./fold/time-order.ts";
+import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
-import { field, small } from "./fold/vault-records.ts";
+import { field, intField } from "./fold/vault-records.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 
@@ -45,7 +45,7 @@ interface ReplayerOptions {
 }
 
 /** Maximum number of events in a timeline, by mode. */
-const mostEvents = { none: 0, vault: 5000, problems: 40 };
+const maxEvents = { none: 0, vault: 5000, problems: 40 };
 
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
@@ -64,7 +64,7 @@ export class Replayer {
   readonly #since: number;
   readonly #until: number;
   readonly #future: number;
-  readonly #order = new TimeOrder((due) => this.#due(due));
+  readonly #order = new TimeOrder((due) => this.#takeDue(due));
   #inserted = false;
   /** Items or exchanges that --what-if changed, and acknowledgements that would have been too late. */
   touched = 0;
@@ -85,7 +85,7 @@ export class Replayer {
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
     this.#future = options.now + clockSkew;
-    this.timelines = timeline === "none" ? undefined : new Timelines(mostEvents[timeline], timeline === "problems");
+    this.timelines = timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
       this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
@@ -103,11 +103,11 @@ export class Replayer {
     this.#insert(Number.POSITIVE_INFINITY);
   }
 
-  keptItem(place: number): Item | undefined {
-    return this.fold.kept.get(place) ?? this.changed?.fold.kept.get(place);
+  keptItem(location: number): Item | undefined {
+    return this.fold.kept.get(location) ?? this.changed?.fold.kept.get(location);
   }
 
-  #due(due: Due): void {
+  #takeDue(due: DueItem): void {
     const { time, vault, kind } = due;
     if (time < this.#since || time > this.#until) return;
     this.items += 1;
@@ -126,10 +126,10 @@ export class Replayer {
     if (event === undefined) return;
     this.timelines?.add(this.fold, due, this.fold.hasLocked);
     this.#options.reenact?.add(stepOf(this.#vaults.uuid(due.vault), due, event));
-    if (this.changed !== undefined) this.#changedDue(due, this.changed.fold);
+    if (this.changed !== undefined) this.#takeChanged(due, this.changed.fold);
   }
 
-  #changedDue(due: Due, fold: Fold): void {
+  #takeChanged(due: DueItem, fold: Fold): void {
     const { whatIf } = this.#options;
     this.#insert(due.time);
     if (whatIf?.type === "without" && due.time >= whatIf.from && due.time < whatIf.to) {
@@ -147,7 +147,7 @@ export class Replayer {
     const { fold } = this.changed;
     for (let vault = 0; vault < this.#vaults.size; vault++) {
       if (!fold.hasSeen(vault)) continue;
-      const pending = fold.records.getSmall(vault, small.pending);
+      const pending = fold.records.getInt(vault, intField.pending);
       const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
       if (kind === undefined || conditionOf(fold.records, vault) !== "active") continue;
       if (whatIf.at >= fold.records.get(vault, field.lastStart) + fold.rules.tokenLifetimeMs) {
@@ -155,12 +155,12 @@ export class Replayer {
         continue;
       }
       this.touched += 1;
-      fold.take({ time: whatIf.at, vault, kind: numberOf(kind), place: Number.NaN, line: 0, idHash: 0, item: undefined });
+      fold.take({ time: whatIf.at, vault, kind: numberOf(kind), location: Number.NaN, line: 0, idHash: 0, item: undefined });
     }
   }
 }
 
-function stepOf(uuid: string, { time, line, item }: Due, event: EventKind): ReenactedStep {
+function stepOf(uuid: string, { time, line, item }: DueItem, event: EventKind): ReenactedStep {
   const kindHint = item?.endpoint ?? undefined;
   return { uuid, time, event, line, ...(kindHint === undefined ? {} : { kindHint }) };
 }

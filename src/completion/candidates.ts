@@ -1,4 +1,4 @@
-import type { Place } from "./locate.ts";
+import type { Position } from "./locate.ts";
 import { commandAt, locate, optionsAt } from "./locate.ts";
 import type { CommandNode } from "./tree.ts";
 import type { Candidate, ValueSource } from "./values.ts";
@@ -21,20 +21,20 @@ export interface Offer {
 /** Returns candidates for the last word; the words before it are complete. */
 export async function offer(root: CommandNode, words: readonly string[], known: Known): Promise<Offer> {
   const current = words.at(-1) ?? "";
-  const place = locate(root, words.slice(0, -1));
-  const awaited = place.pending?.value?.values;
-  if (awaited !== undefined) return await offerValues(awaited, "", current, place, known);
+  const position = locate(root, words.slice(0, -1));
+  const awaited = position.pending?.value?.values;
+  if (awaited !== undefined) return await offerValues(awaited, "", current, position, known);
   const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
-  if (!place.ended && flag !== undefined && value !== undefined) {
-    const source = optionsAt(place).find(({ long }) => long === flag)?.value?.values;
-    return source === undefined ? nothing : await offerValues(source, `${flag}=`, value, place, known);
+  if (!position.ended && flag !== undefined && value !== undefined) {
+    const source = optionsAt(position).find(({ long }) => long === flag)?.value?.values;
+    return source === undefined ? nothing : await offerValues(source, `${flag}=`, value, position, known);
   }
-  if (!place.ended && current.startsWith("-")) return matching(flags(place), current);
-  const command = commandAt(place);
-  if (command.commands.length > 0) return place.unknown === undefined ? matching(names(command.commands), current) : nothing;
-  const argument = command.arguments[place.positional.length] ?? command.arguments.findLast(({ variadic }) => variadic);
-  if (argument === undefined) return place.ended ? nothing : matching(flags(place), current);
-  return await offerValues(argument.values, "", current, place, known);
+  if (!position.ended && current.startsWith("-")) return matching(flags(position), current);
+  const command = commandAt(position);
+  if (command.commands.length > 0) return position.unknown === undefined ? matching(names(command.commands), current) : nothing;
+  const argument = command.arguments[position.positional.length] ?? command.arguments.findLast(({ variadic }) => variadic);
+  if (argument === undefined) return position.ended ? nothing : matching(flags(position), current);
+  return await offerValues(argument.values, "", current, position, known);
 }
 
 const nothing: Offer = { candidates: [], directive: "done" };
@@ -42,9 +42,9 @@ const nothing: Offer = { candidates: [], directive: "done" };
 const names = (commands: readonly CommandNode[]): Candidate[] =>
   commands.map(({ name, summary }) => ({ value: name, description: summary }));
 
-const flags = (place: Place): Candidate[] =>
-  optionsAt(place)
-    .filter(({ long, value }) => !place.given.has(long) || value?.variadic === true)
+const flags = (position: Position): Candidate[] =>
+  optionsAt(position)
+    .filter(({ long, value }) => !position.given.has(long) || value?.variadic === true)
     .map(({ long, description }) => ({ value: long, description }));
 
 /** Filters by prefix, ignoring case: uuids are the same in either. */
@@ -54,14 +54,14 @@ function matching(candidates: readonly Candidate[], typed: string): Offer {
 }
 
 /** Returns candidates for a value. `before` is the part of the word that belongs to the flag: `--kind=`. */
-async function offerValues(source: ValueSource, before: string, typed: string, place: Place, known: Known): Promise<Offer> {
-  const found = await values(source, typed, place, known);
+async function offerValues(source: ValueSource, before: string, typed: string, position: Position, known: Known): Promise<Offer> {
+  const found = await values(source, typed, position, known);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
   const { candidates } = matching(found.candidates, typed);
   return { ...found, candidates: candidates.map((each) => ({ ...each, value: before + each.value })) };
 }
 
-async function values(source: ValueSource, typed: string, place: Place, known: Known): Promise<Offer> {
+async function values(source: ValueSource, typed: string, position: Position, known: Known): Promise<Offer> {
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
@@ -71,13 +71,13 @@ async function values(source: ValueSource, typed: string, place: Place, known: K
       return { candidates, directive: isOpen ? "nospace" : "done" };
     }
     case "commands": {
-      const [root] = place.path;
-      const { path, unknown } = locate(root, place.positional);
+      const [root] = position.path;
+      const { path, unknown } = locate(root, position.positional);
       return unknown === undefined ? list([...names(commandAt({ path }).commands), ...(path.length === 1 ? source.also : [])]) : nothing;
     }
     case "vaults": {
-      const vaults = await known.vaults(place.given);
-      return list(vaults.filter(({ value }) => !place.positional.includes(value)));
+      const vaults = await known.vaults(position.given);
+      return list(vaults.filter(({ value }) => !position.positional.includes(value)));
     }
     case "profiles":
       return list(await known.profiles());

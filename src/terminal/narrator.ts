@@ -2,10 +2,10 @@ import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/events.ts";
 import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
-import type { TalkStream } from "./streams.ts";
+import type { MessageStream } from "./streams.ts";
 
 interface NarratorOptions {
-  stderr: TalkStream;
+  stderr: MessageStream;
   /** --quiet, --verbose. */
   quiet: boolean;
   verbose: boolean;
@@ -28,11 +28,11 @@ export interface Narrator {
 
 export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
   const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
-  const talkative = stderr.isTTY && !quiet;
+  const isShown = stderr.isTTY && !quiet;
   const narrator: Narrator = {
     warn: (message) => write(`vault: warning: ${message}`),
     close: (line) => {
-      if (talkative) write(line);
+      if (isShown) write(line);
     },
     note: (line) => narrator.close(line),
     detail: (line) => {
@@ -44,10 +44,10 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           narrator.warn(event.message);
           break;
         case "settled":
-          if (!json || talkative) write(describeSettled(event.settled));
+          if (!json || isShown) write(describeSettled(event.settled));
           break;
         case "retrying":
-          if (talkative || verbose) write(`${event.cause}: trying the ${event.step} call again in ${seconds(event.waitMs)}`);
+          if (isShown || verbose) write(`${event.cause}: trying the ${event.step} call again in ${seconds(event.waitMs)}`);
           break;
         case "starting":
           narrator.detail(

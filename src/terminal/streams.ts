@@ -24,7 +24,7 @@ export interface DataStream extends TerminalFacts {
 }
 
 /** stderr, which carries messages. Writes are best effort: they resolve when the text is written or cannot be, and never reject. */
-export interface TalkStream extends TerminalFacts {
+export interface MessageStream extends TerminalFacts {
   /** Writes a text with secrets replaced and control characters escaped, except line ends. */
   write(text: string): Promise<void>;
   /**
@@ -75,7 +75,7 @@ export function dataStream(options: OutputOptions & { isClosed?: () => boolean }
   return withFacts(options.facts, methods);
 }
 
-export function talkStream(options: OutputOptions): Flushable<TalkStream> {
+export function messageStream(options: OutputOptions): Flushable<MessageStream> {
   const queue = writeQueue(options.openWriter);
   let redaction: Redaction = { redact: (text) => text, redactValue: (value) => value };
   const redact = (text: string): string => redaction.redact(text);

@@ -94,11 +94,11 @@ async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
     });
   }
   await new Promise<void>((resolve, reject) => {
-    fs.fsync(fd, (error) => (error && !knowsNoSync(error) ? reject(error) : resolve()));
+    fs.fsync(fd, (error) => (error && !lacksFsync(error) ? reject(error) : resolve()));
   });
 }
 
 /** Whether the file system does not support fsync, so that there is nothing to wait for. */
-function knowsNoSync(error: NodeJS.ErrnoException): boolean {
+function lacksFsync(error: NodeJS.ErrnoException): boolean {
   return error.code === "EINVAL" || error.code === "ENOTSUP" || error.code === "ENOSYS";
 }

@@ -61,6 +61,6 @@ describe("what an item means", () => {
   it("an outcome that means neither is told of, and taken for a success", () => {
     const classifier = new Classifier(null);
     expect(classifier.kindOf({ action: "READ_VAULT", outcome: "1", description: null })).toBe("read");
-    expect([...classifier.unsure]).toEqual(["1"]);
+    expect([...classifier.unclear]).toEqual(["1"]);
   });
 });

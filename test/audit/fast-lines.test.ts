@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Batch } from "../../src/audit/read/batch.ts";
-import { hashOf, wholeHashOf } from "../../src/audit/read/bytes.ts";
+import { idHashOf, contentHashOf } from "../../src/audit/read/hash.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { FastLines } from "../../src/audit/read/scan/fast-lines.ts";
 import { parseTime } from "../../src/audit/read/columns/times.ts";
@@ -21,7 +21,7 @@ const columns = {
   description: column("description"),
 };
 
-/** Reads a text that stands at a place in the window; what stood there before is behind it. */
+/** Reads a text that is at an offset in the window, followed by what was there before. */
 function read(fast: FastLines, text: string | Buffer, at = 0) {
   const batch = new Batch();
   const length = fast.scanner.text.fill('"').write(text.toString("latin1"), at, "latin1");
@@ -45,7 +45,7 @@ describe("lines of a known shape", () => {
     const { batch, taken } = read(fast, text);
     expect([taken, batch.size]).toEqual([text.length, 40]);
     const starts = lines.map((_, index) => 1000 + lines.slice(0, index).join("\n").length + Math.min(index, 1));
-    expect([...batch.place.subarray(0, 40)]).toEqual(starts);
+    expect([...batch.location.subarray(0, 40)]).toEqual(starts);
     expect([...batch.line.subarray(0, 40)]).toEqual(lines.map((_, index) => 7 + index));
   });
 
@@ -74,7 +74,7 @@ describe("lines of a known shape", () => {
     }
   });
 
-  it("are read at any place", () => {
+  it("are read at any offset", () => {
     const text = `${line(0, "READ_VAULT", { description: "a description" })}\n`;
     const fast = knowing(text);
     for (let at = 0; at < 40; at++) expect([at, read(fast, text, at).taken]).toEqual([at, text.length]);
@@ -235,7 +235,7 @@ describe("values", () => {
       fc.property(fc.string({ maxLength: 50 }), (text) => {
         const id = text.replaceAll(/["\\]/g, "");
         const bytes = Buffer.from(`${line(0, "READ_VAULT", { id })}\n`, "latin1");
-        const expected = id === "" ? wholeHashOf(bytes.subarray(0, -1)) : hashOf(bytes.subarray(7, 7 + id.length));
+        const expected = id === "" ? contentHashOf(bytes.subarray(0, -1)) : idHashOf(bytes.subarray(7, 7 + id.length));
         expect(read(fast, bytes).batch.idHash[0]).toBe(expected);
       }),
       { seed: 5 },

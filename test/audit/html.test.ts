@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { mostRows, mostSections, writeHtml } from "../../src/audit/render/html/page.ts";
+import { maxRows, maxSections, writeHtml } from "../../src/audit/render/html/page.ts";
 import { lockedPeriods, openPeriods } from "../../src/audit/render/html/periods.ts";
-import { chosen, mostDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
+import { chosen, maxDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
 import { clip, escape, html } from "../../src/audit/render/html/text.ts";
 import type { VaultReport } from "../../src/audit/report/report.ts";
 import * as reports from "../support/audit-reports.ts";
@@ -70,7 +70,7 @@ describe("the page", () => {
       rows += piece.split("<tr data-find").length - 1;
       if (piece.includes('id="vaults"')) text = piece;
     }
-    expect({ taken, articles, rows }).toEqual({ taken: mostRows, articles: mostSections, rows: mostRows });
+    expect({ taken, articles, rows }).toEqual({ taken: maxRows, articles: maxSections, rows: maxRows });
     expect(text).toContain("995,000 more vaults need somebody: vault audit-replay --json lists all.");
     expect(text).toContain("The first 300, worst first, are told in full below; the others only have their row here.");
     expect(longest).toBeLessThan(50_000);
@@ -98,7 +98,7 @@ describe("a timeline", () => {
     if (usual === undefined || lock === undefined) throw new Error("fixtures without events");
     const many = Array.from({ length: 1000 }, (_, index) => (index === 500 ? lock : { ...usual, note: String(index) }));
     const drawn = chosen(many);
-    expect(drawn).toHaveLength(mostDrawn);
+    expect(drawn).toHaveLength(maxDrawn);
     expect(drawn).toEqual(many.filter((event) => drawn.includes(event)));
     for (const index of [0, 499, 500, 501, 999]) expect(drawn).toContain(many[index]);
   });

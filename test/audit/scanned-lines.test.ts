@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { VaultError } from "../../src/errors.ts";
 import { Batch } from "../../src/audit/read/batch.ts";
-import { wholeHashOf } from "../../src/audit/read/bytes.ts";
+import { contentHashOf } from "../../src/audit/read/hash.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
-import { ItemFiler } from "../../src/audit/read/item-source.ts";
+import { BatchWriter } from "../../src/audit/read/batch-writer.ts";
 import type { Role, Skip } from "../../src/audit/read/item.ts";
 import { toItem } from "../../src/audit/read/columns/items.ts";
 import { PlainFile } from "../../src/audit/read/scan/plain-file.ts";
@@ -48,7 +48,7 @@ function linesOf(dice: Dice, count: number): string[] {
 const rowsOf = (batch: Batch, vaults: VaultTable): unknown[] =>
   Array.from({ length: batch.size }, (_, at) => {
     const vault = batch.vault[at] as number;
-    return [batch.line[at], batch.place[at], batch.time[at], batch.kind[at], vault < 0 ? null : vaults.uuid(vault), batch.idHash[at]];
+    return [batch.line[at], batch.location[at], batch.time[at], batch.kind[at], vault < 0 ? null : vaults.uuid(vault), batch.idHash[at]];
   });
 
 function scanned(path: string) {
@@ -82,7 +82,7 @@ async function threaded(path: string, vaults = new VaultTable(10_000)) {
 /** The same by JSON.parse, line by line. */
 function parsed(path: string) {
   const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
-  const filer = new ItemFiler(vaults, classifier);
+  const writer = new BatchWriter(vaults, classifier);
   const batch = new Batch(20_000);
   const skipped: number[] = [];
   const bytes = readFileSync(path);
@@ -91,7 +91,7 @@ function parsed(path: string) {
     const to = bytes.indexOf(10, from) + 1;
     const item = itemOf(bytes.toString("utf8", from, to), line);
     if (item === undefined) skipped.push(line);
-    else filer.fileFound(batch, item, from, wholeHashOf(bytes.subarray(from, to - 1)));
+    else writer.add(batch, item, from, contentHashOf(bytes.subarray(from, to - 1)));
     from = to;
   }
   return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };

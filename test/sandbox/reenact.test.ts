@@ -3,7 +3,7 @@ import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import type { EventKind } from "../../src/audit/fold/events.ts";
 import type { ReenactedStep } from "../../src/audit/replayer.ts";
 import type { VaultState as ReplayedState } from "../../src/audit/report/report.ts";
-import { Rehearsal } from "../../src/audit/reenact/calls.ts";
+import { EmulatedService } from "../../src/audit/reenact/emulated-service.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
 import { tellFacts } from "../support/audit-log/audit-log.ts";
 import type { DialectName } from "../support/audit-log/dialects.ts";
@@ -188,14 +188,14 @@ describe("a difference, with the first item at which they disagree", () => {
 test("nothing grows with the calls", () => {
   const id = "00000000-0000-4000-8000-000000000000";
   const state: State = { application: { uuid: id, apiKey: id }, vaults: {}, initial: [], audit: [], drawn: 0 };
-  const rehearsal = new Rehearsal({}, state);
-  rehearsal.create(uuid, "generic/offline");
+  const service = new EmulatedService({}, state);
+  service.create(uuid, "generic/offline");
   const sizeAfter = (rounds: number): number => {
     for (let i = 0; i < rounds; i += 1) {
-      rehearsal.start(uuid, "get", false);
-      rehearsal.start(uuid, "update");
-      rehearsal.end(uuid, "update", false);
-      expect(rehearsal.end(uuid, "update")).toBe("accepted");
+      service.start(uuid, "get", false);
+      service.start(uuid, "update");
+      service.end(uuid, "update", false);
+      expect(service.end(uuid, "update")).toBe("accepted");
     }
     return JSON.stringify(state).length;
   };

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
-import { dataStream, InputTooLong, talkStream } from "../../src/terminal/streams.ts";
+import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
 
 export interface FakeHostOptions {
   env?: Record<string, string | undefined>;
@@ -47,7 +47,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       written.out += Buffer.from(bytes).toString();
     },
   });
-  const stderr = talkStream({
+  const stderr = messageStream({
     facts,
     signal,
     openWriter: () => async (bytes) => {

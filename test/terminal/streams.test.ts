@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
 import { createRedactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
-import { chunksOf, dataStream, InputTooLong, readAll, talkStream } from "../../src/terminal/streams.ts";
+import { chunksOf, dataStream, InputTooLong, readAll, messageStream } from "../../src/terminal/streams.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { startInPty, vaultInPty } from "../support/pty.ts";
 
@@ -33,7 +33,7 @@ describe("an output stream", () => {
 
   test("flush waits for what nobody waited for", async () => {
     let seen = "";
-    const stderr = talkStream(
+    const stderr = messageStream(
       output(async (text) => {
         await pause(10);
         seen += text;
@@ -51,7 +51,7 @@ describe("stderr", () => {
     const lines: string[] = [];
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {
-      const stderr = talkStream(output(keep, color));
+      const stderr = messageStream(output(keep, color));
       stderr.redactWith({ redact: (text) => text.replaceAll("hunter2", "***"), redactValue: (value) => value });
       await stderr.write("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
       await stderr.writeColored("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
@@ -62,7 +62,7 @@ describe("stderr", () => {
 
   test.each([",", ":", '","', '{"error":{"code":"', "usage", 'usage","message'])("JSON stays JSON with the secret %j", async (secret) => {
     const lines: string[] = [];
-    const stderr = talkStream(output(async (text) => void lines.push(text)));
+    const stderr = messageStream(output(async (text) => void lines.push(text)));
     const redactor = createRedactor();
     redactor.add(secret);
     stderr.redactWith(redactor);
@@ -74,7 +74,7 @@ describe("stderr", () => {
   });
 
   test("never rejects", async () => {
-    const stderr = talkStream(output(() => Promise.reject(new Error("EPIPE"))));
+    const stderr = messageStream(output(() => Promise.reject(new Error("EPIPE"))));
     await expect(stderr.write("x")).resolves.toBeUndefined();
   });
 });

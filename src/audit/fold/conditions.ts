@@ -1,6 +1,6 @@
 import type { LockRule } from "../report/report.ts";
 import type { VaultRecords } from "./vault-records.ts";
-import { small } from "./vault-records.ts";
+import { intField } from "./vault-records.ts";
 
 /** Conditions of a vault; its record has the index. */
 export const conditions = ["active", "locked", "deleted"] as const;
@@ -22,7 +22,7 @@ export const lockRules: readonly LockRule[] = [
 ];
 
 export const conditionOf = (records: VaultRecords, vault: number): Condition =>
-  conditions[records.getSmall(vault, small.condition)] as Condition;
+  conditions[records.getInt(vault, intField.condition)] as Condition;
 
 /** Returns the rule that locked a locked vault. */
-export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getSmall(vault, small.rule)] as LockRule;
+export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getInt(vault, intField.rule)] as LockRule;

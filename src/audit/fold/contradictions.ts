@@ -1,16 +1,16 @@
 import type { Contradiction } from "../report/report.ts";
-import type { Due } from "./time-order.ts";
+import type { DueItem } from "./time-order.ts";
 
 /** A contradiction in the log, without its item and text. */
 export interface FoundContradiction {
   kind: Contradiction["kind"];
   time: number;
-  place: number;
+  location: number;
   line: number;
 }
 
 /** Maximum number of contradictions listed for a vault. */
-const mostListed = 20;
+const maxListed = 20;
 
 /** Contradictions in the log, by vault. */
 export class Contradictions {
@@ -25,14 +25,14 @@ export class Contradictions {
   }
 
   /** Adds a contradiction. Returns false if it is counted only. */
-  add({ vault, time, place, line }: Due, kind: FoundContradiction["kind"]): boolean {
+  add({ vault, time, location, line }: DueItem, kind: FoundContradiction["kind"]): boolean {
     const known = this.#found.get(vault) ?? { first: [], more: 0 };
     this.#found.set(vault, known);
-    if (known.first.length === mostListed) {
+    if (known.first.length === maxListed) {
       known.more += 1;
       return false;
     }
-    known.first.push({ kind, time, place, line });
+    known.first.push({ kind, time, location, line });
     return true;
   }
 }

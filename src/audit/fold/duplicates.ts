@@ -1,15 +1,15 @@
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
-import { inputOf } from "../read/places.ts";
-import type { Due } from "./time-order.ts";
+import { inputOf } from "../read/location.ts";
+import type { DueItem } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
-import { flag, small } from "./vault-records.ts";
+import { flag, intField } from "./vault-records.ts";
 
 /** Maximum number of vaults for which several items of the same millisecond are remembered. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** Maximum number of items remembered for a vault and a millisecond. */
-const mostSeen = 32;
+const maxSeen = 32;
 
 /** Distinguishes items of the same vault and millisecond. */
 interface Identity {
@@ -33,31 +33,31 @@ export class Duplicates {
   }
 
   /** Remembers the last item of a vault. */
-  note({ vault, idHash, place, kind }: Due): void {
-    this.#records.setSmall(vault, small.idHash, idHash);
-    this.#records.setSmall(vault, small.lastInput, inputOf(place));
-    this.#records.setSmall(vault, small.lastKind, kind);
+  note({ vault, idHash, location, kind }: DueItem): void {
+    this.#records.setInt(vault, intField.idHash, idHash);
+    this.#records.setInt(vault, intField.lastInput, inputOf(location));
+    this.#records.setInt(vault, intField.lastKind, kind);
   }
 
   /** Whether an item, which has the time of the last item of its vault, is a duplicate. */
-  isOne({ vault, time, idHash, place, kind }: Due): boolean {
+  isOne({ vault, time, idHash, location, kind }: DueItem): boolean {
     const before = this.#sameTime.get(vault);
     const seen = before?.time === time ? before.seen : [this.#last(vault)];
-    const one = { idHash, input: inputOf(place), kind };
+    const one = { idHash, input: inputOf(location), kind };
     if (seen.some((other) => isSame(one, other))) {
       this.count += 1;
       // Without an id, a duplicate cannot be distinguished from another item with equal content.
-      if (idHash % 2 === 0) this.#records.raise(vault, flag.alike);
+      if (idHash % 2 === 0) this.#records.setFlags(vault, flag.alike);
       return true;
     }
-    if (this.#sameTime.size === mostRemembered) this.#sameTime.clear();
-    this.#sameTime.set(vault, { time, seen: [...seen.slice(-mostSeen), one] });
+    if (this.#sameTime.size === maxRemembered) this.#sameTime.clear();
+    this.#sameTime.set(vault, { time, seen: [...seen.slice(-maxSeen), one] });
     return false;
   }
 
   #last(vault: number): Identity {
-    const get = (at: number): number => this.#records.getSmall(vault, at);
-    return { idHash: get(small.idHash), input: get(small.lastInput), kind: get(small.lastKind) };
+    const get = (at: number): number => this.#records.getInt(vault, at);
+    return { idHash: get(intField.idHash), input: get(intField.lastInput), kind: get(intField.lastKind) };
   }
 }
 

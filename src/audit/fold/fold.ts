@@ -4,9 +4,9 @@ import type { KeptItems } from "./kept-items.ts";
 import type { Contradictions } from "./contradictions.ts";
 import { Duplicates } from "./duplicates.ts";
 import type { Rules } from "./rules.ts";
-import type { Due } from "./time-order.ts";
+import type { DueItem } from "./time-order.ts";
 import { Transitions } from "./transitions.ts";
-import { field, flag, small, VaultRecords } from "./vault-records.ts";
+import { field, flag, intField, VaultRecords } from "./vault-records.ts";
 
 /**
  * The service's state machine as audit items show it, which verdicts, timelines and what-if reports are based on. It takes items in order
@@ -28,18 +28,18 @@ export class Fold {
   }
 
   /** Takes the next item. Returns undefined for a duplicate, which counts nothing. */
-  take(due: Due): EventKind | undefined {
+  take(due: DueItem): EventKind | undefined {
     const { vault, time } = due;
     const records = this.records;
     records.ensure(vault);
-    if (records.getSmall(vault, small.items) === 0) this.#begin(vault, time);
+    if (records.getInt(vault, intField.items) === 0) this.#begin(vault, time);
     else if (!this.#follows(due)) return undefined;
-    records.setSmall(vault, small.items, records.getSmall(vault, small.items) + 1);
+    records.setInt(vault, intField.items, records.getInt(vault, intField.items) + 1);
     this.#duplicates.note(due);
     if (time > records.get(vault, field.lastTime)) records.set(vault, field.lastTime, time);
     this.#transitions.expireInvalid(vault, time);
     const event = eventKinds[due.kind] as EventKind;
-    if (event !== "other") records.raise(vault, flag.meaningful);
+    if (event !== "other") records.setFlags(vault, flag.meaningful);
     this.#transitions.apply(vault, due, event);
     return event;
   }
@@ -63,7 +63,7 @@ export class Fold {
 
   /** Whether the vault has any item. */
   hasSeen(vault: number): boolean {
-    return this.records.knows(vault) && this.records.getSmall(vault, small.items) > 0;
+    return this.records.knows(vault) && this.records.getInt(vault, intField.items) > 0;
   }
 
   /** Applies the effects of time until `asOf`. */
@@ -74,17 +74,17 @@ export class Fold {
   #begin(vault: number, time: number): void {
     const records = this.records;
     for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
-    for (const at of [field.lastStart, field.pendingPlace, field.invalidSince, field.causePlace]) records.set(vault, at, Number.NaN);
+    for (const at of [field.lastStart, field.pendingLocation, field.invalidSince, field.causeLocation]) records.set(vault, at, Number.NaN);
   }
 
   /** Returns false for a duplicate. */
-  #follows(due: Due): boolean {
+  #follows(due: DueItem): boolean {
     const { vault, time } = due;
     const last = this.records.get(vault, field.lastTime);
     if (time > last) return true;
     if (time < last) {
       this.late += 1;
-      this.records.raise(vault, flag.late);
+      this.records.setFlags(vault, flag.late);
       return true;
     }
     return !this.#duplicates.isOne(due);

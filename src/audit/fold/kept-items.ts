@@ -8,22 +8,22 @@ export class KeptItems {
     return this.#items.size;
   }
 
-  keep({ place, item }: { place: number; item: Item | undefined }): void {
+  keep({ location, item }: { location: number; item: Item | undefined }): void {
     if (item === undefined) return;
-    const known = this.#items.get(place);
-    if (known === undefined) this.#items.set(place, { item, holders: 1 });
+    const known = this.#items.get(location);
+    if (known === undefined) this.#items.set(location, { item, holders: 1 });
     else known.holders += 1;
   }
 
-  drop(place: number): void {
+  drop(location: number): void {
     if (this.#items.size === 0) return;
-    const known = this.#items.get(place);
+    const known = this.#items.get(location);
     if (known === undefined) return;
     known.holders -= 1;
-    if (known.holders === 0) this.#items.delete(place);
+    if (known.holders === 0) this.#items.delete(location);
   }
 
-  get(place: number): Item | undefined {
-    return this.#items.get(place)?.item;
+  get(location: number): Item | undefined {
+    return this.#items.get(location)?.item;
   }
 }

@@ -2,11 +2,11 @@ import { Batch, batchSize } from "../read/batch.ts";
 import type { Item } from "../read/item.ts";
 
 /** The next item in order of time, in numbers as in a Batch. */
-export interface Due {
+export interface DueItem {
   readonly time: number;
   readonly vault: number;
   readonly kind: number;
-  readonly place: number;
+  readonly location: number;
   readonly line: number;
   readonly idHash: number;
   readonly item: Item | undefined;
@@ -17,7 +17,7 @@ const windowSize = 4096;
 
 /** Sorts items by time, stably, within a window. An item that comes later than the window allows is passed on out of order. */
 export class TimeOrder {
-  readonly #pass: (due: Due) => void;
+  readonly #pass: (due: DueItem) => void;
   readonly #held = new Batch(2 * windowSize + batchSize);
   readonly #cursor = new Cursor(this.#held);
   #isSorted = true;
@@ -25,7 +25,7 @@ export class TimeOrder {
   /** Number of items that came after a later one. */
   reordered = 0;
 
-  constructor(pass: (due: Due) => void) {
+  constructor(pass: (due: DueItem) => void) {
     this.#pass = pass;
   }
 
@@ -64,7 +64,7 @@ export class TimeOrder {
 }
 
 /** A view of one item in a batch, which moves to the next item: callers must not keep it. */
-class Cursor implements Due {
+class Cursor implements DueItem {
   readonly #batch: Batch;
   at = 0;
 
@@ -84,8 +84,8 @@ class Cursor implements Due {
     return this.#batch.kind[this.at] as number;
   }
 
-  get place(): number {
-    return this.#batch.place[this.at] as number;
+  get location(): number {
+    return this.#batch.location[this.at] as number;
   }
 
   get line(): number {

@@ -8,9 +8,9 @@ import { Contradictions } from "./contradictions.ts";
 import type { LockRule } from "../report/report.ts";
 import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
-import type { Due } from "./time-order.ts";
+import type { DueItem } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
-import { field, flag, small } from "./vault-records.ts";
+import { field, flag, intField } from "./vault-records.ts";
 
 /** The transitions of a vault's state by event. */
 export class Transitions {
@@ -33,7 +33,7 @@ export class Transitions {
     this.#expiringInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
-  apply(vault: number, due: Due, event: EventKind): void {
+  apply(vault: number, due: DueItem, event: EventKind): void {
     this.hasLocked = false;
     switch (event) {
       case "read":
@@ -54,8 +54,8 @@ export class Transitions {
       case "create":
         return this.#create(vault, due);
       case "delete":
-        if (this.records.getSmall(vault, small.condition) === deleted) return this.#note(due, "activity-after-deletion");
-        this.records.setSmall(vault, small.pending, 0);
+        if (this.records.getInt(vault, intField.condition) === deleted) return this.#note(due, "activity-after-deletion");
+        this.records.setInt(vault, intField.pending, 0);
         return this.#become(vault, deleted, due);
       case "locking-start":
         return this.#lockByStart(vault, due);
@@ -64,16 +64,16 @@ export class Transitions {
       case "lock":
         return this.#lock(vault, due, "administrator", flag.lockIsSaid);
       case "unlock":
-        this.records.raise(vault, flag.known | flag.unlockedByItem);
+        this.records.setFlags(vault, flag.known | flag.unlockedByItem);
         return this.#reopen(vault, due);
       case "unanswered-start":
-        this.records.raise(vault, flag.unanswered);
+        this.records.setFlags(vault, flag.unanswered);
         if (this.#isOpenFor(vault, due, false)) this.#start(vault, due, 1);
         return;
       case "unanswered-ack":
-        return this.records.raise(vault, flag.unanswered);
+        return this.records.setFlags(vault, flag.unanswered);
       case "other":
-        return this.records.raise(vault, flag.other);
+        return this.records.setFlags(vault, flag.other);
       case "failed-ack":
       case "not-performed":
       case "application":
@@ -81,9 +81,9 @@ export class Transitions {
   }
 
   /** Locks a vault whose call was refused for a lock: by auto-lock if it was idle for so long, else by a cause not in the log. */
-  #findLocked(vault: number, due: Due): void {
+  #findLocked(vault: number, due: DueItem): void {
     const { records, rules } = this;
-    if (this.#hypothetical || records.getSmall(vault, small.condition) !== active) return;
+    if (this.#hypothetical || records.getInt(vault, intField.condition) !== active) return;
     const lockedAt = (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) + rules.autoLockAfterMs;
     const isAuto = lockedAt <= due.time;
     if (!isAuto) this.#note(due, "refused-while-open");
@@ -91,72 +91,72 @@ export class Transitions {
     if (isAuto) records.set(vault, field.since, lockedAt);
   }
 
-  #create(vault: number, due: Due): void {
-    const isFirst = this.records.getSmall(vault, small.items) === 1;
-    if (this.records.has(vault, flag.created)) this.#note(due, "created-twice");
+  #create(vault: number, due: DueItem): void {
+    const isFirst = this.records.getInt(vault, intField.items) === 1;
+    if (this.records.hasFlag(vault, flag.created)) this.#note(due, "created-twice");
     else if (!isFirst) this.#note(due, "activity-before-creation");
-    this.records.raise(vault, flag.created | flag.known);
+    this.records.setFlags(vault, flag.created | flag.known);
     if (isFirst) this.#reopen(vault, due);
     this.#noteKind(vault, due);
   }
 
-  #start(vault: number, due: Due, operation: number): void {
+  #start(vault: number, due: DueItem, operation: number): void {
     this.#isOpenFor(vault, due, true);
     const records = this.records;
     this.#chains.clearFailures(vault);
     this.#chains.countStart(due);
-    records.setSmall(vault, small.pending, operation);
+    records.setInt(vault, intField.pending, operation);
     records.set(vault, field.lastStart, due.time);
     this.#noteKind(vault, due);
-    if (records.getSmall(vault, small.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
+    if (records.getInt(vault, intField.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
   }
 
   /** Remembers the item whose endpoint names the kind of the vault. */
-  #noteKind(vault: number, due: Due): void {
-    this.records.set(vault, field.pendingPlace, due.place);
+  #noteKind(vault: number, due: DueItem): void {
+    this.records.set(vault, field.pendingLocation, due.location);
     this.records.set(vault, field.pendingLine, due.line);
-    if (isGenericEndpoint(due.item?.endpoint)) this.records.raise(vault, flag.generic);
+    if (isGenericEndpoint(due.item?.endpoint)) this.records.setFlags(vault, flag.generic);
   }
 
-  #acknowledge(vault: number, due: Due, operation: number): void {
+  #acknowledge(vault: number, due: DueItem, operation: number): void {
     const records = this.records;
-    const pending = records.getSmall(vault, small.pending);
-    const wasOpen = records.getSmall(vault, small.condition) === active;
+    const pending = records.getInt(vault, intField.pending);
+    const wasOpen = records.getInt(vault, intField.condition) === active;
     this.#isOpenFor(vault, due, true);
     if (!wasOpen) {
       // `#isOpenFor` has noted it; its start was before the lock.
     } else if (pending === 0) {
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (records.getSmall(vault, small.items) > 1) this.#note(due, "acknowledgement-without-start");
+      if (records.getInt(vault, intField.items) > 1) this.#note(due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
     else if (due.time - records.get(vault, field.lastStart) > this.rules.tokenLifetimeMs) {
       this.#note(due, "acknowledgement-after-expiry");
     }
-    records.raise(vault, flag.known);
+    records.setFlags(vault, flag.known);
     this.#chains.clearStarts(vault);
     this.#chains.clearFailures(vault);
-    records.setSmall(vault, small.pending, 0);
+    records.setInt(vault, intField.pending, 0);
   }
 
-  #fail(vault: number, due: Due, event: EventKind): void {
+  #fail(vault: number, due: DueItem, event: EventKind): void {
     const records = this.records;
-    if (records.getSmall(vault, small.condition) !== active) {
+    if (records.getInt(vault, intField.condition) !== active) {
       if (event === "locking-failure") this.#noteLockedBefore(vault, due);
       return;
     }
-    if (event === "refused") records.raise(vault, flag.unworded);
+    if (event === "refused") records.setFlags(vault, flag.unworded);
     const failed = this.#chains.countFailure(due);
     if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
       records.set(vault, field.invalidSince, due.time);
-      this.kept.drop(records.get(vault, field.causePlace));
-      records.set(vault, field.causePlace, due.place);
+      this.kept.drop(records.get(vault, field.causeLocation));
+      records.set(vault, field.causeLocation, due.location);
       records.set(vault, field.causeLine, due.line);
       this.kept.keep(due);
     }
     if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
   }
 
-  #lockByStart(vault: number, due: Due): void {
+  #lockByStart(vault: number, due: DueItem): void {
     if (!this.#isOpenFor(vault, due, false)) return this.#noteLockedBefore(vault, due);
     if (this.#hypothetical) return this.#start(vault, due, 1);
     // The credentials were correct.
@@ -166,27 +166,27 @@ export class Transitions {
   }
 
   /** Notes a lock by an item, if the vault was locked before by the rules. */
-  #noteLockedBefore(vault: number, due: Due): void {
-    if (this.records.getSmall(vault, small.condition) === locked) this.#note(due, "locked-at-another-moment");
+  #noteLockedBefore(vault: number, due: DueItem): void {
+    if (this.records.getInt(vault, intField.condition) === locked) this.#note(due, "locked-at-another-moment");
   }
 
   /** Locks a vault because the item says so, and notes if the rules disagree. */
-  #lockAsSaid(vault: number, due: Due, rule: LockRule): void {
+  #lockAsSaid(vault: number, due: DueItem, rule: LockRule): void {
     const { records, rules } = this;
-    const isOpen = records.getSmall(vault, small.condition) === active;
+    const isOpen = records.getInt(vault, intField.condition) === active;
     if (this.#hypothetical || (!isOpen && !this.hasLocked)) return;
     const [count, limit] =
       rule === "failed-accesses"
-        ? [records.getSmall(vault, small.failed), rules.lockAfterFailed]
-        : [records.getSmall(vault, small.unacked), rules.lockAfterUnacked];
-    if (count < limit && records.has(vault, flag.known)) this.#note(due, "locked-at-another-moment");
+        ? [records.getInt(vault, intField.failed), rules.lockAfterFailed]
+        : [records.getInt(vault, intField.unacked), rules.lockAfterUnacked];
+    if (count < limit && records.hasFlag(vault, flag.known)) this.#note(due, "locked-at-another-moment");
     this.#lock(vault, due, rule);
-    records.raise(vault, flag.lockIsSaid);
+    records.setFlags(vault, flag.lockIsSaid);
   }
 
   /** Whether a vault accepts calls. If a call was accepted although it should not, notes a contradiction and reopens the vault. */
-  #isOpenFor(vault: number, due: Due, wasAccepted: boolean): boolean {
-    const condition = this.records.getSmall(vault, small.condition);
+  #isOpenFor(vault: number, due: DueItem, wasAccepted: boolean): boolean {
+    const condition = this.records.getInt(vault, intField.condition);
     if (condition === active) return true;
     if (!wasAccepted) return false;
     this.#note(due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
@@ -198,42 +198,42 @@ export class Transitions {
   expireInvalid(vault: number, now: number): void {
     if (!this.#expiringInvalid) return;
     const at = this.records.get(vault, field.invalidSince) + this.rules.tokenLifetimeMs;
-    if (!(at <= now) || this.records.getSmall(vault, small.condition) !== active) return;
-    this.records.setSmall(vault, small.rule, lockRules.indexOf("expired-invalid-start"));
-    this.records.setSmall(vault, small.condition, locked);
+    if (!(at <= now) || this.records.getInt(vault, intField.condition) !== active) return;
+    this.records.setInt(vault, intField.rule, lockRules.indexOf("expired-invalid-start"));
+    this.records.setInt(vault, intField.condition, locked);
     this.records.set(vault, field.since, at);
   }
 
-  #lock(vault: number, due: Due, rule: LockRule, flags = 0): void {
-    if (this.records.getSmall(vault, small.condition) === locked) return;
+  #lock(vault: number, due: DueItem, rule: LockRule, flags = 0): void {
+    if (this.records.getInt(vault, intField.condition) === locked) return;
     // A call that finds the vault locked did not lock it.
     this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
-    this.records.setSmall(vault, small.rule, lockRules.indexOf(rule));
-    this.records.lower(vault, flag.lockIsSaid);
-    if (flags !== 0) this.records.raise(vault, flags);
+    this.records.setInt(vault, intField.rule, lockRules.indexOf(rule));
+    this.records.clearFlags(vault, flag.lockIsSaid);
+    if (flags !== 0) this.records.setFlags(vault, flags);
     this.#become(vault, locked, due);
   }
 
-  #become(vault: number, condition: number, due: Due): void {
-    this.records.setSmall(vault, small.condition, condition);
+  #become(vault: number, condition: number, due: DueItem): void {
+    this.records.setInt(vault, intField.condition, condition);
     this.records.set(vault, field.since, due.time);
-    this.kept.drop(this.records.get(vault, field.causePlace));
-    this.records.set(vault, field.causePlace, due.place);
+    this.kept.drop(this.records.get(vault, field.causeLocation));
+    this.records.set(vault, field.causeLocation, due.location);
     this.records.set(vault, field.causeLine, due.line);
     this.kept.keep(due);
   }
 
-  #reopen(vault: number, due: Due): void {
-    this.records.setSmall(vault, small.condition, active);
+  #reopen(vault: number, due: DueItem): void {
+    this.records.setInt(vault, intField.condition, active);
     this.records.set(vault, field.since, due.time);
-    this.records.setSmall(vault, small.pending, 0);
+    this.records.setInt(vault, intField.pending, 0);
     this.#chains.clearStarts(vault);
     this.#chains.clearFailures(vault);
-    this.kept.drop(this.records.get(vault, field.causePlace));
-    this.records.set(vault, field.causePlace, Number.NaN);
+    this.kept.drop(this.records.get(vault, field.causeLocation));
+    this.records.set(vault, field.causeLocation, Number.NaN);
   }
 
-  #note(due: Due, kind: FoundContradiction["kind"]): void {
+  #note(due: DueItem, kind: FoundContradiction["kind"]): void {
     if (this.contradictions.add(due, kind)) this.kept.keep(due);
   }
 }

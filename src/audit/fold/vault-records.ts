@@ -11,17 +11,17 @@ export const field = {
   /** Time of the oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
   invalidSince: 2,
   /** Location of the item that gave the vault its condition. */
-  causePlace: 3,
+  causeLocation: 3,
   causeLine: 4,
   lastTime: 5,
   /** Time of the last start, which is that of the open exchange. */
   lastStart: 6,
-  pendingPlace: 7,
+  pendingLocation: 7,
   pendingLine: 8,
 } as const;
 
 /** Indexes of the integer fields in a record. */
-export const small = {
+export const intField = {
   condition: 0,
   rule: 1,
   unacked: 2,
@@ -60,7 +60,7 @@ export const flag = {
   meaningful: 1024,
 } as const;
 
-const smallAt = 9;
+const intsAt = 9;
 const chainAt = 14;
 
 /**
@@ -104,66 +104,66 @@ export class VaultRecords {
     this.#numbers[vault * this.#stride + at] = value;
   }
 
-  getSmall(vault: number, at: number): number {
-    return this.#words[(vault * this.#stride + smallAt) * 2 + at] as number;
+  getInt(vault: number, at: number): number {
+    return this.#words[(vault * this.#stride + intsAt) * 2 + at] as number;
   }
 
-  setSmall(vault: number, at: number, value: number): void {
-    this.#words[(vault * this.#stride + smallAt) * 2 + at] = value;
+  setInt(vault: number, at: number, value: number): void {
+    this.#words[(vault * this.#stride + intsAt) * 2 + at] = value;
   }
 
-  has(vault: number, flags: number): boolean {
-    return (this.getSmall(vault, small.flags) & flags) !== 0;
+  hasFlag(vault: number, flags: number): boolean {
+    return (this.getInt(vault, intField.flags) & flags) !== 0;
   }
 
-  raise(vault: number, flags: number): void {
-    this.setSmall(vault, small.flags, this.getSmall(vault, small.flags) | flags);
+  setFlags(vault: number, flags: number): void {
+    this.setInt(vault, intField.flags, this.getInt(vault, intField.flags) | flags);
   }
 
-  lower(vault: number, flags: number): void {
-    this.setSmall(vault, small.flags, this.getSmall(vault, small.flags) & ~flags);
+  clearFlags(vault: number, flags: number): void {
+    this.setInt(vault, intField.flags, this.getInt(vault, intField.flags) & ~flags);
   }
 
   /** Adds the item with which the chain of starts has `length` items. Returns the location of the item that it replaces, or NaN. */
-  setStart(vault: number, length: number, place: number, line: number): number {
+  setStart(vault: number, length: number, location: number, line: number): number {
     const at = vault * this.#stride + chainAt + 2 * ((length - 1) % this.#starts);
-    return this.#setLink(at, length > this.#starts, place, line);
+    return this.#setLink(at, length > this.#starts, location, line);
   }
 
   /** Does the same for the chain of failed attempts. */
-  setFailure(vault: number, length: number, place: number, line: number): number {
+  setFailure(vault: number, length: number, location: number, line: number): number {
     const at = vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures));
-    return this.#setLink(at, length > this.#failures, place, line);
+    return this.#setLink(at, length > this.#failures, location, line);
   }
 
   /** Returns the chain of starts, oldest first. */
-  starts(vault: number): Link[] {
-    return this.#links(vault * this.#stride + chainAt, this.getSmall(vault, small.unacked), this.#starts);
+  starts(vault: number): ItemLocation[] {
+    return this.#links(vault * this.#stride + chainAt, this.getInt(vault, intField.unacked), this.#starts);
   }
 
   /** Returns the chain of failed attempts, oldest first. */
-  failures(vault: number): Link[] {
-    return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getSmall(vault, small.failed), this.#failures);
+  failures(vault: number): ItemLocation[] {
+    return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getInt(vault, intField.failed), this.#failures);
   }
 
-  #setLink(at: number, isTaken: boolean, place: number, line: number): number {
+  #setLink(at: number, isTaken: boolean, location: number, line: number): number {
     const before = isTaken ? (this.#numbers[at] as number) : Number.NaN;
-    this.#numbers[at] = place;
+    this.#numbers[at] = location;
     this.#numbers[at + 1] = line;
     return before;
   }
 
-  #links(from: number, length: number, most: number): Link[] {
+  #links(from: number, length: number, most: number): ItemLocation[] {
     const oldest = Math.max(0, length - most);
     return Array.from({ length: length - oldest }, (_, index) => {
       const at = from + 2 * ((oldest + index) % most);
-      return { place: this.#numbers[at] as number, line: this.#numbers[at + 1] as number };
+      return { location: this.#numbers[at] as number, line: this.#numbers[at + 1] as number };
     });
   }
 }
 
 /** An item by location. */
-export interface Link {
-  place: number;
+export interface ItemLocation {
+  location: number;
   line: number;
 }

@@ -4,7 +4,7 @@ import type { Item } from "./item.ts";
 export const batchSize = 8192;
 
 /** Columns of a batch, each as long as its capacity. */
-type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "place" | "line" | "idHash">;
+type BatchColumns = Pick<Batch, "time" | "vault" | "kind" | "location" | "line" | "idHash">;
 
 /** Items in columns of numbers, so that millions of them need no objects. */
 export class Batch {
@@ -15,7 +15,7 @@ export class Batch {
   /** Indexes in `eventKinds`. */
   readonly kind: Uint8Array<ArrayBuffer>;
   /** Locations of the items: `locationOf`. */
-  readonly place: Float64Array<ArrayBuffer>;
+  readonly location: Float64Array<ArrayBuffer>;
   readonly line: Float64Array<ArrayBuffer>;
   /** Hash of the item's id, or of its content if it has none (hash.ts). */
   readonly idHash: Int32Array<ArrayBuffer>;
@@ -28,7 +28,7 @@ export class Batch {
     this.time = columns.time;
     this.vault = columns.vault;
     this.kind = columns.kind;
-    this.place = columns.place;
+    this.location = columns.location;
     this.line = columns.line;
     this.idHash = columns.idHash;
   }
@@ -37,20 +37,20 @@ export class Batch {
     return this.size === this.capacity;
   }
 
-  add(time: number, vault: number, kind: number, place: number, line: number, idHash: number): void {
+  add(time: number, vault: number, kind: number, location: number, line: number, idHash: number): void {
     const at = this.size++;
     this.time[at] = time;
     this.vault[at] = vault;
     this.kind[at] = kind;
-    this.place[at] = place;
+    this.location[at] = location;
     this.line[at] = line;
     this.idHash[at] = idHash;
   }
 
   /** Adds an item that cannot be read again. */
-  addItem(item: Item, vault: number, kind: number, place: number, idHash: number): void {
+  addItem(item: Item, vault: number, kind: number, location: number, idHash: number): void {
     this.items[this.size] = item;
-    this.add(item.time, vault, kind, place, item.line, idHash);
+    this.add(item.time, vault, kind, location, item.line, idHash);
   }
 
   /** Adds the items of another batch from index `from` up to `to`, exclusive. */
@@ -87,7 +87,7 @@ export class Batch {
       [this.time, other.time],
       [this.vault, other.vault],
       [this.kind, other.kind],
-      [this.place, other.place],
+      [this.location, other.location],
       [this.line, other.line],
       [this.idHash, other.idHash],
     ] as const;
@@ -101,7 +101,7 @@ export const columnBytes = (capacity: number): number => capacity * 33;
 export function columnsIn(buffer: ArrayBuffer, capacity: number): BatchColumns {
   return {
     time: new Float64Array(buffer, 0, capacity),
-    place: new Float64Array(buffer, 8 * capacity, capacity),
+    location: new Float64Array(buffer, 8 * capacity, capacity),
     line: new Float64Array(buffer, 16 * capacity, capacity),
     vault: new Int32Array(buffer, 24 * capacity, capacity),
     idHash: new Int32Array(buffer, 28 * capacity, capacity),

@@ -3,7 +3,7 @@ import type { Columns, Item } from "./item.ts";
 import { readRoles, toItem } from "./columns/items.ts";
 import { longestRecord } from "./records/lines.ts";
 import { fieldsOf } from "./records/ndjson.ts";
-import { withinInput } from "./places.ts";
+import { offsetOf } from "./location.ts";
 import type { PlainFile } from "./scan/plain-file.ts";
 
 const newline = 0x0a;
@@ -19,10 +19,10 @@ export function itemOfLine(text: string, columns: Columns, input: number, line: 
  *
  * @throws `invalid-input` if the file has changed and the line is no longer an item.
  */
-export function findLine(file: PlainFile, columns: Columns, input: number, place: number, line: number): Item {
+export function findLine(file: PlainFile, columns: Columns, input: number, location: number, line: number): Item {
   for (let size = 4096; ; size *= 2) {
     const bytes = Buffer.allocUnsafe(size);
-    const length = file.readInto(bytes, withinInput(place));
+    const length = file.readInto(bytes, offsetOf(location));
     const end = bytes.subarray(0, length).indexOf(newline);
     if (end < 0 && length === size && length <= longestRecord) continue;
     const item = itemOfLine(bytes.toString("utf8", 0, end < 0 ? length : end), columns, input, line);

@@ -21,7 +21,7 @@ interface Exchange {
   kind: string | null;
 }
 
-type Told = Pick<Item, "action" | "outcome" | "description">;
+type Wording = Pick<Item, "action" | "outcome" | "description">;
 
 const actions: Readonly<Record<string, { call: string; end: string }>> = {
   get: { call: "READ_VAULT", end: "ACKNOWLEDGE_READ_VAULT" },
@@ -45,8 +45,8 @@ export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
     }
     const exchange = exchanges.get(key) ?? null;
     if (endings.has(line.event)) exchanges.delete(key);
-    const told = tell(line, exchange);
-    if (told !== null) yield { ...itemOf(line, exchange), ...told };
+    const wording = wordingOf(line, exchange);
+    if (wording !== null) yield { ...itemOf(line, exchange), ...wording };
   }
 }
 
@@ -58,7 +58,7 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 /** Returns the default external reference of an exchange started here. */
 const ownReference = ({ exchange }: JournalLine): string | null => (exchange === null ? null : `vault-${exchange}`);
 
-const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof Told> => ({
+const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof Wording> => ({
   input: 0,
   line: line.seq,
   time: Date.parse(line.at),
@@ -71,7 +71,7 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
   id: line.exchange,
 });
 
-function tell(line: JournalLine, exchange: Exchange | null): Told | null {
+function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null {
   if (line.event === "created") return success("CREATE_VAULT", "vault created");
   // Clearing possibly failed attempts does not mean that the vault was unlocked.
   if (line.event === "counters-reset" && line.detail["only"] === "unanswered") return null;
@@ -83,7 +83,7 @@ function tell(line: JournalLine, exchange: Exchange | null): Told | null {
     case "intent":
       return line.fate === "unknown" ? unknown(action.call, "about to be sent, and nothing is known of an answer: it may count") : null;
     case "unanswered":
-      return unknown(action.call, `sent, no whole answer: it may count${said(line)}`);
+      return unknown(action.call, `sent, no whole answer: it may count${messageOf(line)}`);
     case "started":
       return success(action.call, `${word} started`);
     case "adopted":
@@ -107,20 +107,20 @@ function tell(line: JournalLine, exchange: Exchange | null): Told | null {
       // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
       return codeOf(line) === undefined || codeOf(line) === "network"
         ? null
-        : { action: action.end, outcome: "FAILURE", description: `not acknowledged${said(line)}` };
+        : { action: action.end, outcome: "FAILURE", description: `not acknowledged${messageOf(line)}` };
     default:
       return null;
   }
 }
 
-const success = (action: string, description: string): Told => ({ action, outcome: "SUCCESS", description });
+const success = (action: string, description: string): Wording => ({ action, outcome: "SUCCESS", description });
 
-const unknown = (action: string, description: string): Told => ({ action, outcome: "UNKNOWN", description });
+const unknown = (action: string, description: string): Wording => ({ action, outcome: "UNKNOWN", description });
 
 function refusal(line: JournalLine): string {
-  if (line.detail["counted"] === true) return `bad credentials${said(line)}`;
+  if (line.detail["counted"] === true) return `bad credentials${messageOf(line)}`;
   // Words of the service must not turn a lock into a failed attempt.
-  const words = aboutCredentials.test(said(line)) ? "" : said(line);
+  const words = aboutCredentials.test(messageOf(line)) ? "" : messageOf(line);
   return `${codeOf(line) === "gone" ? "vault not found" : "vault is locked"}${words}`;
 }
 
@@ -132,7 +132,7 @@ const errorOf = ({ detail }: JournalLine): { code?: unknown; message?: unknown }
 const codeOf = (line: JournalLine): unknown => errorOf(line).code;
 
 /** Returns the message of the service in parentheses. */
-function said(line: JournalLine): string {
+function messageOf(line: JournalLine): string {
   const { message } = errorOf(line);
   return typeof message === "string" && message !== "" ? ` (${message})` : "";
 }

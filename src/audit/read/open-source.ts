@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { findLine } from "./find-line.ts";
 import { openInput } from "./records/input.ts";
 import type { Columns, Item } from "./item.ts";
-import { ItemFeed, ItemFiler } from "./item-source.ts";
+import { ItemFeed, BatchWriter } from "./batch-writer.ts";
 import { PlainFile } from "./scan/plain-file.ts";
 import { PlainSource } from "./scan/plain-source.ts";
 import { readItems } from "./read-items.ts";
@@ -32,7 +32,7 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
     const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
     const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
     if (input.plainPath === null) {
-      const feed = new ItemFeed(items, new ItemFiler(vaults, classifier), index);
+      const feed = new ItemFeed(items, new BatchWriter(vaults, classifier), index);
       const next: Source["next"] = async (batch) => await feed.next(batch);
       return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
     }
@@ -42,7 +42,7 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
     return turned({
       report,
       next,
-      find: (place, line) => findLine(file, columns, index, place, line),
+      find: (location, line) => findLine(file, columns, index, location, line),
       bytesRead,
       totalBytes: input.total,
       close: async () => {
@@ -74,7 +74,7 @@ function readPlain(file: PlainFile, size: number, columns: Columns, options: Sou
 
 /** Returns the items of this machine's journal as a source. */
 export function journalSource(journal: Iterable<Item>, { vaults, classifier, index }: SourceOptions): Source {
-  const feed = new ItemFeed(inPieces(journal), new ItemFiler(vaults, classifier), index);
+  const feed = new ItemFeed(inPieces(journal), new BatchWriter(vaults, classifier), index);
   return {
     report: { name: "journal", format: "journal", gzip: false, order: "oldest-first", items: 0, columns: {} },
     next: async (batch) => await feed.next(batch),

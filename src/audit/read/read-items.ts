@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import { wholeHashOf } from "./bytes.ts";
+import { contentHashOf } from "./hash.ts";
 import { recognizeColumns } from "./columns/columns.ts";
 import { readRoles, toItem } from "./columns/items.ts";
 import type { ColumnMap } from "./columns/parse-map.ts";
@@ -14,7 +14,7 @@ import type { AuditRecord, SkipLine } from "./records/record.ts";
 /** Number of records by which columns are recognized. */
 const sampleSize = 1000;
 /** Number of lines, none of them a record, after which the input is given up. */
-const mostSkips = 100_000;
+const maxSkips = 100_000;
 /** Maximum characters of all values in the sample: a single record may be a megabyte. */
 const sampleLength = 8 * 1024 * 1024;
 
@@ -47,13 +47,13 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
   });
   const sample: AuditRecord[] = [];
   let length = 0;
-  while (sample.length < sampleSize && length < sampleLength && early.length < mostSkips) {
+  while (sample.length < sampleSize && length < sampleLength && early.length < maxSkips) {
     const next = await batches.next();
     if (next.done === true) break;
     sample.push(...next.value);
     for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
   }
-  if (sample.length === 0 && early.length >= mostSkips) {
+  if (sample.length === 0 && early.length >= maxSkips) {
     throw new VaultError("invalid-input", `${input.name}: not one of its first ${early.length} lines is an audit item`, {
       hint: `it was read as ${input.format}; the first line that is none: ${early[0]?.line}, ${early[0]?.reason}`,
     });
@@ -65,7 +65,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       lastLine = line;
       const item = toItem(readRoles(fields, columns), index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item.id === null ? { ...item, contentHash: wholeHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
+      else items.push(item.id === null ? { ...item, contentHash: contentHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
     }
     return items;
   };

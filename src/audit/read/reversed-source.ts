@@ -3,7 +3,7 @@ import { Batch } from "./batch.ts";
 import type { Source } from "./source.ts";
 
 /** Maximum number of items in a newest-first input, all of which are held in memory. */
-const mostHeld = 1_000_000;
+const maxHeld = 1_000_000;
 
 /** Reverses a newest-first source. Its `next` throws `invalid-input` if the input is too long. */
 export function reversed(source: Source): Source {
@@ -15,7 +15,7 @@ export function reversed(source: Source): Source {
     const batch = new Batch();
     for (let count = 0; await source.next(batch); batch.clear()) {
       count += batch.size;
-      if (count > mostHeld) throw tooLong(source.report.name);
+      if (count > maxHeld) throw tooLong(source.report.name);
       hold(batch);
     }
   }
@@ -47,6 +47,6 @@ export function reversed(source: Source): Source {
 }
 
 const tooLong = (name: string): VaultError =>
-  new VaultError("invalid-input", `${name} has its newest items first, and more than ${mostHeld.toLocaleString("en")} of them`, {
+  new VaultError("invalid-input", `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`, {
     hint: "export it oldest first, or in parts by time, each in a file of its own",
   });

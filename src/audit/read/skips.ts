@@ -1,7 +1,7 @@
 import type { Skip } from "./item.ts";
 
 /** Maximum number of lines listed. */
-const mostListed = 100;
+const maxListed = 100;
 
 /** Lines that are not items: their number, and the first ones. */
 export class Skips {
@@ -17,6 +17,6 @@ export class Skips {
 
   addAll({ count, first }: Pick<Skips, "count" | "first">): void {
     this.count += count;
-    this.#first.push(...first.slice(0, mostListed - this.#first.length));
+    this.#first.push(...first.slice(0, maxListed - this.#first.length));
   }
 }

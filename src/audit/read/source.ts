@@ -12,7 +12,7 @@ export interface Source {
   /** Adds the next items, if any are available, to an empty batch. Returns false at the end. */
   next(batch: Batch): Promise<boolean>;
   /** Reads an item again; absent if the input cannot be read twice. */
-  find?(place: number, line: number): Item;
+  find?(location: number, line: number): Item;
   bytesRead(): number;
   readonly totalBytes: number | null;
   close(): Promise<void>;

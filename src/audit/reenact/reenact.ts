@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Note, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
-import { Rehearsal } from "./calls.ts";
+import { EmulatedService } from "./emulated-service.ts";
 import type { ReenactedStep } from "../replayer.ts";
 import type { ReenactmentReport, VaultState as ReplayedState } from "../report/report.ts";
 import { iso, lockWords } from "./words.ts";
@@ -19,14 +19,14 @@ const longest = 1e15;
  * A start that reaches the limit may be recorded as accepted or as refused, as long as the vault is locked from then on: exports differ.
  */
 export class Reenactment {
-  readonly #rehearsal: Rehearsal;
+  readonly #service: EmulatedService;
   readonly #notes = new Map<string, Note>();
   readonly #rules: ReenactmentRules;
 
   /** @throws `invalid-input` for a rule that the emulated service does not support. */
   constructor(rules: ReenactmentRules) {
     this.#rules = rules;
-    this.#rehearsal = new Rehearsal({
+    this.#service = new EmulatedService({
       lockAfterFailed: rules.lockAfterFailed,
       lockAfterUnacked: rules.lockAfterUnacked,
       tokenTtlMs: Math.min(rules.tokenLifetimeMs, longest),
@@ -37,7 +37,7 @@ export class Reenactment {
   /** Adds the next step in order of time. A step that is earlier than the one before it for the same vault gets that one's time. */
   add(given: ReenactedStep): void {
     const step = { ...given, uuid: given.uuid.toLowerCase() };
-    const note = this.#notes.get(step.uuid) ?? { isSure: step.event === "create", time: step.time };
+    const note = this.#notes.get(step.uuid) ?? { hasKnownCounters: step.event === "create", time: step.time };
     this.#notes.set(step.uuid, note);
     if (note.impossible !== undefined) return;
     if (!(Math.abs(step.time) <= year9999)) {
@@ -45,13 +45,15 @@ export class Reenactment {
       return;
     }
     note.time = Math.max(note.time, step.time);
-    this.#rehearsal.now = note.time;
-    const { isSure } = note;
+    this.#service.now = note.time;
+    const { hasKnownCounters } = note;
     try {
-      const { difference, impossible } = perform({ rehearsal: this.#rehearsal, rules: this.#rules, note }, step);
+      const { difference, impossible } = perform({ service: this.#service, rules: this.#rules, note }, step);
       if (impossible !== undefined) note.impossible = `line ${step.line}: ${impossible}`;
       if (difference === undefined || note.difference !== undefined) return;
-      const before = isSure ? "" : "; the log begins in the middle of this vault's life, and what came before it may explain that";
+      const before = hasKnownCounters
+        ? ""
+        : "; the log begins in the middle of this vault's life, and what came before it may explain that";
       note.difference = { time: step.time, line: step.line, text: `${difference}${before}` };
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
@@ -65,18 +67,18 @@ export class Reenactment {
     for (const { uuid, state } of replayed) {
       result.vaults += 1;
       const note = this.#notes.get(uuid.toLowerCase());
-      this.#rehearsal.now = Math.max(note?.time ?? 0, Math.abs(asOf) <= year9999 ? asOf : 0);
-      const vault = this.#rehearsal.look(uuid.toLowerCase());
+      this.#service.now = Math.max(note?.time ?? 0, Math.abs(asOf) <= year9999 ? asOf : 0);
+      const vault = this.#service.look(uuid.toLowerCase());
       if (note === undefined || vault === undefined || note.impossible !== undefined) {
         result.notPerformed.push({ uuid, reason: note?.impossible ?? "there was no item of it to perform" });
         continue;
       }
-      const emulated = mayBe(vault, state) ? state : stateOf(vault);
+      const emulated = isAlsoPossible(vault, state) ? state : stateOf(vault);
       const found = note.difference ?? this.#differenceAtEnd(note, vault, state, emulated);
       if (found === undefined) result.agree += 1;
       else {
-        const place = found.line === undefined ? {} : { at: iso(found.time), line: found.line };
-        result.differences.push({ uuid, replayed: state, emulated, ...place, text: found.text });
+        const where = found.line === undefined ? {} : { at: iso(found.time), line: found.line };
+        result.differences.push({ uuid, replayed: state, emulated, ...where, text: found.text });
       }
     }
     return result;
@@ -109,7 +111,7 @@ function stateOf(vault: Readonly<VaultState>): ReplayedState {
 }
 
 /** Whether a replayed state is possible too: in the service, an expired token ends an exchange and an unlock its count, unlike in a log. */
-function mayBe({ state, pending, unackedStarts }: Readonly<VaultState>, replayed: ReplayedState): boolean {
+function isAlsoPossible({ state, pending, unackedStarts }: Readonly<VaultState>, replayed: ReplayedState): boolean {
   if (state !== "active") return state === replayed;
   if (replayed === "exchange-open") return pending !== null || unackedStarts > 0;
   return replayed === "active" && (pending === null || unackedStarts === 0);

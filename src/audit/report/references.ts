@@ -3,9 +3,9 @@ import { eventKinds } from "../fold/events.ts";
 import type { Classifier } from "../read/columns/classify-item.ts";
 import { numberOf } from "../read/columns/classify-item.ts";
 import type { Item } from "../read/item.ts";
-import type { FindItem } from "../read/places.ts";
+import type { FindItem } from "../read/location.ts";
 import type { ItemReference, OwnExchange } from "./report.ts";
-import type { Link } from "../fold/vault-records.ts";
+import type { ItemLocation } from "../fold/vault-records.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 export type FindOwn = (externalRef: string, near: { vault?: string; at?: number }) => OwnExchange | undefined;
@@ -24,12 +24,12 @@ export class References {
     this.#own = own;
   }
 
-  item({ place, line }: Link): Item | undefined {
-    return this.#find(place, line);
+  item({ location, line }: ItemLocation): Item | undefined {
+    return this.#find(location, line);
   }
 
-  to(link: Link, known?: Item): ItemReference {
-    const item = known ?? this.#find(link.place, link.line);
+  to(link: ItemLocation, known?: Item): ItemReference {
+    const item = known ?? this.#find(link.location, link.line);
     if (item === undefined) throw new Error("an item that a report names was not kept");
     const own =
       item.externalRef === null

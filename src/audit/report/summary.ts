@@ -19,7 +19,7 @@ interface Found {
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */
-export const tellsFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
+export const distinguishesFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
   items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
 /** Summarizes a replay. */
@@ -54,7 +54,7 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): s
     ...(replayer.failures > 0 && withoutWords.length > 0
       ? ["no column tells why calls were refused: if there is one, name it (--map description=…)"]
       : []),
-    ...(classifier.unsure.size > 0
+    ...(classifier.unclear.size > 0
       ? ["outcomes were not understood and taken for successes: say which ones mark failures (--failure PATTERN), or which column has them"]
       : []),
     ...(classifier.former > 0 && !former
@@ -66,7 +66,7 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): s
     ...(beforeRelease(rules.release, "1.2.18")
       ? [`releases before 1.2.18 record no failed accesses: what they have locked cannot be seen here`]
       : []),
-    ...(tellsFailures(inputs, replayer)
+    ...(distinguishesFailures(inputs, replayer)
       ? []
       : [
           "nothing in these items tells failed accesses from others: name their column (--map outcome=…) or their wording (--failure PATTERN)",

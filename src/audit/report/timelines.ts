@@ -3,12 +3,12 @@ import { conditionOf } from "../fold/conditions.ts";
 import { eventKinds } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Item } from "../read/item.ts";
-import type { Due } from "../fold/time-order.ts";
-import { small } from "../fold/vault-records.ts";
+import type { DueItem } from "../fold/time-order.ts";
+import { intField } from "../fold/vault-records.ts";
 
 /** An event of a vault, with the state after it. */
 export interface TimelineEntry {
-  place: number;
+  location: number;
   line: number;
   event: (typeof eventKinds)[number];
   item: Item | undefined;
@@ -19,11 +19,11 @@ export interface TimelineEntry {
   locks: boolean;
 }
 
-const mostHealthy = 6;
+const maxHealthy = 6;
 
 const isHealthy = ({ records, contradictions }: Fold, vault: number): boolean =>
-  records.getSmall(vault, small.unacked) === 0 &&
-  records.getSmall(vault, small.failed) === 0 &&
+  records.getInt(vault, intField.unacked) === 0 &&
+  records.getInt(vault, intField.failed) === 0 &&
   conditionOf(records, vault) === "active" &&
   !contradictions.has(vault);
 
@@ -41,24 +41,24 @@ export class Timelines {
     this.#forgetsTheHealthy = forgetsTheHealthy;
   }
 
-  add(fold: Fold, { vault, place, line, kind, item }: Due, locks: boolean): void {
+  add(fold: Fold, { vault, location, line, kind, item }: DueItem, locks: boolean): void {
     const { records } = fold;
     let events = this.#events.get(vault);
     if (events === undefined) this.#events.set(vault, (events = []));
     events.push({
-      place,
+      location,
       line,
       event: eventKinds[kind] as TimelineEntry["event"],
       item,
-      unackedStarts: records.getSmall(vault, small.unacked),
-      failedAttempts: records.getSmall(vault, small.failed),
-      isOpen: records.getSmall(vault, small.pending) !== 0,
+      unackedStarts: records.getInt(vault, intField.unacked),
+      failedAttempts: records.getInt(vault, intField.failed),
+      isOpen: records.getInt(vault, intField.pending) !== 0,
       condition: conditionOf(fold.records, vault),
       locks,
     });
     // Cuts in steps, so that not every event moves all others.
     if (events.length >= this.#most * 2) this.#cut(vault, events, this.#most);
-    else if (this.#forgetsTheHealthy && events.length > mostHealthy && isHealthy(fold, vault)) this.#cut(vault, events, mostHealthy);
+    else if (this.#forgetsTheHealthy && events.length > maxHealthy && isHealthy(fold, vault)) this.#cut(vault, events, maxHealthy);
   }
 
   of(vault: number): { events: readonly TimelineEntry[]; omitted: number } {

@@ -1,7 +1,7 @@
 import type { Fold } from "../fold/fold.ts";
 import type { Rules } from "../fold/rules.ts";
-import type { Link } from "../fold/vault-records.ts";
-import { field, small } from "../fold/vault-records.ts";
+import type { ItemLocation } from "../fold/vault-records.ts";
+import { field, intField } from "../fold/vault-records.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
@@ -10,11 +10,11 @@ import type { References } from "./references.ts";
 import type { Contradiction, ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
-import type { Judgement, LogFacts, Standing } from "./verdict.ts";
-import { judge, standing } from "./verdict.ts";
+import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
+import { judge, statusAt } from "./verdict.ts";
 
 /** Everything that reports are created from. */
-export interface Folded {
+export interface ReportContext {
   fold: Fold;
   vaults: VaultTable;
   references: References;
@@ -30,18 +30,18 @@ const latest = 8.64e15;
 
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
 
-export const standingOf = ({ fold, references, asOf }: Folded, vault: number): Standing =>
-  standing(fold, vault, asOf, () => isGeneric(fold, vault, references));
+export const statusOf = ({ fold, references, asOf }: ReportContext, vault: number): VaultStatus =>
+  statusAt(fold, vault, asOf, () => isGeneric(fold, vault, references));
 
-function judgementOf({ fold, references, facts, asOf }: Folded, vault: number): Judgement {
+function judgementOf({ fold, references, facts, asOf }: ReportContext, vault: number): Judgement {
   return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
 }
 
 /** Whether a vault is generic, by the endpoint of its last start. */
 function isGeneric(fold: Fold, vault: number, references: References): boolean {
-  const place = fold.records.get(vault, field.pendingPlace);
-  if (Number.isNaN(place)) return false;
-  const item = references.item({ place, line: fold.records.get(vault, field.pendingLine) });
+  const location = fold.records.get(vault, field.pendingLocation);
+  if (Number.isNaN(location)) return false;
+  const item = references.item({ location, line: fold.records.get(vault, field.pendingLine) });
   return isGenericEndpoint(item?.endpoint);
 }
 
@@ -52,33 +52,33 @@ export interface Ranked {
 }
 
 /** Returns all vaults with items, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
-export function inOrder(folded: Folded): Ranked[] {
-  const { fold } = folded;
+export function rankVaults(context: ReportContext): Ranked[] {
+  const { fold } = context;
   const found: (Ranked & { rank: number; time: number })[] = [];
-  for (let vault = 0; vault < folded.vaults.size; vault++) {
+  for (let vault = 0; vault < context.vaults.size; vault++) {
     if (!fold.hasSeen(vault)) continue;
-    const { verdict, lockedAt } = standingOf(folded, vault);
+    const { verdict, lockedAt } = statusOf(context, vault);
     found.push({ vault, verdict, rank: verdicts.indexOf(verdict), time: lockedAt ?? fold.records.get(vault, field.lastTime) });
   }
   return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
 }
 
 /** Creates the report on a vault, which reads its items again. */
-export function reportOf(folded: Folded, vault: number): VaultReport {
-  const { fold, references, asOf } = folded;
+export function reportOf(context: ReportContext, vault: number): VaultReport {
+  const { fold, references, asOf } = context;
   const { records, rules } = fold;
-  const judgement = judgementOf(folded, vault);
-  const chain = chainOf(folded, vault, judgement).map((link) => references.to(link));
+  const judgement = judgementOf(context, vault);
+  const chain = chainOf(context, vault, judgement).map((link) => references.to(link));
   if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
   const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
   const known = {
-    uuid: folded.vaults.uuid(vault),
+    uuid: context.vaults.uuid(vault),
     verdict: judgement.verdict,
     ...(pending === undefined ? {} : { pending }),
-    unackedStarts: records.getSmall(vault, small.unacked),
-    failedAttempts: records.getSmall(vault, small.failed),
+    unackedStarts: records.getInt(vault, intField.unacked),
+    failedAttempts: records.getInt(vault, intField.failed),
     ...(cause === undefined ? {} : { cause }),
   };
   const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
@@ -89,32 +89,32 @@ export function reportOf(folded: Folded, vault: number): VaultReport {
     state: judgement.state,
     ...(since === undefined ? {} : { since: iso(since) }),
     ...(judgement.lockedAt === undefined ? {} : { lockedAt: iso(judgement.lockedAt) }),
-    items: records.getSmall(vault, small.items),
+    items: records.getInt(vault, intField.items),
     firstAt: iso(records.get(vault, field.firstTime)),
     lastAt: iso(records.get(vault, field.lastTime)),
     who: whoOf(chain),
     counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
-    contradictions: contradictions.first.map(({ kind, time, place, line }) => {
-      const item = references.to({ place, line });
+    contradictions: contradictions.first.map(({ kind, time, location, line }) => {
+      const item = references.to({ location, line });
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: contradictions.more,
-    advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, folded.now),
-    ...timelineOf(folded, vault, chain),
+    advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, context.now),
+    ...timelineOf(context, vault, chain),
   };
 }
 
 /** Returns the items that led to the lock, or that count toward lockout. */
-function chainOf({ fold }: Folded, vault: number, { verdict, rule }: Judgement): Link[] {
+function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: Judgement): ItemLocation[] {
   const { records } = fold;
-  const cause = { place: records.get(vault, field.causePlace), line: records.get(vault, field.causeLine) };
+  const cause = { location: records.get(vault, field.causeLocation), line: records.get(vault, field.causeLine) };
   switch (verdict) {
     case "locked":
       if (rule === "failed-accesses") return records.failures(vault);
       if (rule === "unacknowledged-starts") return records.starts(vault);
-      return rule === "auto-lock" || Number.isNaN(cause.place) ? [] : [cause];
+      return rule === "auto-lock" || Number.isNaN(cause.location) ? [] : [cause];
     case "deleted":
-      return Number.isNaN(cause.place) ? [] : [cause];
+      return Number.isNaN(cause.location) ? [] : [cause];
     case "at-risk":
     case "open-exchange":
     case "ok":
@@ -126,8 +126,8 @@ function pendingOf(fold: Fold, vault: number, references: References, asOf: numb
   const { records, rules } = fold;
   const expiresAt = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
   return {
-    operation: records.getSmall(vault, small.pending) === 2 ? "update" : "read",
-    item: references.to({ place: records.get(vault, field.pendingPlace), line: records.get(vault, field.pendingLine) }),
+    operation: records.getInt(vault, intField.pending) === 2 ? "update" : "read",
+    item: references.to({ location: records.get(vault, field.pendingLocation), line: records.get(vault, field.pendingLine) }),
     expiresAt: iso(expiresAt),
     expired: expiresAt <= asOf,
   };
@@ -149,7 +149,7 @@ function tally(values: readonly (string | undefined)[]): Tally[] {
 }
 
 function timelineOf(
-  { timelines, references }: Folded,
+  { timelines, references }: ReportContext,
   vault: number,
   chain: readonly ItemReference[],
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {

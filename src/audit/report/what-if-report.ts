@@ -1,17 +1,17 @@
 import type { WhatIfReport } from "./report.ts";
 import type { WhatIf } from "../fold/what-if.ts";
-import type { Folded, Ranked } from "./vault-reports.ts";
-import { standingOf, reportOf } from "./vault-reports.ts";
-import { small } from "../fold/vault-records.ts";
+import type { ReportContext, Ranked } from "./vault-reports.ts";
+import { statusOf, reportOf } from "./vault-reports.ts";
+import { intField } from "../fold/vault-records.ts";
 
 /** Maximum number of vaults listed; more are counted only. */
-const mostListed = 1000;
+const maxListed = 1000;
 
 /** Lists the vaults for which the change makes a difference in verdict, state, lock or counters, in the given order. */
 export function whatIfReport(
   whatIf: WhatIf,
-  before: Folded,
-  after: Folded,
+  before: ReportContext,
+  after: ReportContext,
   vaults: readonly Ranked[],
   { touched, tooLate }: Touched,
 ): WhatIfReport {
@@ -25,7 +25,7 @@ export function whatIfReport(
   };
   for (const { vault } of vaults) {
     if (!differs(before, after, vault)) report.unchanged += 1;
-    else if (report.vaults.length === mostListed) report.moreChanged += 1;
+    else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else {
       const uuid = before.vaults.uuid(vault);
       report.vaults.push({
@@ -55,10 +55,10 @@ function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
   return [type === "ack" ? "no exchange was open at that time" : "there is no item of that time"];
 }
 
-function differs(before: Folded, after: Folded, vault: number): boolean {
-  const [a, b] = [standingOf(before, vault), standingOf(after, vault)];
-  const counters = [small.unacked, small.failed].some(
-    (at) => before.fold.records.getSmall(vault, at) !== after.fold.records.getSmall(vault, at),
+function differs(before: ReportContext, after: ReportContext, vault: number): boolean {
+  const [a, b] = [statusOf(before, vault), statusOf(after, vault)];
+  const counters = [intField.unacked, intField.failed].some(
+    (at) => before.fold.records.getInt(vault, at) !== after.fold.records.getInt(vault, at),
   );
   return counters || a.verdict !== b.verdict || a.state !== b.state || a.lockedAt !== b.lockedAt || a.rule !== b.rule;
 }

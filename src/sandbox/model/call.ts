@@ -100,7 +100,7 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
     record(world, {
       action: "API_KEY_CHECK",
       outcome: "FAILURE",
-      ...traces(call),
+      ...originOf(call),
       applicationUuid: claimed,
       description: "API key check failed",
     });
@@ -111,7 +111,7 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
 /** Section 5.5: records an audit item, like a failed key check does. */
 function refuseAddress(world: World, call: Call): Outcome | undefined {
   if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
-  record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...traces(call), description: "address not in the whitelist" });
+  record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...originOf(call), description: "address not in the whitelist" });
   return refuse(world, "address", undefined, "the IP address is not in the whitelist of the application");
 }
 
@@ -124,7 +124,7 @@ function refuseToken(world: World, call: Call): Outcome | undefined {
 }
 
 /** Returns the properties of an audit item that tell where a call came from. */
-export function traces(call: Call) {
+export function originOf(call: Call) {
   return { vaultUuid: call.uuid === "" ? null : call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
 }
 
@@ -137,7 +137,7 @@ export function recordCall(
   description: string,
 ): void {
   const action = actionOf(call.endpoint);
-  if (action !== null) record(world, { action, outcome, ...traces(call), externalRef, description });
+  if (action !== null) record(world, { action, outcome, ...originOf(call), externalRef, description });
 }
 
 /** Returns the vault if it has the kind of the endpoint and is active, else the refusal: 404, 410 or 423. */

@@ -14,8 +14,8 @@ export function end(world: World, call: Call, token: string): Outcome {
   const { operation } = call.endpoint;
   const known = findVault(world, call.uuid);
   if (known !== undefined) known.counts.ends += 1;
-  const isRepetition = known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
-  if (world.policy.idempotentEnd && isRepetition) return success();
+  const isRepeated = known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
+  if (world.policy.idempotentEnd && isRepeated) return success();
   const vault = openVault(world, call);
   if (isOutcome(vault)) return vault;
   if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {

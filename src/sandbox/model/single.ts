@@ -1,5 +1,5 @@
 import type { Call, CreateBody, StartBody } from "./call.ts";
-import { isOutcome, openVault, presentVault, traces } from "./call.ts";
+import { isOutcome, openVault, presentVault, originOf } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuseInvalid, success } from "./outcome.ts";
 import { countFailure, facts, responseVault, wrongCredential } from "./start.ts";
@@ -12,7 +12,7 @@ import { defined } from "../../defined.ts";
 
 /** Creates a vault. The response shows it as a start does, without its contents. */
 export function createCall(world: World, call: Call, { vault, device, metadata, externalRef }: CreateBody): Outcome {
-  const { ipAddress, endpoint } = traces(call);
+  const { ipAddress, endpoint } = originOf(call);
   const input = {
     kind: call.endpoint.kind,
     ...vault,
@@ -34,7 +34,7 @@ export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const externalRef = body.externalRef ?? null;
   const wrong = wrongCredential(vault, body);
   if (wrong !== undefined) return countFailure(world, call, vault, wrong, externalRef);
-  const { ipAddress, endpoint } = traces(call);
+  const { ipAddress, endpoint } = originOf(call);
   remove(world, vault, "vault deleted", world.now, { ipAddress, endpoint, externalRef });
   return success();
 }

@@ -31,7 +31,7 @@ export function openDataFolder(folder: string): DataFolder {
   } catch (cause) {
     throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
   }
-  const release = hold(folder);
+  const release = lockFolder(folder);
   try {
     removeLeftovers(file);
     const { state, text } = read(file);
@@ -54,7 +54,7 @@ export function openDataFolder(folder: string): DataFolder {
 }
 
 /** Takes a lock that the operating system releases when the process dies. */
-function hold(folder: string): () => void {
+function lockFolder(folder: string): () => void {
   let lock: ReturnType<typeof tryLockFile>;
   try {
     lock = tryLockFile(path.join(folder, "sandbox.lock"));

@@ -46,10 +46,10 @@ const failed: Partial<Record<EventKind, EventKind>> = {
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
 /** Maximum number of unknown actions, and of unclear outcomes, to remember. */
-const mostOthers = 100;
+const maxOthers = 100;
 
 /** Counts that a classifier keeps. */
-export type Counts = Pick<Classifier, "others" | "unsure" | "former">;
+export type Counts = Pick<Classifier, "others" | "unclear" | "former">;
 
 /** Classifies items by action, outcome and description, in this order of weight. */
 export class Classifier {
@@ -57,7 +57,7 @@ export class Classifier {
   /** Number of items by unknown action. */
   readonly others = new Map<string, number>();
   /** Outcomes that are neither a known success nor a known failure. */
-  readonly unsure = new Set<string>();
+  readonly unclear = new Set<string>();
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
 
@@ -96,28 +96,28 @@ export class Classifier {
   }
 
   /** Adds the counts of another classifier. */
-  addCounts({ others, unsure, former }: Counts): void {
+  addCounts({ others, unclear, former }: Counts): void {
     this.former += former;
     for (const [action, count] of others) this.#countOthers(action, count);
-    for (const outcome of unsure) this.#noteUnsure(outcome);
+    for (const outcome of unclear) this.#noteUnclear(outcome);
   }
 
   #countOthers(action: string, count: number): void {
     const known = this.others.get(action);
-    if (known !== undefined || this.others.size < mostOthers) this.others.set(action, (known ?? 0) + count);
+    if (known !== undefined || this.others.size < maxOthers) this.others.set(action, (known ?? 0) + count);
   }
 
-  #noteUnsure(outcome: string): void {
-    if (this.unsure.size < mostOthers) this.unsure.add(outcome);
+  #noteUnclear(outcome: string): void {
+    if (this.unclear.size < maxOthers) this.unclear.add(outcome);
   }
 
   #hasFailed({ action, outcome, description }: Wording, rest: string): boolean {
     if (this.failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
     if (saysBad(rest)) return true;
-    const told = outcome === null ? "unsure" : outcomeOf(outcome);
-    if (told !== "unsure") return told === "bad";
+    const told = outcome === null ? "unclear" : outcomeOf(outcome);
+    if (told !== "unclear") return told === "bad";
     const isBad = description !== null && saysBad(description.replaceAll("_", " "));
-    if (outcome !== null && !isBad) this.#noteUnsure(outcome);
+    if (outcome !== null && !isBad) this.#noteUnclear(outcome);
     return isBad;
   }
 }

@@ -1,7 +1,7 @@
 import type { AuditRecord } from "../records/record.ts";
 
 /** Maximum number of columns to profile. No export has as many. */
-const mostColumns = 500;
+const maxColumns = 500;
 
 /** The values of a column in the sample. */
 export interface Profile {
@@ -18,7 +18,7 @@ export function profilesOf(records: readonly AuditRecord[]): Profile[] {
   for (const [record, { fields }] of records.entries()) {
     for (const [name, value] of fields) {
       const profile = found.get(name) ?? { name, values: [], distinct: 0 };
-      if (profile.values.length === 0 && found.size < mostColumns) found.set(name, profile);
+      if (profile.values.length === 0 && found.size < maxColumns) found.set(name, profile);
       profile.values.push({ record, value });
     }
   }

@@ -1,7 +1,7 @@
 // Patterns for outcomes and descriptions in exports: the specification shows neither fields nor texts (section 6).
 
 /** Meaning of an outcome; `unclear` if it is neither a known success nor a known failure. */
-export type Outcome = "good" | "bad" | "unsure";
+export type Outcome = "good" | "bad" | "unclear";
 
 const good =
   /\b(?:success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok|true|yes|done|completed?|allowed|accepted|granted|permitted|pass(?:ed)?|no errors?)\b|^2\d\d\b/i;
@@ -11,7 +11,7 @@ const bad =
 export function outcomeOf(text: string): Outcome {
   const words = text.replaceAll("_", " ").trim();
   if (/\bno errors?\b/i.test(words)) return "good";
-  return bad.test(words) ? "bad" : good.test(words) ? "good" : "unsure";
+  return bad.test(words) ? "bad" : good.test(words) ? "good" : "unclear";
 }
 
 const locked = /\b(?:is|was|been|already|now|vault|and|it) locked\b|^locked$|\blocked out\b|, locked\b|\blocks the vault\b/i;

@@ -16,7 +16,7 @@ const blockLength = 128 * 1024;
 const blockLines = 20_000;
 
 /** Maximum number of lines skipped for a broken quote; after that, the input is parsed as it is. */
-const mostRestarts = 100;
+const maxRestarts = 100;
 
 /**
  * Reads the rows below the header. If there is no header, the columns are `column1`, `column2`, …. Cells that were defused for a
@@ -27,7 +27,7 @@ const mostRestarts = 100;
  */
 export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: string, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   let header: string[] | undefined;
-  const budget = { restarts: mostRestarts };
+  const budget = { restarts: maxRestarts };
   for await (const block of blocksOf(linesOf(chunks, skip))) {
     const rows = rowsOf(block, { delimiter, width: header?.length, budget, skip });
     const first = rows[0];

@@ -2,7 +2,7 @@
 const deepest = 8;
 
 /** Maximum number of columns in a record. A line of 1 MiB could have a hundred thousand; no export does. */
-const mostColumns = 2000;
+const maxColumns = 2000;
 
 /**
  * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as text,
@@ -18,7 +18,7 @@ export function flatten(value: object): Map<string, string> {
 
 function collect(fields: Map<string, string>, prefix: string, value: object, depth: number): void {
   for (const [key, child] of Object.entries(value) as [string, unknown][]) {
-    if (fields.size >= mostColumns) return;
+    if (fields.size >= maxColumns) return;
     const name = prefix + key;
     if (typeof child === "string") {
       if (child !== "") fields.set(name, child);

@@ -7,7 +7,7 @@ import type { Scanned, Scanner, Stop } from "./scanner.ts";
 import type { VaultTable } from "../../fold/vault-table.ts";
 
 /** Maximum number of shapes. Inputs have few; with many, trying them takes longer than it saves. */
-const mostShapes = 48;
+const maxShapes = 48;
 
 /** Reads lines of known shapes of one file with the scanner, without a string or an object for each. */
 export class FastLines implements Scanned {
@@ -27,14 +27,14 @@ export class FastLines implements Scanned {
 
   /** Learns the shape of a line without escapes, if it has one. */
   learn(line: Uint8Array): void {
-    if (this.shapes.length === mostShapes) return;
+    if (this.shapes.length === maxShapes) return;
     const shape = shapeOf(line, this.#columns);
     if (shape === null || this.shapes.some((known) => Buffer.from(known.buffer).equals(shape))) return;
     if (this.scanner.hasRoomFor([...this.shapes, shape])) this.shapes.push(shape);
   }
 
   /** Calls `Scanner.scan` with the shapes learned so far. */
-  read(from: number, to: number, batch: Batch, place: number, line: number): Stop {
-    return this.scanner.scan(this, from, to, batch, place, line);
+  read(from: number, to: number, batch: Batch, location: number, line: number): Stop {
+    return this.scanner.scan(this, from, to, batch, location, line);
   }
 }

@@ -1,11 +1,11 @@
 import type { Batch } from "../batch.ts";
-import { wholeHashOf } from "../bytes.ts";
+import { contentHashOf } from "../hash.ts";
 import { FastLines } from "./fast-lines.ts";
 import { itemOfLine } from "../find-line.ts";
-import { ItemFiler } from "../item-source.ts";
+import { BatchWriter } from "../batch-writer.ts";
 import type { Columns, Skip } from "../item.ts";
 import { longestRecord, tooLong } from "../records/lines.ts";
-import { placeIn } from "../places.ts";
+import { locationOf } from "../location.ts";
 import type { PlainFile } from "./plain-file.ts";
 import type { SourceOptions } from "../source.ts";
 
@@ -32,7 +32,7 @@ export class PlainSource {
   readonly #input: number;
   readonly #columns: Columns;
   readonly #fast: FastLines;
-  readonly #filer: ItemFiler;
+  readonly #writer: BatchWriter;
   readonly #skip: (skip: Skip) => void;
   /** Size of the window, and number of bytes in it. */
   #reach = windowBytes;
@@ -46,7 +46,7 @@ export class PlainSource {
     this.#input = index;
     this.#columns = columns;
     this.#fast = new FastLines(columns, vaults, classifier);
-    this.#filer = new ItemFiler(vaults, classifier);
+    this.#writer = new BatchWriter(vaults, classifier);
     this.#skip = skip;
   }
 
@@ -69,7 +69,7 @@ export class PlainSource {
     let from = 0;
     while (from < this.#length && !batch.isFull) {
       const size = batch.size;
-      const { at, hasKnownShape } = this.#fast.read(from, this.#length, batch, this.#placeOf(from), this.#line);
+      const { at, hasKnownShape } = this.#fast.read(from, this.#length, batch, this.#locationAt(from), this.#line);
       this.#line += batch.size - size;
       from = at;
       if (from === this.#length || batch.isFull) break;
@@ -83,8 +83,8 @@ export class PlainSource {
     return this.#movedTo(from);
   }
 
-  #placeOf(from: number): number {
-    return placeIn(this.#input, this.#offset + from);
+  #locationAt(from: number): number {
+    return locationOf(this.#input, this.#offset + from);
   }
 
   #movedTo(from: number): number {
@@ -99,7 +99,7 @@ export class PlainSource {
     const item = itemOfLine(text, this.#columns, this.#input, this.#line, hasEnded);
     if ("reason" in item) return this.#skip({ input: this.#input, line: this.#line, reason: item.reason });
     const withoutEnd = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
-    this.#filer.fileFound(batch, item, this.#placeOf(from), wholeHashOf(withoutEnd));
+    this.#writer.add(batch, item, this.#locationAt(from), contentHashOf(withoutEnd));
     if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);
   }
 

@@ -18,7 +18,7 @@ export interface ScanOrder {
   index: number;
   columns: Columns;
   failure: RegExp | null;
-  mostVaults: number;
+  maxVaults: number;
 }
 
 /** Items of one piece of the file. */
@@ -41,7 +41,7 @@ export interface ScanFailure {
 }
 
 const order = workerData as ScanOrder;
-const vaults = new VaultTable(order.mostVaults);
+const vaults = new VaultTable(order.maxVaults);
 const classifier = new Classifier(order.failure);
 let skips = new Skips();
 const source = new PlainSource(new PlainFile(order.path, order.fd), order.columns, {
@@ -61,9 +61,9 @@ function scan(columns: ArrayBuffer): ScannedPiece {
   let isOpen = true;
   for (let window = 0; isOpen && window < windowsAtMost && batch.size < batchSize / 2; window++) isOpen = source.next(batch);
   const uuids = Array.from({ length: vaults.size - known }, (_, at) => vaults.uuid(known + at));
-  const { others, unsure, former } = classifier;
+  const { others, unclear, former } = classifier;
   const { count, first } = skips;
-  const counts = isOpen ? null : { others, unsure, former };
+  const counts = isOpen ? null : { others, unclear, former };
   return { columns, size: batch.size, uuids, skipped: { count, first }, bytesRead: source.bytesRead, counts };
 }
 

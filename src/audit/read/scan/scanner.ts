@@ -31,19 +31,19 @@ const uuidLength = 36;
 /** Offset of the first shape, after their number and their offsets. */
 const shapesAfter = 256;
 
-type Place =
+type Address =
   | ("actions" | "outcomes" | "shapes" | "shapesEnd" | "text" | "textEnd" | "scratch")
-  | ("times" | "places" | "numbers" | "vaultNumbers" | "idHashes" | "eventKinds");
+  | ("times" | "locations" | "lineNumbers" | "vaultNumbers" | "idHashes" | "eventKinds");
 
-type Globals = Record<Place | "most" | "stoppedAt" | "hasKnownShape" | "vaults", WebAssembly.Global>;
+type Globals = Record<Address | "capacity" | "stoppedAt" | "hasKnownShape" | "vaults", WebAssembly.Global>;
 
 interface Exports extends Globals {
   memory: WebAssembly.Memory;
-  scan(from: number, end: number, room: number, place: number, line: number, needsVault: boolean): number;
+  scan(from: number, end: number, room: number, location: number, line: number, needsVault: boolean): number;
   forgetKinds(): void;
   textFrom(column: number, number: number): number;
   textTo(column: number, number: number): number;
-  vaultAt(place: number): number;
+  vaultAt(address: number): number;
   uuidOf(number: number): number;
   growVaults(): number;
   limitVaults(most: number): void;
@@ -100,11 +100,11 @@ export class Scanner {
    * Adds the items of lines between two offsets in `text` to a batch. Stops at a line that is incomplete, has an unknown shape or has
    * values that the scanner cannot read. `location` and `line` are those of the first line.
    */
-  scan(scanned: Scanned, from: number, to: number, batch: Batch, place: number, line: number): Stop {
+  scan(scanned: Scanned, from: number, to: number, batch: Batch, location: number, line: number): Stop {
     this.#prepare(scanned);
-    const { text, most, stoppedAt, hasKnownShape } = this.#exports;
-    const room = Math.min(most.value, batch.capacity - batch.size);
-    const count = this.#exports.scan(text.value + from, text.value + to, room, place, line, scanned.needsVault);
+    const { text, capacity, stoppedAt, hasKnownShape } = this.#exports;
+    const room = Math.min(capacity.value, batch.capacity - batch.size);
+    const count = this.#exports.scan(text.value + from, text.value + to, room, location, line, scanned.needsVault);
     this.#follow();
     batch.addRange(this.#items, 0, count);
     return { at: stoppedAt.value - text.value, hasKnownShape: hasKnownShape.value === 1 };
@@ -201,14 +201,14 @@ export class Scanner {
   }
 
   #itemsIn(buffer: ArrayBuffer): Batch {
-    const { most, times, places, numbers, vaultNumbers, idHashes, eventKinds } = this.#exports;
-    const size = most.value;
+    const { capacity, times, locations, lineNumbers, vaultNumbers, idHashes, eventKinds } = this.#exports;
+    const size = capacity.value;
     return new Batch(size, {
       time: new Float64Array(buffer, times.value, size),
       vault: new Int32Array(buffer, vaultNumbers.value, size),
       kind: new Uint8Array(buffer, eventKinds.value, size),
-      place: new Float64Array(buffer, places.value, size),
-      line: new Float64Array(buffer, numbers.value, size),
+      location: new Float64Array(buffer, locations.value, size),
+      line: new Float64Array(buffer, lineNumbers.value, size),
       idHash: new Int32Array(buffer, idHashes.value, size),
     });
   }

@@ -27,7 +27,7 @@ export class ThreadedSource {
   constructor(file: PlainFile, columns: Columns, options: SourceOptions) {
     this.#options = options;
     const { index, classifier, vaults } = options;
-    const workerData: ScanOrder = { path: file.path, fd: file.fd, index, columns, failure: classifier.failure, mostVaults: vaults.limit };
+    const workerData: ScanOrder = { path: file.path, fd: file.fd, index, columns, failure: classifier.failure, maxVaults: vaults.limit };
     this.#worker = new Worker(threadFile, { workerData });
     this.#answers = on(this.#worker, "message") as AsyncIterator<[ScannedPiece | ScanFailure]>;
     for (let count = 0; count < buffers; count++) this.#fill(new ArrayBuffer(columnBytes(batchSize)));

@@ -2,13 +2,13 @@ import type { Drawing } from "./timeline.ts";
 import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
-import { own, place, sentence, table } from "./parts.ts";
+import { own, itemLocation, sentence, table } from "./parts.ts";
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
 import { distancesOf, isSame } from "../model.ts";
 import { contradictionWords, counted, eventWords, span, stateWords } from "../words.ts";
 
 /** Maximum number of rows for a vault. */
-const mostRows = 100;
+const maxRows = 100;
 
 const heads: readonly Head[] = [
   ["Time (UTC)"],
@@ -23,7 +23,7 @@ const heads: readonly Head[] = [
 /** Renders the events of a timeline as a collapsed table. */
 export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
   const all = vault.timeline ?? [];
-  const events = all.slice(-mostRows);
+  const events = all.slice(-maxRows);
   const omitted = all.length - events.length + (vault.timelineOmitted ?? 0);
   const distances = distancesOf(events.map(({ item }) => Date.parse(item.at)));
   const rows = events.map((event, index) => {
@@ -50,10 +50,10 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
 }
 
 function notes({ item }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
-  const odd = contradictions.filter((each) => isSame(each.item, item));
+  const concerning = contradictions.filter((each) => isSame(each.item, item));
   const description = item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
   const action = item.event === "other" || item.event === "application" ? html`<p>${value(item.action, 80)}</p>` : "";
-  return html`${action}${description}${odd.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
+  return html`${action}${description}${concerning.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
 }
 
 function who(item: ItemReference): Markup {
@@ -64,5 +64,5 @@ function who(item: ItemReference): Markup {
   const mine = own(item);
   const filled = [...lines, mine === "" ? [] : [mine]].filter((line) => line.length > 0);
   return html`${filled.map((line) => html`<p>${line}</p>`)}
-    <p>${place(item)}</p>`;
+    <p>${itemLocation(item)}</p>`;
 }

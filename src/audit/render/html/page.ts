@@ -53,8 +53,8 @@ const script = `"use strict";
 `;
 
 /** Maximum number of vaults with a section of their own, and of rows in the table. */
-export const mostSections = 300;
-export const mostRows = 5000;
+export const maxSections = 300;
+export const maxRows = 5000;
 
 /** Contents of a page. Every text may be hostile. */
 export interface HtmlParts {
@@ -62,7 +62,7 @@ export interface HtmlParts {
   /** ISO 8601. */
   generatedAt: string;
   summary: ReplaySummary;
-  /** Worst first; read only as far as they are shown. The first `mostSections` have timelines. */
+  /** Worst first; read only as far as they are shown. The first `maxSections` have timelines. */
   vaults: Iterable<VaultReport>;
   whatIf?: WhatIfReport;
   reenactment?: ReenactmentReport;
@@ -83,12 +83,12 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
   const verdicts = new Set<Verdict>();
   let problems = 0;
   for (const vault of vaults) {
-    const id = told.length < mostSections ? String(told.length + 1) : undefined;
+    const id = told.length < maxSections ? String(told.length + 1) : undefined;
     if (id !== undefined) told.push(vault);
     rows.push(vaultRow(vault, summary.rules, id).markup);
     verdicts.add(vault.verdict);
     if (isProblem(vault.verdict)) problems += 1;
-    if (rows.length === mostRows) break;
+    if (rows.length === maxRows) break;
   }
   yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, told.length, problems, [...verdicts]).markup}`;
   if (rows.length > 0) {

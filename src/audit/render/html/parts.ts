@@ -30,7 +30,7 @@ export function filterData({ uuid, who, verdict, since, lastAt }: VaultReport): 
 }
 
 /** Renders the input and line of an item. */
-export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): Markup =>
+export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): Markup =>
   html`<span class="place">${value(input, 60)}, line ${line}</span>`;
 
 /** Heading of a column, with an explanation if it is abbreviated. */

@@ -50,11 +50,11 @@ export function summarySection(summary: ReplaySummary): Markup {
   </section> `;
 }
 
-const mostInputs = 50;
+const maxInputs = 50;
 
 /** Renders the inputs with the roles of their columns. */
 function inputs(all: readonly InputReport[]): Markup {
-  const rows = all.slice(0, mostInputs).map((input) => {
+  const rows = all.slice(0, maxInputs).map((input) => {
     const columns = Object.entries(input.columns).map(([role, { name, by }], index) => {
       const why = { name: "", value: ", by its values", "--map": ", by --map" }[by];
       return html`${index === 0 ? "" : "; "}${role} from ${value(name, 80)}${why}`;
@@ -66,17 +66,17 @@ function inputs(all: readonly InputReport[]): Markup {
       <td>${columns}</td>
     </tr>`;
   });
-  const more = all.length > mostInputs ? html`<p>and ${all.length - mostInputs} more</p>` : "";
+  const more = all.length > maxInputs ? html`<p>and ${all.length - maxInputs} more</p>` : "";
   return html`<h3>Inputs</h3>
     ${table("Inputs", [["Input"], ["Form"], ["Items"], ["Columns"]], rows)} ${more}`;
 }
 
-const mostSkipped = 100;
+const maxSkipped = 100;
 
 function skipped({ skipped, skippedLines }: ReplaySummary): Markup | string {
   if (skippedLines === 0) return "";
   const rows = skipped
-    .slice(0, mostSkipped)
+    .slice(0, maxSkipped)
     .map(({ input, line, reason }) => html`<li>${value(input, 80)}, line ${line}: ${value(reason)}</li>`);
   const more = skippedLines - rows.length;
   return html`<details>

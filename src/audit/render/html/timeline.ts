@@ -24,18 +24,18 @@ export function scaleOf(times: readonly number[], left: number, right: number): 
   // Half of the width is distributed evenly.
   const even = distances.length === 0 ? 0 : (right - left) / 2 / distances.length;
   const widths = weights.map((weight) => even + (total === 0 ? even : ((right - left) / 2) * (weight / total)));
-  const places = [times.length === 1 ? (left + right) / 2 : left];
-  for (const width of widths) places.push((places.at(-1) ?? left) + width);
+  const positions = [times.length === 1 ? (left + right) / 2 : left];
+  for (const width of widths) positions.push((positions.at(-1) ?? left) + width);
   const x = (time: number): number => {
     const next = times.findIndex((each) => each > time);
-    if (next === 0) return places[0] ?? left;
-    if (next === -1) return places.at(-1) ?? right;
+    if (next === 0) return positions[0] ?? left;
+    if (next === -1) return positions.at(-1) ?? right;
     const [from = 0, to = 0] = [times[next - 1], times[next]];
     const share = weigh(time - from) / weigh(to - from);
-    return (places[next - 1] ?? left) + share * (widths[next - 1] ?? 0);
+    return (positions[next - 1] ?? left) + share * (widths[next - 1] ?? 0);
   };
   const gaps = distances.flatMap(({ milliseconds, isSilence }, index) =>
-    isSilence ? [{ x: (places[index] ?? left) + (widths[index] ?? 0) / 2, milliseconds }] : [],
+    isSilence ? [{ x: (positions[index] ?? left) + (widths[index] ?? 0) / 2, milliseconds }] : [],
   );
   return { x, gaps };
 }
@@ -60,7 +60,7 @@ const laneHeight = 38;
 const bottom = top + lanes.length * laneHeight;
 const height = bottom + 44;
 /** Maximum number of events that fit next to each other. */
-export const mostDrawn = 32;
+export const maxDrawn = 32;
 
 /** Renders the events of a vault in lanes, as an image with a description. */
 export function timelineOf(vault: VaultReport, drawing: Drawing): Markup {
@@ -101,7 +101,7 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** Chooses the events to draw: the cause, those around the lock, the first one, and the newest of the rest. */
 export function chosen(all: readonly TimelineEvent[]): TimelineEvent[] {
-  if (all.length <= mostDrawn) return [...all];
+  if (all.length <= maxDrawn) return [...all];
   const indexes = [...all.keys()];
   const lock = all.findLastIndex(({ locks }) => locks);
   const near = lock === -1 ? [] : indexes.filter((index) => Math.abs(index - lock) <= 6);
@@ -112,7 +112,7 @@ export function chosen(all: readonly TimelineEvent[]): TimelineEvent[] {
     0,
     ...indexes.toReversed(),
   ];
-  const kept = new Set([...new Set(order)].slice(0, mostDrawn));
+  const kept = new Set([...new Set(order)].slice(0, maxDrawn));
   return all.filter((_, index) => kept.has(index));
 }
 

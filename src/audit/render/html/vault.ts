@@ -1,9 +1,9 @@
 import type { Drawing } from "./timeline.ts";
-import { mostDrawn, timelineOf } from "./timeline.ts";
+import { maxDrawn, timelineOf } from "./timeline.ts";
 import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
-import { badge, filterData, own, place, sentence } from "./parts.ts";
+import { badge, filterData, own, itemLocation, sentence } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, pendingOf } from "../model.ts";
 import { contradictionWords, counted, counters, eventWords, ruleWords } from "../words.ts";
@@ -78,7 +78,7 @@ function chain(vault: VaultReport): Markup | string {
   if (items.length === 0) return "";
   const left = items.length - longestChain;
   const entry = (item: ItemReference): Markup => {
-    const words = html`${time(item.at)} ${eventWords[item.event]} ${place(item)}`;
+    const words = html`${time(item.at)} ${eventWords[item.event]} ${itemLocation(item)}`;
     return hasLocked(vault, item) ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>` : html`<li>${words}</li>`;
   };
   const head =
@@ -94,7 +94,8 @@ function chain(vault: VaultReport): Markup | string {
 function contradictions({ contradictions, moreContradictions }: VaultReport): Markup | string {
   if (contradictions.length + moreContradictions === 0) return "";
   const entries = contradictions.map(
-    ({ at, kind, text, item }) => html`<li>${time(at)} <strong>${contradictionWords[kind]}</strong>: ${sentence(text)} ${place(item)}</li>`,
+    ({ at, kind, text, item }) =>
+      html`<li>${time(at)} <strong>${contradictionWords[kind]}</strong>: ${sentence(text)} ${itemLocation(item)}</li>`,
   );
   const more = moreContradictions > 0 ? html`<li>and ${moreContradictions} more</li>` : "";
   return html`<h4>What does not fit in the log</h4>
@@ -105,7 +106,7 @@ function contradictions({ contradictions, moreContradictions }: VaultReport): Ma
 
 function figure(vault: VaultReport, drawing: Drawing): Markup {
   const { timeline = [] } = vault;
-  const left = timeline.length - mostDrawn;
+  const left = timeline.length - maxDrawn;
   const caption = left > 0 ? html`<figcaption>${counted(left, "event is", "events are")} not drawn; the table has them.</figcaption>` : "";
   return html`<figure>
       <div class="scroll" tabindex="0" role="group" aria-label="Timeline, can be scrolled">${timelineOf(vault, drawing)}</div>

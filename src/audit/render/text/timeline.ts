@@ -4,7 +4,7 @@ import { contradictionWords, counted, eventWords, ownWords, span, stateWords } f
 import { distancesOf, isSame, pendingOf } from "../model.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
-import { place, vaultBlock } from "./vault.ts";
+import { itemLocation, vaultBlock } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import { widthOf } from "../../../terminal/width.ts";
@@ -69,7 +69,7 @@ function* events(
     const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
     if (date !== day) yield `  ${palette.strong(date)}`;
     day = date;
-    const source = oneInput ? `line ${event.item.line}` : place(event.item);
+    const source = oneInput ? `line ${event.item.line}` : itemLocation(event.item);
     const who = whoWords(event.item, source);
     const beside = widthOf(who) + lineWidth + 2 <= view.facts.columns;
     yield line(event, time, distance === "" ? "" : `+${distance}`, beside ? who : "", rules, palette);

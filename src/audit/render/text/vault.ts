@@ -8,8 +8,8 @@ import { distance } from "../../../terminal/time.ts";
 
 /** Maximum number of items shown of a chain: the first and the last ones. */
 const longestChain = 8;
-const mostContradictions = 5;
-const mostOwn = 3;
+const maxContradictions = 5;
+const maxOwn = 3;
 
 /** Formats the report on a vault without its timeline, in lines without newlines. */
 export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
@@ -68,7 +68,7 @@ function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
   const inputs = new Set(items.map(({ input }) => input));
   const [input] = inputs.size === 1 ? inputs : [];
   const lines = items.map((item): Piece => {
-    const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? place(item) : `line ${item.line}`}`;
+    const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? itemLocation(item) : `line ${item.line}`}`;
     return hasLocked(vault, item) ? { text: `${text}  ← locks`, paint: palette.bad } : text;
   });
   const left = lines.length - longestChain + 1;
@@ -78,7 +78,7 @@ function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
 }
 
 /** Formats input and line of an item: `export.csv:17`. */
-export const place = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
+export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
 
 function who(vault: VaultReport, view: AuditView): Piece[] {
   const { who } = vault;
@@ -88,8 +88,8 @@ function who(vault: VaultReport, view: AuditView): Piece[] {
     ...tallies("reference", who.externalRefs),
     ...tallies("endpoint", who.endpoints, 100),
     ...(who.applications.length > 1 ? tallies("application", who.applications) : []),
-    ...[...own].slice(0, mostOwn).map((words) => shownSentence(words, view)),
-    ...(own.size > mostOwn ? [`and ${counted(own.size - mostOwn, "exchange")} more of this machine's`] : []),
+    ...[...own].slice(0, maxOwn).map((words) => shownSentence(words, view)),
+    ...(own.size > maxOwn ? [`and ${counted(own.size - maxOwn, "exchange")} more of this machine's`] : []),
   ];
 }
 
@@ -102,9 +102,9 @@ function tallies(name: string, values: readonly Tally[], columns = 64): string[]
 /** Formats contradictions with their items. */
 export function contradictions(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
   const { contradictions, moreContradictions } = vault;
-  const more = Math.max(0, contradictions.length - mostContradictions) + moreContradictions;
-  const lines = contradictions.slice(0, mostContradictions).map((each): Piece => {
-    const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${place(each.item)}`;
+  const more = Math.max(0, contradictions.length - maxContradictions) + moreContradictions;
+  const lines = contradictions.slice(0, maxContradictions).map((each): Piece => {
+    const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${itemLocation(each.item)}`;
     return { text, paint: palette.warn };
   });
   return more === 0 ? lines : [...lines, { text: `… and ${counted(more, "contradiction")} more`, paint: palette.dim }];

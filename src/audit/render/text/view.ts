@@ -15,7 +15,7 @@ import {
 } from "../words.ts";
 import type { AuditView } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, verdictPaint, zoneName } from "./text.ts";
-import { contradictions, place, vaultBlock, vaultSketch } from "./vault.ts";
+import { contradictions, itemLocation, vaultBlock, vaultSketch } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
@@ -150,25 +150,25 @@ function blocks(problems: readonly VaultReport[], total: number, limit: SummaryL
 /** Formats the contradictions of vaults that need no action. */
 function contradictionsOf(others: readonly VaultReport[], view: AuditView, palette: Palette): string[] {
   return others
-    .map((vault) => ({ vault, odd: contradictions(vault, view, palette) }))
-    .filter(({ odd }) => odd.length > 0)
-    .map(({ vault, odd }) => {
+    .map((vault) => ({ vault, pieces: contradictions(vault, view, palette) }))
+    .filter(({ pieces }) => pieces.length > 0)
+    .map(({ vault, pieces }) => {
       const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(shown(vault.uuid, 48))}`;
-      return lines([head, ...paragraph(odd, 4, view.facts.columns)]);
+      return lines([head, ...paragraph(pieces, 4, view.facts.columns)]);
     });
 }
 
-const mostSkipped = 10;
+const maxSkipped = 10;
 
 function skippedLines({ skipped, skippedLines, otherActions }: ReplaySummary, palette: Palette, columns: number): string {
-  const each = skipped.slice(0, mostSkipped).map((skip) => `${place(skip)}: ${shown(skip.reason, 200)}`);
+  const each = skipped.slice(0, maxSkipped).map((skip) => `${itemLocation(skip)}: ${shown(skip.reason, 200)}`);
   const more = skippedLines - each.length;
-  const actions = otherActions.slice(0, mostSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
+  const actions = otherActions.slice(0, maxSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
   return lines([
     ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are no items")}`, ...paragraph(each, 4, columns)]),
     ...(more > 0 && each.length > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
     ...(actions.length === 0
       ? []
-      : paragraph([`Unknown actions: ${actions.join(", ")}${otherActions.length > mostSkipped ? ", …" : ""}`], 2, columns)),
+      : paragraph([`Unknown actions: ${actions.join(", ")}${otherActions.length > maxSkipped ? ", …" : ""}`], 2, columns)),
   ]);
 }

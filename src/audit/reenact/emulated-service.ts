@@ -8,7 +8,7 @@ import { demoDevice } from "../../sandbox/seeds/seeds.ts";
 import type { Pair, State, VaultState } from "../../sandbox/model/state.ts";
 
 /** Result of a call. `locked-already`: refused because the vault was locked; `locked-now`: refused, and this call locked it. */
-export type Went = "accepted" | "credentials" | "token" | "locked-already" | "locked-now" | "deleted" | "impossible";
+export type CallResult = "accepted" | "credentials" | "token" | "locked-already" | "locked-now" | "deleted" | "impossible";
 
 /** Card with a public number for tests. */
 const card = { number: "4111111111111111", name: "Re-enactment", expiryMonth: 12, expiryYear: 2099 };
@@ -20,7 +20,7 @@ function emptyState(): State {
 }
 
 /** A sandbox in memory, and a client of it that knows the current credentials. Nothing grows with the number of calls. */
-export class Rehearsal {
+export class EmulatedService {
   /** Clock of the sandbox, in milliseconds since the epoch. */
   now = 0;
   readonly #state: State;
@@ -56,32 +56,32 @@ export class Rehearsal {
   }
 
   /** Starts an exchange with the current credentials, or with wrong ones. */
-  start(uuid: string, operation: Operation, isRight = true): Went {
+  start(uuid: string, operation: Operation, isRight = true): CallResult {
     const kind = this.#state.vaults[uuid]?.kind;
     const endpoint = kind && findEndpoint(kind, operation, "start");
     if (endpoint === undefined) return "impossible";
     const newVault = isCreditCard(endpoint.kind) ? { creditCard: card } : { content: "re-enactment" };
-    const { went, body } = this.#call(uuid, endpoint, {
+    const { result, body } = this.#call(uuid, endpoint, {
       ...this.#startBody(uuid, endpoint.kind, isRight),
       ...(operation === "update" ? { newVault } : {}),
     });
-    if (went === "accepted") this.#tokens.set(uuid, { operation, token: (body["transactionToken"] as { token: string }).token });
-    return went;
+    if (result === "accepted") this.#tokens.set(uuid, { operation, token: (body["transactionToken"] as { token: string }).token });
+    return result;
   }
 
   /** Ends the last exchange started, whatever its operation, or sends a wrong token. */
-  end(uuid: string, operation: Operation, isRight = true): Went {
+  end(uuid: string, operation: Operation, isRight = true): CallResult {
     const kind = this.#state.vaults[uuid]?.kind;
     const endpoint = kind && findEndpoint(kind, operation, "end");
     if (endpoint === undefined) return "impossible";
     const token = isRight ? this.#tokens.get(uuid)?.token : undefined;
-    return this.#call(uuid, endpoint, { token: token ?? "none" }).went;
+    return this.#call(uuid, endpoint, { token: token ?? "none" }).result;
   }
 
-  delete(uuid: string, isRight = true): Went {
+  delete(uuid: string, isRight = true): CallResult {
     const kind = this.#state.vaults[uuid]?.kind;
     if (kind === undefined) return "impossible";
-    return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight)).went;
+    return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight)).result;
   }
 
   /** Locks a vault in the console, as `unlock` unlocks it. Both throw `invalid-input` for a deleted vault. */
@@ -101,15 +101,15 @@ export class Rehearsal {
     };
   }
 
-  #call(uuid: string, endpoint: Call["endpoint"], body: unknown): { went: Went; body: Record<string, unknown> } {
+  #call(uuid: string, endpoint: Call["endpoint"], body: unknown): { result: CallResult; body: Record<string, unknown> } {
     const { uuid: application, apiKey } = this.#application;
     const headers = { "x-application-uuid": application, "x-api-key": apiKey };
     const call = { endpoint, uuid, headers, body, remoteAddress: "127.0.0.1", target: "" };
     const outcome = this.#sandbox.call(call);
-    return { went: this.#went(outcome.status), body: outcome.body };
+    return { result: this.#resultOf(outcome.status), body: outcome.body };
   }
 
-  #went(status: number): Went {
+  #resultOf(status: number): CallResult {
     if (status === 423) return this.#recorded ? "locked-now" : "locked-already";
     return ({ 200: "accepted", 403: "credentials", 400: "token", 410: "deleted" } as const)[status] ?? "impossible";
   }

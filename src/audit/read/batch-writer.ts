@@ -1,13 +1,13 @@
 import type { Batch } from "./batch.ts";
 import type { Classifier } from "./columns/classify-item.ts";
 import { numberOf } from "./columns/classify-item.ts";
-import { hashOf, wholeHashOf } from "./bytes.ts";
+import { idHashOf, contentHashOf } from "./hash.ts";
 import type { Item } from "./item.ts";
-import { placeIn } from "./places.ts";
+import { locationOf } from "./location.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 
 /** Adds items to batches, with the numbers of their vaults and kinds. */
-export class ItemFiler {
+export class BatchWriter {
   readonly #vaults: VaultTable;
   readonly #classifier: Classifier;
 
@@ -17,15 +17,15 @@ export class ItemFiler {
   }
 
   /** Adds an item that can be read again. `contentHash` identifies an item without an id. */
-  fileFound(batch: Batch, item: Item, place: number, contentHash: number): void {
+  add(batch: Batch, item: Item, location: number, contentHash: number): void {
     const { vault, kind } = this.#meaning(item);
-    batch.add(item.time, vault, kind, place, item.line, item.id === null ? contentHash : identity(item));
+    batch.add(item.time, vault, kind, location, item.line, item.id === null ? contentHash : identity(item));
   }
 
   /** Adds an item that cannot be read again, so that the batch keeps it. */
-  fileKept(batch: Batch, item: Item, place: number): void {
+  addKept(batch: Batch, item: Item, location: number): void {
     const { vault, kind } = this.#meaning(item);
-    batch.addItem(item, vault, kind, place, identity(item));
+    batch.addItem(item, vault, kind, location, identity(item));
   }
 
   #meaning(item: Item): { vault: number; kind: number } {
@@ -41,21 +41,21 @@ function identity(item: Item): number {
   if (item.id === null && item.contentHash !== undefined) return item.contentHash;
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
-  return item.id === null ? wholeHashOf(bytes) : hashOf(bytes);
+  return item.id === null ? contentHashOf(bytes) : idHashOf(bytes);
 }
 
 /** Fills batches from a sequence of items, which are kept. */
 export class ItemFeed {
   readonly #items: AsyncIterator<readonly Item[]>;
-  readonly #filer: ItemFiler;
+  readonly #writer: BatchWriter;
   readonly #input: number;
   #pending: readonly Item[] = [];
   #at = 0;
   #count = 0;
 
-  constructor(items: AsyncIterable<readonly Item[]>, filer: ItemFiler, input: number) {
+  constructor(items: AsyncIterable<readonly Item[]>, writer: BatchWriter, input: number) {
     this.#items = items[Symbol.asyncIterator]();
-    this.#filer = filer;
+    this.#writer = writer;
     this.#input = input;
   }
 
@@ -63,7 +63,7 @@ export class ItemFeed {
     while (!batch.isFull) {
       const item = this.#pending[this.#at++];
       if (item !== undefined) {
-        this.#filer.fileKept(batch, item, placeIn(this.#input, this.#count++));
+        this.#writer.addKept(batch, item, locationOf(this.#input, this.#count++));
         continue;
       }
       // Reading more may have to wait for the input.

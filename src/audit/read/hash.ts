@@ -1,11 +1,11 @@
 /** Hash of an item's id: an odd number. */
-export const hashOf = (bytes: Uint8Array): number => mixed(bytes) | 1;
+export const idHashOf = (bytes: Uint8Array): number => hashBytes(bytes) | 1;
 
 /** Content hash of a record without an id, for NDJSON of its line without the line end: an even number other than 0. */
-export const wholeHashOf = (bytes: Uint8Array): number => mixed(bytes) & ~1 || 2;
+export const contentHashOf = (bytes: Uint8Array): number => hashBytes(bytes) & ~1 || 2;
 
 /** `hashBytes` in scanner/values.ts computes the same. */
-function mixed({ buffer, byteOffset, length }: Uint8Array): number {
+function hashBytes({ buffer, byteOffset, length }: Uint8Array): number {
   const view = new DataView(buffer, byteOffset, length);
   let hash = length;
   let at = 0;
