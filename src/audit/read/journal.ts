@@ -1,18 +1,6 @@
+import type { JournalLine } from "../../store/journal/items.ts";
+import type { Wording } from "./columns/classify-item.ts";
 import type { Item } from "./item.ts";
-
-/** An entry in this machine's journal about a call. */
-export interface JournalLine {
-  seq: number;
-  /** ISO 8601. */
-  at: string;
-  service: string;
-  uuid: string;
-  exchange: string | null;
-  event: string;
-  detail: Record<string, unknown>;
-  /** Outcome of a start or an end call without a response, according to later entries. */
-  fate: "unknown" | "arrived" | "told" | null;
-}
 
 /** Properties of an exchange that its later entries do not repeat. */
 interface Exchange {
@@ -20,8 +8,6 @@ interface Exchange {
   externalRef: string | null;
   kind: string | null;
 }
-
-type Wording = Pick<Item, "action" | "outcome" | "description">;
 
 const actions: Readonly<Record<string, { call: string; end: string }>> = {
   get: { call: "READ_VAULT", end: "ACKNOWLEDGE_READ_VAULT" },
