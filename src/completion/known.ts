@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseJson } from "../protocol/json.ts";
@@ -32,7 +33,7 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
       const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
       // No shell has expanded this word: completion sees it as it was typed.
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
-      const found = findSetting("state", flag === undefined ? {} : { state: flag }, user.env, profiles[name] ?? {});
+      const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
       const vaults = await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)));
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
     },
