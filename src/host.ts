@@ -2,7 +2,7 @@ import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
-import { wantsColor } from "./terminal/color.ts";
+import { wantsColor } from "./terminal/palette.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
 import type { DataStream, InputStream, MessageStream, TerminalFacts } from "./terminal/streams.ts";

@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { wantsColor } from "../../src/terminal/color.ts";
-import { createPalette, plain } from "../../src/terminal/palette.ts";
+import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts";
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
 import { factsTable, listTable } from "../../src/terminal/tables.ts";
 import { distance, localTime, when } from "../../src/terminal/time.ts";
