@@ -1,7 +1,6 @@
 import type { AnyEndpoint } from "../../protocol/endpoints.ts";
 import { newUuid } from "../seeds/random.ts";
-import type { AuditAction, AuditItem } from "./state.ts";
-import type { World } from "./world.ts";
+import type { AuditAction, AuditItem, World } from "./state.ts";
 
 /** Appends an audit item, at the current time by default. */
 export function record(world: World, item: Partial<AuditItem> & Pick<AuditItem, "action" | "description">, time = world.now): void {

@@ -5,16 +5,14 @@ import type { Application, Credentials } from "../../protocol/requests.ts";
 import { requestSchema } from "../../protocol/requests.ts";
 import type { Violation } from "../../protocol/validate.ts";
 import { validate } from "../../protocol/validate.ts";
+import { sameSecret } from "../seeds/random.ts";
 import { record, actionOf } from "./audit.ts";
 import { refuseJwt } from "./jwt.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
-import { sameSecret } from "../seeds/random.ts";
-import type { RateWindow } from "./rate-window.ts";
-import type { VaultState } from "./state.ts";
+import type { VaultState, World } from "./state.ts";
 import { findVault } from "./vaults.ts";
-import { isWhitelisted } from "./whitelist.ts";
-import type { World } from "./world.ts";
+import { isWhitelisted } from "./policy.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {
@@ -159,3 +157,26 @@ export const isOutcome = (value: VaultState | Outcome): value is Outcome => "bod
 /** Whether an end call names the operation and token of an exchange. */
 export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: string, token: string): boolean =>
   exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
+
+/** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
+export class RateWindow {
+  readonly #rate: number;
+  #admitted: number[] = [];
+
+  /** A rate of 0 admits everything. */
+  constructor(rate: number) {
+    this.#rate = rate;
+  }
+
+  /** Returns 0 if the request is admitted, else the whole seconds to wait, at least 1. */
+  admit(now: number): number {
+    if (this.#rate === 0) return 0;
+    this.#admitted = this.#admitted.filter((time) => time > now - 1000 && time <= now);
+    const oldest = this.#admitted[0];
+    if (oldest === undefined || this.#admitted.length < this.#rate) {
+      this.#admitted.push(now);
+      return 0;
+    }
+    return Math.max(1, Math.ceil((oldest + 1000 - now) / 1000));
+  }
+}

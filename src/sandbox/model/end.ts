@@ -2,9 +2,8 @@ import type { Call } from "./call.ts";
 import { isOutcome, isTokenOf, openVault, recordCall } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, success } from "./outcome.ts";
-import type { PendingExchange, VaultState } from "./state.ts";
+import type { PendingExchange, VaultState, World } from "./state.ts";
 import { findVault, remove } from "./vaults.ts";
-import type { World } from "./world.ts";
 
 /**
  * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current, applies an update and uses up a

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Application } from "../../protocol/requests.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
-import { admit } from "./call.ts";
+import { admit, RateWindow } from "./call.ts";
 import { end } from "./end.ts";
 import type { Inspection } from "../control/inspection.ts";
 import { inspection } from "../control/inspection.ts";
@@ -10,15 +10,13 @@ import type { Policy } from "./policy.ts";
 import { completePolicy } from "./policy.ts";
 import type { Random } from "../seeds/random.ts";
 import { newPair, newUuid, seededRandom, systemRandom } from "../seeds/random.ts";
-import { RateWindow } from "./rate-window.ts";
 import type { LoggedRequest } from "./request-log.ts";
 import { RequestLog } from "./request-log.ts";
 import { createCall, deleteCall, infoCall } from "./single.ts";
 import { samePair, start } from "./start.ts";
-import type { AuditItem, Pair, State, VaultInput, VaultState } from "./state.ts";
+import type { AuditItem, Pair, State, VaultInput, VaultState, World } from "./state.ts";
 import type { KnownVault } from "./vaults.ts";
 import { createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
-import type { World } from "./world.ts";
 
 interface SandboxOptions {
   now(): number;

@@ -1,6 +1,6 @@
 import type { Violation } from "../../protocol/validate.ts";
 import { newUuid } from "../seeds/random.ts";
-import type { World } from "./world.ts";
+import type { World } from "./state.ts";
 import { defined } from "../../defined.ts";
 
 /** A response of the service before it is serialized. */

@@ -4,7 +4,7 @@ import type { Outcome } from "./outcome.ts";
 import { refuseInvalid, success } from "./outcome.ts";
 import { countFailure, facts, responseVault, wrongCredential } from "./start.ts";
 import { createVault, remove } from "./vaults.ts";
-import type { World } from "./world.ts";
+import type { World } from "./state.ts";
 import { defined } from "../../defined.ts";
 
 // The extended operations, after `admit`. The specification does not show them. They follow service-facts, which do not confirm the

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { newPair, newToken, sameSecret } from "../seeds/random.ts";
@@ -5,9 +6,8 @@ import type { Call, StartBody } from "./call.ts";
 import { isOutcome, openVault, recordCall } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, success } from "./outcome.ts";
-import type { Pair, PendingExchange, VaultState } from "./state.ts";
+import type { Pair, PendingExchange, VaultState, World } from "./state.ts";
 import { lock } from "./vaults.ts";
-import type { World } from "./world.ts";
 
 /**
  * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without
@@ -89,8 +89,7 @@ export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Re
   return {
     uuid: vault.uuid,
     credentials: pair,
-    ...(reads && vault.creditCard !== null ? { creditCard: vault.creditCard } : {}),
-    ...(reads && vault.content !== null ? { content: vault.content } : {}),
+    ...(reads ? defined({ creditCard: vault.creditCard ?? undefined, content: vault.content ?? undefined }) : {}),
     ...facts(vault),
   };
 }
@@ -98,8 +97,10 @@ export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Re
 /** Returns the properties of a vault in a response, without credentials and contents. */
 export function facts(vault: VaultState): Record<string, unknown> {
   return {
-    ...(vault.usesRemaining === null ? {} : { usesRemaining: vault.usesRemaining }),
-    ...(vault.expiryDate === null ? {} : { expiryDate: iso(vault.expiryDate) }),
+    ...defined({
+      usesRemaining: vault.usesRemaining ?? undefined,
+      expiryDate: vault.expiryDate === null ? undefined : iso(vault.expiryDate),
+    }),
     autoLockDate: iso(vault.autoLockDate),
     dateCreated: iso(vault.dateCreated),
     lastModified: iso(vault.lastModified),

@@ -1,6 +1,8 @@
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import type { Application } from "../../protocol/requests.ts";
+import type { Random } from "../seeds/random.ts";
+import type { Policy } from "./policy.ts";
 
 /** State of the emulated service: plain JSON, which `--data` saves as it is. Times are milliseconds since the epoch. */
 export interface State {
@@ -123,4 +125,12 @@ export interface AuditItem {
   /** Method and path of the request; null for an action of the service itself. */
   endpoint: string | null;
   description: string;
+}
+
+/** The state that the functions of the model work on, and the time at which a request is processed. */
+export interface World {
+  state: State;
+  policy: Policy;
+  random: Random;
+  now: number;
 }

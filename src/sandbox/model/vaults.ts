@@ -4,9 +4,8 @@ import type { Device } from "../../protocol/fields.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "../seeds/random.ts";
-import type { AuditItem, LockReason, VaultInput, VaultState } from "./state.ts";
+import type { AuditItem, LockReason, VaultInput, VaultState, World } from "./state.ts";
 import { checkVaultInput } from "../seeds/vault-input.ts";
-import type { World } from "./world.ts";
 import { defined } from "../../defined.ts";
 
 /** A vault as its owner knows it, and as the ready document lists it. */
@@ -99,8 +98,8 @@ export function knownVault(vault: VaultState): KnownVault {
   return {
     uuid: vault.uuid,
     kind: vault.kind,
-    credentials: { ...vault.pair, ...(vault.hashedPin === null ? {} : { hashedPin: vault.hashedPin }) },
+    credentials: { ...vault.pair, ...defined({ hashedPin: vault.hashedPin ?? undefined }) },
     label: vault.label ?? vault.kind,
-    ...(vault.device === null ? {} : { device: vault.device }),
+    ...defined({ device: vault.device ?? undefined }),
   };
 }
