@@ -1,4 +1,5 @@
-import { conditionOf } from "./fold/conditions.ts";
+import { defined } from "../defined.ts";
+import { conditionOf, field, intField } from "./fold/vault-records.ts";
 import type { Batch } from "./read/batch.ts";
 import type { EventKind } from "./fold/events.ts";
 import { eventKinds, isFailedAccess } from "./fold/events.ts";
@@ -10,7 +11,6 @@ import type { Rules } from "./fold/rules.ts";
 import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
-import { field, intField } from "./fold/vault-records.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 
@@ -161,6 +161,5 @@ export class Replayer {
 }
 
 function stepOf(uuid: string, { time, line, item }: DueItem, event: EventKind): ReenactedStep {
-  const kindHint = item?.endpoint ?? undefined;
-  return { uuid, time, event, line, ...(kindHint === undefined ? {} : { kindHint }) };
+  return { uuid, time, event, line, ...defined({ kindHint: item?.endpoint ?? undefined }) };
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { readRoles, toItem } from "../../src/audit/read/columns/items.ts";
+import { itemOf } from "../../src/audit/read/columns/items.ts";
+import type { Columns } from "../../src/audit/read/item.ts";
+import { roles } from "../../src/audit/read/item.ts";
 import { uuid } from "./reading.ts";
+
+/** A column for each role, named like the role. */
+const columns: Columns = Object.fromEntries(roles.map((role) => [role, { name: role, by: "name" }]));
+
+const itemWith = (values: Record<string, string>) => itemOf(new Map(Object.entries(values)), columns, 0, 1);
 
 const good = { time: "2026-11-20T14:02:11Z", action: "READ_VAULT" };
 
@@ -20,7 +27,7 @@ describe("an item", () => {
     } as const;
     const texts = { when: good.time, what: "READ_VAULT", o: "OK", i: "10.0.0.1", r: "order-1", e: "GET /x", a: "app", x: "7", d: "text" };
     const fields = new Map(Object.entries({ ...texts, "vault.uuid": uuid(1).toUpperCase() }));
-    expect(toItem(readRoles(fields, columns), 2, 41)).toEqual({
+    expect(itemOf(fields, columns, 2, 41)).toEqual({
       input: 2,
       line: 41,
       time: Date.UTC(2026, 10, 20, 14, 2, 11),
@@ -43,7 +50,7 @@ describe("an item", () => {
     [{ ...good, time: "\u001b]0;x\u0007\u009b\u202e" }, String.raw`time not understood: "\u001b]0;x\u0007\u009b\u202e"`],
     [{ ...good, time: "x".repeat(1_000_000) }, `time not understood: "${"x".repeat(39)}…"`],
   ])("is none without what it needs (%#)", (values, reason) => {
-    expect(toItem(values, 0, 1)).toEqual({ reason });
+    expect(itemWith(values)).toEqual({ reason });
   });
 
   test.each([
@@ -55,6 +62,6 @@ describe("an item", () => {
     ["POST /vault/credit-card/offline", null],
     [" Wallet 7 ", "wallet 7"],
   ])("has the vault of %s", (vault, expected) => {
-    expect(toItem(vault === undefined ? good : { ...good, vault }, 0, 1)).toMatchObject({ vault: expected });
+    expect(itemWith(vault === undefined ? good : { ...good, vault })).toMatchObject({ vault: expected });
   });
 });

@@ -6,11 +6,11 @@ import { Batch } from "../../src/audit/read/batch.ts";
 import { contentHashOf } from "../../src/audit/read/hash.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { BatchWriter } from "../../src/audit/read/batch-writer.ts";
-import type { Role, Skip } from "../../src/audit/read/item.ts";
-import { toItem } from "../../src/audit/read/columns/items.ts";
+import type { Skip } from "../../src/audit/read/item.ts";
+import { itemOf } from "../../src/audit/read/columns/items.ts";
 import { PlainFile } from "../../src/audit/read/scan/plain-file.ts";
 import { PlainSource } from "../../src/audit/read/scan/plain-source.ts";
-import { Skips } from "../../src/audit/read/skips.ts";
+import { Skips } from "../../src/audit/read/source.ts";
 import { ThreadedSource } from "../../src/audit/read/scan/threaded-source.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Dice } from "../support/dice.ts";
@@ -89,7 +89,7 @@ function parsed(path: string) {
   let from = 0;
   for (let line = 1; from < bytes.length; line++) {
     const to = bytes.indexOf(10, from) + 1;
-    const item = itemOf(bytes.toString("utf8", from, to), line);
+    const item = parsedItem(bytes.toString("utf8", from, to), line);
     if (item === undefined) skipped.push(line);
     else writer.add(batch, item, from, contentHashOf(bytes.subarray(from, to - 1)));
     from = to;
@@ -97,15 +97,15 @@ function parsed(path: string) {
   return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };
 }
 
-function itemOf(text: string, line: number) {
+function parsedItem(text: string, line: number) {
   try {
     const fields = JSON.parse(text) as Record<string, string | number | boolean | null>;
     const valueOf = (name: string): [string] | [] => {
       const value = fields[name];
       return value === undefined || value === null || value === "" ? [] : [String(value)];
     };
-    const values = Object.entries(names).flatMap(([role, name]) => valueOf(name).map((value) => [role, value]));
-    const item = toItem(Object.fromEntries(values) as Partial<Record<Role, string>>, 0, line);
+    const values = Object.values(names).flatMap((name) => valueOf(name).map((value) => [name, value] as const));
+    const item = itemOf(new Map(values), columns, 0, line);
     return "reason" in item ? undefined : item;
   } catch {
     return undefined;

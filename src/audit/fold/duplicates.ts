@@ -1,6 +1,6 @@
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
-import { inputOf } from "../read/location.ts";
+import { inputOf } from "../read/item.ts";
 import type { DueItem } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { flag, intField } from "./vault-records.ts";

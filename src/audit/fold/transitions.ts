@@ -1,5 +1,5 @@
 import { isGenericEndpoint } from "../read/columns/looks.ts";
-import { active, deleted, locked, lockRules } from "./conditions.ts";
+import { active, deleted, locked, lockRules, field, flag, intField } from "./vault-records.ts";
 import { Chains } from "./chains.ts";
 import type { EventKind } from "./events.ts";
 import { KeptItems } from "./kept-items.ts";
@@ -10,7 +10,6 @@ import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
 import type { DueItem } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
-import { field, flag, intField } from "./vault-records.ts";
 
 /** The transitions of a vault's state by event. */
 export class Transitions {

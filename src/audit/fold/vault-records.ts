@@ -1,4 +1,30 @@
-import { grown } from "./grow.ts";
+import { VaultError } from "../../errors.ts";
+import type { LockRule } from "../report/report.ts";
+
+/** Conditions of a vault; its record has the index. */
+const conditions = ["active", "locked", "deleted"] as const;
+
+export type Condition = (typeof conditions)[number];
+
+export const active = 0;
+export const locked = 1;
+export const deleted = 2;
+
+/** Lock rules; the record of a locked vault has the index. */
+export const lockRules: readonly LockRule[] = [
+  "failed-accesses",
+  "unacknowledged-starts",
+  "expired-invalid-start",
+  "auto-lock",
+  "administrator",
+  "unseen",
+];
+
+export const conditionOf = (records: VaultRecords, vault: number): Condition =>
+  conditions[records.getInt(vault, intField.condition)] as Condition;
+
+/** Returns the rule that locked a locked vault. */
+export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getInt(vault, intField.rule)] as LockRule;
 
 /**
  * Indexes of the floating-point fields in a record. Times are milliseconds since the epoch, NaN for none. Fields that every start changes
@@ -166,4 +192,23 @@ export class VaultRecords {
 export interface ItemLocation {
   location: number;
   line: number;
+}
+
+/**
+ * Returns a larger buffer with the same bytes, moved rather than copied if possible, and zeroes after them.
+ *
+ * @throws `invalid-input` if there is not enough memory.
+ */
+function grown({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer {
+  try {
+    return buffer.transfer(bytes);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw noMemory(cause);
+  }
+}
+
+export function noMemory(cause?: unknown): VaultError {
+  const hint = "give it the items of fewer vaults, or name one: --vault UUID";
+  return new VaultError("invalid-input", "these items have more vaults than there is memory for", { hint, cause });
 }

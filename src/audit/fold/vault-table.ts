@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import { noMemory } from "./grow.ts";
+import { noMemory } from "./vault-records.ts";
 import { noRoom, noUuid, Scanner } from "../read/scan/scanner.ts";
 
 /** A vault's uuid (section 2.2: 36 characters of hexadecimal and dashes). */

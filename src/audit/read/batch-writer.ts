@@ -3,7 +3,6 @@ import type { Classifier } from "./columns/classify-item.ts";
 import { numberOf } from "./columns/classify-item.ts";
 import { idHashOf, contentHashOf } from "./hash.ts";
 import type { Item } from "./item.ts";
-import { locationOf } from "./location.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 
 /** Adds items to batches, with the numbers of their vaults and kinds. */
@@ -42,37 +41,4 @@ function identity(item: Item): number {
   const { input: _input, line: _line, ...said } = item;
   const bytes = Buffer.from(item.id ?? JSON.stringify(said));
   return item.id === null ? contentHashOf(bytes) : idHashOf(bytes);
-}
-
-/** Fills batches from a sequence of items, which are kept. */
-export class ItemFeed {
-  readonly #items: AsyncIterator<readonly Item[]>;
-  readonly #writer: BatchWriter;
-  readonly #input: number;
-  #pending: readonly Item[] = [];
-  #at = 0;
-  #count = 0;
-
-  constructor(items: AsyncIterable<readonly Item[]>, writer: BatchWriter, input: number) {
-    this.#items = items[Symbol.asyncIterator]();
-    this.#writer = writer;
-    this.#input = input;
-  }
-
-  async next(batch: Batch): Promise<boolean> {
-    while (!batch.isFull) {
-      const item = this.#pending[this.#at++];
-      if (item !== undefined) {
-        this.#writer.addKept(batch, item, locationOf(this.#input, this.#count++));
-        continue;
-      }
-      // Reading more may have to wait for the input.
-      if (batch.size > 0) return true;
-      const next = await this.#items.next();
-      if (next.done === true) return false;
-      this.#pending = next.value;
-      this.#at = 0;
-    }
-    return true;
-  }
 }

@@ -1,8 +1,11 @@
 import { availableParallelism } from "node:os";
-import { findLine } from "./find-line.ts";
+import { defined } from "../../defined.ts";
+import { findLine } from "./records/ndjson.ts";
 import { openInput } from "./records/input.ts";
 import type { Columns, Item } from "./item.ts";
-import { ItemFeed, BatchWriter } from "./batch-writer.ts";
+import type { Batch } from "./batch.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { locationOf } from "./item.ts";
 import { PlainFile } from "./scan/plain-file.ts";
 import { PlainSource } from "./scan/plain-source.ts";
 import { readItems } from "./read-items.ts";
@@ -26,7 +29,7 @@ export interface InputSpec {
  */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
   const { index, map, vaults, classifier, skips } = options;
-  const input = await openInput({ name: spec.path ?? spec.name, ...(spec.stream === undefined ? {} : { stream: spec.stream }) });
+  const input = await openInput({ name: spec.path ?? spec.name, ...defined({ stream: spec.stream }) });
   try {
     const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
     const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
@@ -92,4 +95,37 @@ async function* inPieces(journal: Iterable<Item>): AsyncGenerator<Item[]> {
     piece = [];
   }
   yield await Promise.resolve(piece);
+}
+
+/** Fills batches from a sequence of items, which are kept. */
+class ItemFeed {
+  readonly #items: AsyncIterator<readonly Item[]>;
+  readonly #writer: BatchWriter;
+  readonly #input: number;
+  #pending: readonly Item[] = [];
+  #at = 0;
+  #count = 0;
+
+  constructor(items: AsyncIterable<readonly Item[]>, writer: BatchWriter, input: number) {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#writer = writer;
+    this.#input = input;
+  }
+
+  async next(batch: Batch): Promise<boolean> {
+    while (!batch.isFull) {
+      const item = this.#pending[this.#at++];
+      if (item !== undefined) {
+        this.#writer.addKept(batch, item, locationOf(this.#input, this.#count++));
+        continue;
+      }
+      // Reading more may have to wait for the input.
+      if (batch.size > 0) return true;
+      const next = await this.#items.next();
+      if (next.done === true) return false;
+      this.#pending = next.value;
+      this.#at = 0;
+    }
+    return true;
+  }
 }

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { contentHashOf } from "./hash.ts";
 import { recognizeColumns } from "./columns/columns.ts";
-import { readRoles, toItem } from "./columns/items.ts";
+import { itemOf } from "./columns/items.ts";
 import type { ColumnMap } from "./columns/parse-map.ts";
 import { parseTime } from "./columns/times.ts";
 import type { Columns, Item, Skip } from "./item.ts";
@@ -63,7 +63,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     const items: Item[] = [];
     for (const { line, fields, text } of records) {
       lastLine = line;
-      const item = toItem(readRoles(fields, columns), index, line);
+      const item = itemOf(fields, columns, index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
       else items.push(item.id === null ? { ...item, contentHash: contentHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
     }

@@ -1,10 +1,9 @@
 import { VaultError } from "../../errors.ts";
 import type { Note, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
-import { EmulatedService } from "./emulated-service.ts";
+import { EmulatedService, iso, lockWords } from "./emulated-service.ts";
 import type { ReenactedStep } from "../replayer.ts";
 import type { ReenactmentReport, VaultState as ReplayedState } from "../report/report.ts";
-import { iso, lockWords } from "./words.ts";
 import type { VaultState } from "../../sandbox/model/state.ts";
 
 /** Latest time in ISO 8601 with four digits for the year. */

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { isFailedAccess } from "../fold/events.ts";
 import type { Cause, ItemReference, LockRule } from "./report.ts";
 import type { Judgement } from "./verdict.ts";
@@ -9,7 +10,7 @@ export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rul
   const item = rule === "auto-lock" ? undefined : chain.at(-1);
   return {
     rule,
-    ...(item === undefined ? {} : { item }),
+    ...defined({ item }),
     chain,
     certainty,
     reason,

@@ -1,9 +1,9 @@
+import { defined } from "../../defined.ts";
 import type { EventKind } from "../fold/events.ts";
 import { eventKinds } from "../fold/events.ts";
 import type { Classifier } from "../read/columns/classify-item.ts";
 import { numberOf } from "../read/columns/classify-item.ts";
-import type { Item } from "../read/item.ts";
-import type { FindItem } from "../read/location.ts";
+import type { Item, FindItem } from "../read/item.ts";
 import type { ItemReference, OwnExchange } from "./report.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
 
@@ -34,7 +34,7 @@ export class References {
     const own =
       item.externalRef === null
         ? undefined
-        : this.#own?.(item.externalRef, { ...(item.vault === null ? {} : { vault: item.vault }), at: item.time });
+        : this.#own?.(item.externalRef, { ...defined({ vault: item.vault ?? undefined }), at: item.time });
     const texts = {
       outcome: item.outcome,
       description: item.description,
@@ -51,7 +51,7 @@ export class References {
       event: eventKinds[numberOf(this.#classifier.kindOf(item))] as EventKind,
       action: item.action,
       ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== null)),
-      ...(own === undefined ? {} : { own }),
+      ...defined({ own }),
     };
   }
 }

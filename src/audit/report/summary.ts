@@ -4,7 +4,7 @@ import type { Replayer } from "../replayer.ts";
 import type { InputReport, ReplaySummary, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
-import type { Skips } from "../read/skips.ts";
+import type { Skips } from "../read/source.ts";
 
 interface Found {
   options: { rules: Rules };

@@ -1,10 +1,9 @@
-import type { Condition } from "../fold/conditions.ts";
-import { conditionOf } from "../fold/conditions.ts";
+import type { Condition } from "../fold/vault-records.ts";
+import { conditionOf, intField } from "../fold/vault-records.ts";
 import { eventKinds } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Item } from "../read/item.ts";
 import type { DueItem } from "../fold/time-order.ts";
-import { intField } from "../fold/vault-records.ts";
 
 /** An event of a vault, with the state after it. */
 export interface TimelineEntry {

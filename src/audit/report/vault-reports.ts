@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Rules } from "../fold/rules.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
@@ -76,10 +77,10 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const known = {
     uuid: context.vaults.uuid(vault),
     verdict: judgement.verdict,
-    ...(pending === undefined ? {} : { pending }),
+    ...defined({ pending }),
     unackedStarts: records.getInt(vault, intField.unacked),
     failedAttempts: records.getInt(vault, intField.failed),
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   };
   const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
   return {
@@ -87,8 +88,10 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
     certainty: judgement.certainty,
     reason: judgement.reason,
     state: judgement.state,
-    ...(since === undefined ? {} : { since: iso(since) }),
-    ...(judgement.lockedAt === undefined ? {} : { lockedAt: iso(judgement.lockedAt) }),
+    ...defined({
+      since: since === undefined ? undefined : iso(since),
+      lockedAt: judgement.lockedAt === undefined ? undefined : iso(judgement.lockedAt),
+    }),
     items: records.getInt(vault, intField.items),
     firstAt: iso(records.get(vault, field.firstTime)),
     lastAt: iso(records.get(vault, field.lastTime)),

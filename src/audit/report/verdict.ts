@@ -1,10 +1,9 @@
 import { clip } from "../read/clip.ts";
-import { conditionOf, ruleOf } from "../fold/conditions.ts";
+import { conditionOf, ruleOf, field, flag, intField } from "../fold/vault-records.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
-import { field, flag, intField } from "../fold/vault-records.ts";
 import { count } from "../../terminal/count.ts";
 
 /** Facts about the whole log that reduce certainty. */

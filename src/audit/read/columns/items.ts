@@ -5,10 +5,11 @@ import { uuidInEndpoint, uuidOf } from "./looks.ts";
 import { parseTime } from "./times.ts";
 
 /**
- * Creates an item from the values of a record by role, or returns why it is not one. Values stay as they are, except the vault: it is the
- * uuid, in lower case, even if the value is a path that contains it.
+ * Creates an item from a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid, in lower case,
+ * even if the value is a path that contains it.
  */
-export function toItem(values: Partial<Record<Role, string>>, input: number, line: number): Item | { reason: string } {
+export function itemOf(fields: ReadonlyMap<string, string>, columns: Columns, input: number, line: number): Item | { reason: string } {
+  const values = valuesByRole(fields, columns);
   if (values.time === undefined) return { reason: "no time" };
   const time = parseTime(values.time);
   if (time === null) return { reason: `time not understood: ${clip(values.time)}` };
@@ -29,8 +30,7 @@ export function toItem(values: Partial<Record<Role, string>>, input: number, lin
   };
 }
 
-/** Looks up the values of a record by role. */
-export function readRoles(fields: ReadonlyMap<string, string>, columns: Columns): Partial<Record<Role, string>> {
+function valuesByRole(fields: ReadonlyMap<string, string>, columns: Columns): Partial<Record<Role, string>> {
   const values: Partial<Record<Role, string>> = {};
   for (const role of roles) {
     const column = columns[role];

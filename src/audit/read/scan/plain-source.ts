@@ -1,11 +1,11 @@
 import type { Batch } from "../batch.ts";
 import { contentHashOf } from "../hash.ts";
 import { FastLines } from "./fast-lines.ts";
-import { itemOfLine } from "../find-line.ts";
+import { itemOfLine } from "../records/ndjson.ts";
 import { BatchWriter } from "../batch-writer.ts";
 import type { Columns, Skip } from "../item.ts";
 import { longestRecord, tooLong } from "../records/lines.ts";
-import { locationOf } from "../location.ts";
+import { locationOf } from "../item.ts";
 import type { PlainFile } from "./plain-file.ts";
 import type { SourceOptions } from "../source.ts";
 

@@ -6,7 +6,7 @@ import { Classifier } from "../columns/classify-item.ts";
 import type { Columns, Skip } from "../item.ts";
 import { PlainFile } from "./plain-file.ts";
 import { PlainSource } from "./plain-source.ts";
-import { Skips } from "../skips.ts";
+import { Skips } from "../source.ts";
 import { VaultTable } from "../../fold/vault-table.ts";
 
 // Main file of the thread that reads a large file for threaded-source.ts.
