@@ -1,3 +1,4 @@
+import { ask, counted } from "../src/audit/read/scan/scanner-constants";
 import { classify, classifyDescribed, count } from "./host";
 import { actions, descriptions, kinds, outcomes } from "./memory";
 import { forgetTexts, textNumber } from "./texts";
@@ -9,10 +10,6 @@ import { forgetTexts, textNumber } from "./texts";
 const slots: u32 = 4096;
 const maxKnown: i32 = 3000;
 let known: i32 = 0;
-
-/** Answers of `classify`: the kind depends on the description; flag of kinds to count. */
-export const ask: i32 = 0x7e;
-export const counted: i32 = 0x80;
 
 const notAsked: u32 = 0xff;
 

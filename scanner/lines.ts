@@ -1,3 +1,4 @@
+import { ended, uuidLength } from "../src/audit/read/scan/scanner-constants";
 import { kindOf } from "./kinds";
 import { actions, eventKinds, idHashes, lineNumbers, outcomes, locations, shapes, times, vaultNumbers } from "./memory";
 import { textNumber } from "./texts";
@@ -5,18 +6,16 @@ import { isoLength, isUsual, timeAt } from "./time";
 import { endOfBare, endOfString, isPlainBare, hashBytes } from "./values";
 import { vaultAt } from "./vaults";
 
-// Indexes in `roles` (src/audit/read/item.ts), and `ended` (src/audit/read/scan/line-shape.ts).
+// Indexes in `roles` (src/audit/read/item.ts).
 const timeRole: i32 = 0;
 const actionRole: i32 = 1;
 const vaultRole: i32 = 2;
 const outcomeRole: i32 = 3;
 const idRole: i32 = 8;
 const descriptionRole: i32 = 9;
-const ended: i32 = -2;
 
 const quote: u8 = 0x22;
 const carriageReturn: u8 = 0x0d;
-const uuidLength: usize = 36;
 
 /** Shape of the previous line, which the next line usually has, too. */
 let last: i32 = 0;

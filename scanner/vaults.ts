@@ -1,10 +1,10 @@
+import { noRoom, noUuid, uuidLength } from "../src/audit/read/scan/scanner-constants";
 import { vaultTable } from "./memory";
 
 /**
  * Numbers vaults from 0 in the order of appearance, by their uuids in lower case. A hash table comes first, whose slots have the number of
  * a vault plus 1, or 0 if free; then the uuids, in order. There are twice as many slots as vaults.
  */
-const uuidLength: usize = 36;
 let slots: u32 = 4096;
 let uuids: usize = vaultTable + 4 * slots;
 
@@ -23,9 +23,6 @@ export function limitVaults(most: i32): void {
 export function wantOnlyFirst(): void {
   onlyFirst = true;
 }
-
-export const noUuid: i32 = -1;
-export const noRoom: i32 = -2;
 
 /** Returns the number of the vault whose uuid, in either case, is at an address; `noUuid` or `noRoom` if it has none. */
 export function vaultAt(address: usize): i32 {

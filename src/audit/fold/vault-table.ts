@@ -1,6 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { noMemory } from "./vault-records.ts";
-import { noRoom, noUuid, Scanner } from "../read/scan/scanner.ts";
+import { noRoom, noUuid } from "../read/scan/scanner-constants.ts";
+import { Scanner } from "../read/scan/scanner.ts";
 
 /** A vault's uuid (section 2.2: 36 characters of hexadecimal and dashes). */
 const isUuid = /^[0-9a-f-]{36}$/i;

@@ -1,5 +1,6 @@
 import type { Columns } from "../item.ts";
 import { roles } from "../item.ts";
+import { ended } from "./scanner-constants.ts";
 
 /**
  * The part that many lines have in common: keys and punctuation between the values, in pieces that the scanner compares
@@ -7,15 +8,12 @@ import { roles } from "../item.ts";
  *
  * - its length in bytes
  * - its number of blocks of 16 bytes
- * - the role of the value after it: an index in `roles`, `ignored` for a column without a role, `ended` at the end of the line
+ * - the role of the value after it: an index in `roles`, -1 for a column without a role, `ended` at the end of the line
  * - 1 if that value is a string, which ends at the next quotation mark, 0 if it is a number, true or false
  *
  * After these, each block is followed by a mask of its significant bytes.
  */
 export type LineShape = Uint8Array<ArrayBuffer>;
-
-export const ignored = -1;
-export const ended = -2;
 
 const blockSize = 16;
 

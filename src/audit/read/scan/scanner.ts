@@ -3,11 +3,8 @@ import type { Classifier, Wording } from "../columns/classify-item.ts";
 import { isFormerName, numberOf } from "../columns/classify-item.ts";
 import { parseTime } from "../columns/times.ts";
 import type { LineShape } from "./line-shape.ts";
+import { ask, counted, noUuid, uuidLength } from "./scanner-constants.ts";
 import { scannerModule } from "./scanner-module.ts";
-
-// Also in scanner/kinds.ts: the kind depends on the description; flag of kinds to count.
-const ask = 0x7e;
-const counted = 0x80;
 
 const otherNumber = numberOf("other");
 
@@ -21,12 +18,6 @@ function describedAnswerOf(classifier: Classifier, said: Wording): number {
   const kind = numberOf(classifier.kindOf(said));
   return kind === otherNumber || isFormerName(said.action) ? kind | counted : kind;
 }
-
-/** Results of `vaultOf` for a text that is not a uuid, and for a new vault if the table is full. Also in scanner/vaults.ts. */
-export const noUuid = -1;
-export const noRoom = -2;
-
-const uuidLength = 36;
 
 /** Offset of the first shape, after their number and their offsets. */
 const shapesAfter = 256;
