@@ -23,7 +23,7 @@ async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth;
   return { truth, result, reports };
 }
 
-/** What the truth and a report have in common. The order of a chain's items of one millisecond is nobody's. */
+/** Returns the properties that the truth and a report share. Items of the same millisecond have no defined order in a chain. */
 function claims(report: VaultReport) {
   const { verdict, state, lockedAt, cause, unackedStarts, failedAttempts, items } = report;
   const counts = verdict === "deleted" ? {} : { unackedStarts, failedAttempts };

@@ -6,7 +6,7 @@ import { uuid } from "./reading.ts";
 
 type Values = Record<string, string>;
 
-/** Values that fit, of a few vaults of one application. */
+/** Plausible values, of a few vaults of one application. */
 const time = (n: number): string => new Date(Date.UTC(2026, 10, 20) + n * 60_000).toISOString();
 const action = (n: number): string => ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3] ?? "";
 const vault = (n: number): string => uuid(n % 4, "7");
@@ -17,7 +17,7 @@ const endpoint = (n: number): string => `POST /vaultsvc/v1-2/vault/credit-card/o
 const records = (make: (n: number) => Values, count = 12): { line: number; fields: Map<string, string> }[] =>
   Array.from({ length: count }, (_, n) => ({ line: n + 1, fields: new Map(Object.entries(make(n))) }));
 
-/** `role: column (by)` */
+/** Formats columns as `role: column (by)`. */
 const told = (columns: Columns): Record<string, string> =>
   Object.fromEntries(Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]));
 

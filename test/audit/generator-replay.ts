@@ -11,10 +11,10 @@ const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4,
 const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 const noLimit = { rate: 0, tokenTtlMs: 5 * 60_000 };
 
-/** Performs what the generator says has happened in the emulated service: each call must go as it says. */
+/** Performs the generator's events in the emulated service: each call must have the result that the generator gives. */
 export class Emulation {
   readonly sandbox: Sandbox;
-  /** When the service deletes a vault by itself, which must be known from its beginning. */
+  /** When the service deletes a vault by itself, which must be set when it is created. */
   readonly #fates: Map<string, { maxUsage?: number; expiryDate?: string }>;
   readonly #tokens = new Map<string, string>();
   #now = 0;
@@ -25,7 +25,7 @@ export class Emulation {
     this.#fates = fatesOf(facts);
   }
 
-  /** The items that the emulated service has recorded. */
+  /** Returns the items that the emulated service recorded. */
   audit(): readonly AuditItem[] {
     return this.sandbox.audit();
   }
@@ -75,7 +75,7 @@ export class Emulation {
     }
   }
 
-  /** The first one without a call of its own, so that its uuid can be given: then the item has no address and no endpoint. */
+  /** Creates a vault without a call, so that its uuid can be given: its item has no address and no endpoint. */
   #create(fact: Fact, uuid: string): void {
     const contents = isCreditCard(fact.kind) ? { creditCard: card } : { content: "a secret" };
     const device = isOnline(fact.kind) ? { device: demoDevice } : {};

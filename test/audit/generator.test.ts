@@ -89,7 +89,7 @@ test("the items of the sandbox's dialect are those that the sandbox records", ()
     const made = fact.what === "create" ? { ipAddress: null, endpoint: null } : {};
     return [{ ...item, ...made, id: "", time: fact.what === "expired" ? "" : item["time"] }];
   });
-  // A vault that time deletes is deleted when somebody looks: not at its place.
+  // A vault that expires is deleted when it is next accessed: the item is not in order of time.
   const order = (items: Record<string, unknown>[]): string[] => items.map((item) => JSON.stringify(item)).toSorted();
   const recorded = emulation.audit().map((item) => ({ ...item, id: "", time: item.description === "expiryDate reached" ? "" : item.time }));
   const [ours, theirs] = [order(shown), order(recorded)];
@@ -267,7 +267,7 @@ function isItem(line: string): boolean {
   }
 }
 
-/** By a parser that is as simple as can be. */
+/** Parses CSV in the simplest possible way. */
 function parse(text: string, form: string): { line: number; shown: Record<string, unknown> }[] {
   if (form === "ndjson") {
     return text

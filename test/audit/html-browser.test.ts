@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     await browser.close();
   });
 
-  /** The page as a file, and all that it complains of or asks for. */
+  /** Opens the page as a file, and collects its errors and requests. */
   async function open(parts: HtmlParts, options: BrowserContextOptions = {}): Promise<{ page: Page; trouble: string[]; asked: string[] }> {
     const file = join(tempDir("page"), "report.html");
     writeFileSync(file, [...writeHtml(parts)].join(""));
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
   const shown = async (page: Page): Promise<string> => (await page.locator("#shown").textContent()) ?? "";
   const visible = async (page: Page, what: "tr" | "article"): Promise<number> =>
     await page.evaluate(`[...document.querySelectorAll("${what}[data-find]")].filter((each) => each.checkVisibility()).length`);
-  /** Axe comes in by way of the debugger, which the policy of the page does not hold for. */
+  /** Runs axe through the debugger, to which the policy of the page does not apply. */
   const faults = async (page: Page): Promise<string[]> => {
     await page.evaluate(axe.source);
     const { violations } = await page.evaluate<axe.AxeResults>("axe.run()");
@@ -229,7 +229,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     const { page } = await open(parts, { colorScheme, viewport: { width, height: 900 } });
     for (const summary of await page.locator("summary").all()) await summary.click();
     expect(await faults(page)).toEqual([]);
-    // Only what has a scrollbar of its own is wider than the window.
+    // Only scrollable elements are wider than the window.
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
   });
 

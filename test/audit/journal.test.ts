@@ -20,14 +20,14 @@ async function itemsOf(machine: Machine): Promise<Item[]> {
 
 const wrong = '{"encryptedData":"wrong","payload":"wrong"}';
 
-/** Runs a command, and checks how it ends. */
+/** Runs a command, and checks its exit code. */
 async function run(machine: Machine, code: number, ...args: string[]): Promise<void> {
   expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "300ms" } }, ...args), code);
 }
 
 const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string => `${action} ${outcome}`;
 
-/** What the service itself has recorded, of what has to do with its vaults. */
+/** Returns the items about vaults that the service recorded. */
 const recorded = (lab: Lab): string[] =>
   lab.service.sandbox
     .audit()
@@ -58,7 +58,7 @@ describe("the journal as audit items", () => {
       audit.map((item) => ({
         what: short(item),
         vault: item.vaultUuid,
-        // A failed check of the key comes before the reference is looked at.
+        // The key is checked before the reference is read.
         externalRef: item.externalRef ?? (expect.stringMatching(/^vault-/) as string),
       })),
     );

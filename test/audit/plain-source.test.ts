@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { line, replayText, vaultUuid } from "./support.ts";
 import type { Replayed } from "./support.ts";
 
-/** What does not depend on the way in which it was read. */
+/** Returns the part of a result that does not depend on the reader. */
 function told({ result, reports }: Replayed) {
   const { summary } = result;
   return { reports, summary: { ...summary, inputs: [] } };
@@ -76,7 +76,7 @@ const broken = fc.constantFrom(
 
 describe("NDJSON in a file is read from its bytes, and says the same as by the general way", () => {
   it("whatever its lines are like", { timeout: 600_000 }, async () => {
-    // The first lines, so that columns are recognized.
+    // Plain first lines, by which columns are recognized.
     const start = Array.from({ length: 5 }, (_, index) =>
       line(index, "READ_VAULT", { vaultUuid: vaultUuid(9), description: "read started" }),
     );

@@ -83,7 +83,7 @@ describe("the same items in every form", () => {
     fc.stringMatching(/^[=+\-@'",;\t \n\r|a]{0,8}$/),
     fc.constantFrom("\u001b[31m", "__proto__", "null", "🔑", "NaN"),
   );
-  // What looks defused cannot be told from what is. An empty cell is no value, spaces around a line do not count, and a spreadsheet knows one kind of line break.
+  // CSV cannot tell defused cells from similar text, nor empty cells from absent ones; it ignores outer space and kinds of line breaks.
   const text = cell.map(
     (value) =>
       value
@@ -120,7 +120,7 @@ describe("the same items in every form", () => {
           externalRef: one.externalRef,
           id: one.id,
         }));
-        // What a sample does not show need not be found by its values.
+        // A column that is empty in the sample cannot be found by its values.
         const map = { time: "time", action: "action", vault: "vaultUuid", description: "description", id: "id" };
         const forms: [string, string | Uint8Array][] = [
           ["NDJSON", auditToNdjson(items)],

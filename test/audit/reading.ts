@@ -4,7 +4,7 @@ import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
 import { readItems, type Reading, recordsOf } from "../../src/audit/read/read-items.ts";
 
-/** An input of these bytes, in chunks of `size`. */
+/** Opens an input with these bytes, in chunks of `size`. */
 export async function inputOf(content: string | Uint8Array, size = 65_536): Promise<Input> {
   const bytes = Buffer.from(content);
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -53,5 +53,5 @@ export async function readAll(content: string | Uint8Array, { map = {}, size }: 
   return { input, columns, order, items, skips };
 }
 
-/** A uuid that ends in a number. */
+/** Returns a uuid that ends in a number. */
 export const uuid = (number: number, first = "9"): string => `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;

@@ -3,7 +3,7 @@ import { readRecords } from "./reading.ts";
 
 type Read = [line: number, fields: Record<string, string>][];
 
-/** The same in chunks of every small size. */
+/** Reads a content in chunks of several sizes, and checks that the result is the same. */
 async function read(content: string | Uint8Array): Promise<{ found: Read; skips: string[] }> {
   const results = [];
   for (const size of [65_536, 1, 2, 5, 17]) {

@@ -20,7 +20,7 @@ import { vaultUuid } from "./support.ts";
 const names = { time: "time", action: "action", vault: "vaultUuid", outcome: "outcome", id: "id", description: "description" };
 const columns = Object.fromEntries(Object.entries(names).map(([role, name]) => [role, { name, by: "name" as const }]));
 
-/** Lines that differ in length, order, values and vaults, and here and there in one byte that is another. */
+/** Returns lines with different lengths, orders, values and vaults, some of which have a wrong byte. */
 function linesOf(dice: Dice, count: number): string[] {
   const below = (most: number): number => dice.between(0, most - 1);
   return Array.from({ length: count }, (_, index) => {
@@ -44,7 +44,7 @@ function linesOf(dice: Dice, count: number): string[] {
   });
 }
 
-/** What an item is in a batch, with the vault by its name. */
+/** Returns the items of a batch, with the uuids of their vaults. */
 const rowsOf = (batch: Batch, vaults: VaultTable): unknown[] =>
   Array.from({ length: batch.size }, (_, at) => {
     const vault = batch.vault[at] as number;
@@ -64,7 +64,7 @@ function scanned(path: string) {
   return { rows, skipped, others: classifier.others, former: classifier.former };
 }
 
-/** The same by another thread. */
+/** Reads the lines in another thread. */
 async function threaded(path: string, vaults = new VaultTable(10_000)) {
   const [classifier, skips, file] = [new Classifier(null), new Skips(), new PlainFile(path)];
   const source = new ThreadedSource(file, columns, { index: 0, map: {}, vaults, classifier, skips });
@@ -79,7 +79,7 @@ async function threaded(path: string, vaults = new VaultTable(10_000)) {
   return { told: { rows, skipped: skips.count, others, former }, first: skips.first, bytesRead: source.bytesRead };
 }
 
-/** The same by JSON.parse, line by line. */
+/** Reads the lines with JSON.parse. */
 function parsed(path: string) {
   const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
   const writer = new BatchWriter(vaults, classifier);
@@ -114,7 +114,7 @@ function parsedItem(text: string, line: number) {
 
 it.each([1, 2, 3])("lines are scanned to what JSON.parse makes of them (%i)", (seed) => {
   const path = join(tempDir("scanned"), "items.ndjson");
-  // Several windows long, which begin and end anywhere in a line.
+  // Several windows, which begin and end anywhere in a line.
   writeFileSync(path, `${linesOf(new Dice(`lines ${seed}`), 5000).join("\n")}\n`);
   const told = scanned(path);
   expect(told).toEqual(parsed(path));

@@ -18,20 +18,20 @@ export const rules: Rules = {
 
 export const vaultUuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
-/** One item of vault 1 unless it says otherwise, `at` seconds after noon. */
+/** Returns a line with an item, by default of vault 1, `at` seconds after noon. */
 export function line(at: number, action: string, more: Record<string, unknown> = {}): string {
   const time = new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
   return JSON.stringify({ id: `id-${at}-${action}`, time, action, outcome: "SUCCESS", vaultUuid: vaultUuid(1), ...more });
 }
 
-/** A failed access. */
+/** Returns a line with a failed attempt. */
 export const failure = (at: number, more: Record<string, unknown> = {}): string =>
   line(at, "READ_VAULT", { outcome: "FAILURE", description: "bad credentials", ...more });
 
-/** The moment that `line` writes. */
+/** Returns the time that `line` writes. */
 export const moment = (at: number): string => new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
 
-/** A replay by the usual rules, at a fixed moment. */
+/** Replays by the default rules, at a fixed time. */
 export const replayWith = async (options: Partial<ReplayOptions>): Promise<Replay> =>
   await replay({
     inputs: [],
@@ -48,7 +48,7 @@ export interface Replayed {
   reports: VaultReport[];
 }
 
-/** Replays a file of these bytes; `by` reads it from a stream, as standard input comes. */
+/** Replays a file of these bytes; `by` reads it from a stream, like standard input. */
 export async function replayText(
   text: string | Uint8Array,
   options: Partial<ReplayOptions> = {},
@@ -63,12 +63,12 @@ export async function replayText(
   return { result, reports };
 }
 
-/** In small pieces, so that lines fall apart anywhere. */
+/** Splits bytes into small pieces, so that lines break anywhere. */
 async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 1021) yield await Promise.resolve(bytes.subarray(at, at + 1021));
 }
 
-/** The report of vault 1 in a log of these lines. */
+/** Returns the report on vault 1 for a log of these lines. */
 export async function reportOfOne(lines: readonly string[], options: Partial<ReplayOptions> = {}): Promise<VaultReport> {
   const { reports } = await replayText(`${lines.join("\n")}\n`, options);
   const [only, ...others] = reports;

@@ -147,7 +147,7 @@ describe("the rules", () => {
       cause: { rule: "expired-invalid-start", item: { line: 2 } },
     });
     expect((await replayText(`${lines.join("\n")}\n`)).reports.find(({ uuid }) => uuid === vaultUuid(1))).toMatchObject({ verdict: "ok" });
-    // A success before that, or one that comes before its time is over, takes it back.
+    // A success before the transaction expires prevents the lock.
     expect(await reportOfOne([created, failure(10), read(100), ack(101)], old)).toMatchObject({ verdict: "ok" });
     expect(await reportOfOne([created, failure(10)], old)).toMatchObject({ verdict: "ok" });
   });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   machine = await machineWithVaults();
 });
 
-/** What is offered for the last word, and the directive; nothing ever on stderr, and always exit 0. */
+/** Returns the candidates for the last word, and the directive. Checks that stderr is empty and the exit code is 0. */
 async function ask(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const { code, stdout, stderr } = await machine.vaultWith({ env }, "__complete", ...words);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -52,7 +52,7 @@ describe.skipIf(!isInstalled("shellcheck"))("shellcheck has nothing to say (skip
     expect(check(script("bash"), "bash")).toBe("");
   });
 
-  /** Snippets of one section are pasted into one shell, so that later ones use what earlier ones set. */
+  /** Snippets by section, which share a shell: later ones use variables of earlier ones. */
   const sections = readme.split(/^(?=## )/m).flatMap((section) => {
     const fenced = codeBlocks(section).flatMap(({ info, code }) => (/^(sh|bash|shell)\b/.test(info) ? [code] : []));
     const indented = section.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];

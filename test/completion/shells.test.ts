@@ -8,7 +8,7 @@ import { machineWithVaults, vaults } from "./support.ts";
 
 const [labelled, bare] = vaults;
 
-/** What is typed before a tab, and what the line is then. Where several words could follow, it stays as far as they agree. */
+/** Text typed before a tab, and the line after it. Several candidates complete to their common prefix. */
 const typed: readonly (readonly [string, string])[] = [
   ["vault sta", "vault status "],
   ["vaultsvc sandbox res", "vaultsvc sandbox reset "],
@@ -43,7 +43,7 @@ beforeAll(async () => {
   mkdirSync(join(user.cwd, "folder"));
 });
 
-/** The same with a program that cannot answer. */
+/** Returns a user whose program fails. */
 function brokenUser(): ShellUser {
   const folder = tempDir("broken");
   for (const name of ["vault", "vaultsvc"])
@@ -51,7 +51,7 @@ function brokenUser(): ShellUser {
   return { ...user, env: { ...user.env, PATH: `${folder}:${user.env["PATH"]}` } };
 }
 
-/** Whatever a label or a profile is called: it is text. */
+/** Checks that no label or profile name was run as a command. */
 const expectNothingRun = (): void => expect(readdirSync(user.cwd).toSorted()).toEqual(["folder", "pair one.json"]);
 
 const onTerminal = (["bash", "zsh"] as const).map((shell) => ({ shell, isMissing: !isInstalled(shell) }));
@@ -84,7 +84,7 @@ describe.each(onTerminal)("$shell, on a terminal (skipped where there is none)",
   test.skipIf(isMissing)("leaves another program of the name vault alone", async () => {
     const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
     const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
-    // What compinit finds by itself is the first one of a name: here the script is evaluated after the other has spoken.
+    // compinit takes the first script of a name; here the script is evaluated after the other one.
     const { lines } = await typeAndTab(shell, user, ["vault sta", "vaultsvc sta"], other, script);
     expect(lines).toEqual(["vault sta", "vaultsvc status "]);
   });
@@ -107,7 +107,7 @@ describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => 
 describe.skipIf(!isInstalled("fish"))("fish (skipped where there is none)", () => {
   test.each(typed)("%s", (line, completed) => {
     const offered = fishOffers(user, line).map((candidate) => candidate.split("\t")[0]);
-    // fish quotes as it inserts, and puts no space behind a folder.
+    // fish quotes what it inserts, and adds no space after a folder.
     const word = completed
       .trimEnd()
       .replaceAll(/\\(?=.)/g, "")

@@ -2,7 +2,7 @@ import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { expectExit } from "../support/lab.ts";
 
-/** A label that a shell, a terminal or a careless script could take for more than text; `shown` is what may be seen of it. */
+/** A label that a shell, a terminal or a careless script could interpret; `shown` is how it should appear. */
 export const vaults = [
   {
     uuid: "11111111-e89b-42d3-a456-426614174000",
@@ -15,7 +15,7 @@ export const vaults = [
 
 export const pair = { encryptedData: "c2VjcmV0LWRhdGE=", payload: "c2VjcmV0LXBheWxvYWQ=" };
 
-/** Nobody listens at its service's address: completion must not miss it. */
+/** Returns a machine with vaults whose service is unreachable: completion must not need it. */
 export async function machineWithVaults(): Promise<Machine> {
   const machine = machineFor({ baseUrl: "http://127.0.0.1:9", application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" } });
   for (const { uuid, kind, label } of vaults) {

@@ -5,7 +5,7 @@ import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server/s
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 
-/** A sandbox with the demo vaults on a free port, closed with the test. */
+/** Starts a sandbox with the demo vaults on a free port, and closes it after the test. */
 export async function running(settings: Partial<SandboxSettings> = {}): Promise<RunningSandbox> {
   const sandbox = await startSandbox({ now: () => Date.now(), seed: demoSeed, ...settings });
   onTestFinished(() => sandbox.close());

@@ -151,7 +151,7 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
   await third.kill();
 });
 
-/** A sandbox in a process of its own; resolves once it says that it listens. */
+/** Starts a sandbox in another process; resolves once it listens. */
 async function spawnSandbox(dataFolder: string, readyFile: string): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
   const started = spawn(node, [child, dataFolder, readyFile], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = new Promise<void>((resolve) => started.once("exit", () => resolve()));

@@ -17,7 +17,7 @@ const rules = { lockAfterFailed: 3, lockAfterUnacked: 5, tokenLifetimeMs: 5 * 60
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const minute = 60_000;
 
-/** A vault through these events, a second apart; `at` is the time of the n-th one, where it differs. */
+/** Re-enacts these events of a vault, a second apart; `at` overrides the time of the n-th event. */
 function through(events: readonly EventKind[], replayed: ReplayedState, more: { at?: Record<number, number>; hint?: string } = {}) {
   const reenactment = new Reenactment(rules);
   const hint = more.hint === undefined ? {} : { kindHint: more.hint };
@@ -53,7 +53,7 @@ describe("log and service agree", () => {
     ["active", "create lock refused-locked unlock"],
     ["deleted", "create delete"],
     ["deleted", "create read delete"],
-    // By the console, or as its expiryDate was reached: the item names no call.
+    // In the console, or at its expiryDate: the item names no call.
     ["deleted", "create failed-read failed-read failed-read delete"],
     // The log begins later.
     ["active", "ack-read read ack-read"],
@@ -254,7 +254,7 @@ describe("other rules", () => {
   });
 });
 
-/** The sandbox's own items as a replay would read them. */
+/** Returns the sandbox's items as a replay reads them. */
 function stepOf(item: AuditItem, index: number): ReenactedStep[] {
   if (item.vaultUuid === null || item.action === "API_KEY_CHECK" || item.action === "ADDRESS_CHECK") return [];
   const names = {

@@ -6,7 +6,7 @@ import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
 import type { Answer } from "./support.ts";
 import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
 
-/** The extended operations: what is not confirmed by any source is held here so that it does not change unseen. */
+/** Extended operations: these tests fix behavior that no source confirms, so that it does not change unnoticed. */
 class ExtendedBench extends Bench {
   single(vault: Pick<KnownVault, "kind" | "uuid">, operation: SingleOperation, body?: unknown, headers?: Record<string, string>): Answer {
     const { method, path } = singleEndpoint(vault.kind, operation);

@@ -34,7 +34,7 @@ export interface Answer {
   };
 }
 
-/** A sandbox without a socket, a clock that stands still, and the calls of a client. */
+/** Creates a sandbox without a socket, with a clock that the test sets, and the calls of a client. */
 export class Bench {
   time = Date.parse("2026-11-20T14:00:00.000Z");
   readonly open: OpenSandbox;
@@ -96,7 +96,7 @@ export class Bench {
     return this.send(vault.kind, vault.uuid, operation, "end", { token }, headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey });
   }
 
-  /** Start and end; the vault with its new credentials. */
+  /** Performs a start and an end call. Returns the vault with its new credentials. */
   exchange(vault: KnownVault, operation: Operation = "get"): KnownVault {
     const started = this.start(vault, operation);
     assert.equal(started.status, 200);
@@ -114,7 +114,7 @@ export const otherText = "another text";
 
 export const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 
-/** The properties that a refusal names. */
+/** Returns the properties that a refusal names. */
 export const properties = (answer: Answer) => (answer.body.responseStatus.detailedErrors ?? []).map(({ property }) => property);
 
 export function endpointOf(kind: Kind, operation: Operation, step: Step): Endpoint {
@@ -123,7 +123,7 @@ export function endpointOf(kind: Kind, operation: Operation, step: Step): Endpoi
   return endpoint;
 }
 
-/** What every error has, and what none may have. */
+/** Checks what every error must have, and must not have. */
 function expectError(answer: Answer, text: string): void {
   const { responseStatus, errorUuid } = answer.body;
   assert.equal(responseStatus.status, "ERROR");

@@ -6,12 +6,12 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..", "..");
 const compiler = join(root, "node_modules", "assemblyscript", "bin", "asc.js");
 
-/** Vectors of 16 bytes; no memory management, which nothing asks for; 40 pages of memory to begin with. */
+/** Enables vectors of 16 bytes, without memory management, which is not needed, and with 40 pages of memory at first. */
 const options = ["-O3", "--noAssert", "--runtime", "stub", "--enable", "simd", "--initialMemory", "40"];
 
 /**
- * What belongs into src/audit/read/scan/scanner-module.ts, compiled from the folder scanner.
- * @throws what the compiler has to say
+ * Compiles the folder scanner, and returns the contents of src/audit/read/scan/scanner-module.ts.
+ * @throws Error with the messages of the compiler
  */
 export function compileScanner(): string {
   const folder = mkdtempSync(join(tmpdir(), "vault-scanner-"));

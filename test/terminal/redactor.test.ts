@@ -53,7 +53,7 @@ describe("redact", () => {
         const { redact } = redactorOf(...texts);
         for (const text of texts) {
           const spelled = spell(text);
-          // Set apart: half an escape right before it, like "%4", would be read with its first character.
+          // Separated: a partial escape before it, like "%4", would be decoded with its first character.
           const pieces = redact(`${before} ${spelled} ${after}`).split(mark);
           expect(pieces.length).toBeGreaterThan(1);
           for (const piece of pieces) expect(piece).not.toContain(spelled);

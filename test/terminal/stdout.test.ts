@@ -15,7 +15,7 @@ interface Report {
   nonBlocking: boolean;
 }
 
-/** `write` stands for the fixture in the shell line. Its report goes to a file, so that stderr cannot get in the way. */
+/** Runs a shell line in which `write` is the fixture. The fixture reports to a file, because stderr may be closed. */
 function shell(line: string, bytes: number): { stdout: string; report: Report } {
   const report = join(tempDir("report"), "report");
   const write = `write() { "$NODE" "$FIXTURE" ${bytes} 2> "$REPORT"; }`;
@@ -26,7 +26,7 @@ function shell(line: string, bytes: number): { stdout: string; report: Report } 
 
 const reportIn = (talk: string): Report => JSON.parse(talk.replace("writing\n", "")) as Report;
 
-/** A pipe that has a reader, this process, which never reads. */
+/** A pipe whose reader, this process, never reads. */
 function openFifo(): number {
   const path = join(tempDir("fifo"), "fifo");
   spawnSync("mkfifo", [path]);
@@ -74,7 +74,7 @@ describe.skipIf(!existsSync("/proc/self/fdinfo"))("what is written to stdout", (
   });
 
   test.each(["pipe", "socket"])("is given up at SIGTERM while the reader of a %s has stopped", async (kind) => {
-    // Node connects its children by sockets; a shell makes pipes.
+    // Node connects child processes by sockets; a shell uses pipes.
     const fifo = kind === "pipe" ? openFifo() : undefined;
     const child = spawn(process.execPath, [fixture, String(mebibyte)], { env: cleanEnv(), stdio: ["ignore", fifo ?? "pipe", "pipe"] });
     child.stdout?.on("error", () => {});

@@ -8,7 +8,7 @@ import { jwtPolicyFault } from "./jwt.ts";
 
 /** Limits of the emulated service, and choices that the specification leaves open. */
 export interface Policy {
-  /** Consecutive failed accesses that lock a vault. */
+  /** Consecutive failed attempts that lock a vault. */
   lockAfterFailed: number;
   /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches the limit is refused. */
   lockAfterUnacked: number;
