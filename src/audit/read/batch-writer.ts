@@ -38,7 +38,7 @@ export class BatchWriter {
 /** Returns the hash of an item's id or, without one, of its content. */
 function identity(item: Item): number {
   if (item.id === null && item.contentHash !== undefined) return item.contentHash;
-  const { input: _input, line: _line, ...said } = item;
-  const bytes = Buffer.from(item.id ?? JSON.stringify(said));
+  const { input: _input, line: _line, ...content } = item;
+  const bytes = Buffer.from(item.id ?? JSON.stringify(content));
   return item.id === null ? contentHashOf(bytes) : idHashOf(bytes);
 }

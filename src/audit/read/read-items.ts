@@ -39,11 +39,11 @@ interface ReadingOptions {
  */
 export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
   const early: Skip[] = [];
-  let tell = (one: Skip): void => void early.push(one);
+  let report = (one: Skip): void => void early.push(one);
   let lastLine = 0;
   const batches = recordsOf(input, (line, reason) => {
     lastLine = Math.max(lastLine, line);
-    tell({ input: index, line, reason });
+    report({ input: index, line, reason });
   });
   const sample: AuditRecord[] = [];
   let length = 0;
@@ -70,7 +70,7 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     return items;
   };
   async function* all(): AsyncGenerator<Item[]> {
-    tell = skip;
+    report = skip;
     for (const one of early) skip(one);
     yield itemsOf(sample.splice(0));
     for await (const records of batches) yield itemsOf(records);

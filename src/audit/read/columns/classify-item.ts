@@ -114,8 +114,8 @@ export class Classifier {
   #hasFailed({ action, outcome, description }: Wording, rest: string): boolean {
     if (this.failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
     if (saysBad(rest)) return true;
-    const told = outcome === null ? "unclear" : outcomeOf(outcome);
-    if (told !== "unclear") return told === "bad";
+    const meaning = outcome === null ? "unclear" : outcomeOf(outcome);
+    if (meaning !== "unclear") return meaning === "bad";
     const isBad = description !== null && saysBad(description.replaceAll("_", " "));
     if (outcome !== null && !isBad) this.#noteUnclear(outcome);
     return isBad;
@@ -127,15 +127,15 @@ const textOf = (text: string | null): string | null => (text === null || text.tr
 
 /** Classifies a failure. One without another reason is a failed attempt, because that is what the service records (section 6). */
 function failureOf(base: EventKind | undefined, rest: string, { action, outcome, description }: Wording): EventKind {
-  const said = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
+  const text = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
   if (base === undefined)
-    return saysCredentials(said) ? "failed-access" : isAboutApplication(`${action} ${said}`) ? "application" : "other";
+    return saysCredentials(text) ? "failed-access" : isAboutApplication(`${action} ${text}`) ? "application" : "other";
   const kind = failed[base];
   if (kind === undefined || kind === "failed-ack") return kind ?? "not-performed";
-  if (saysCredentials(said)) return saysLocked(said) ? "locking-failure" : kind;
-  if (saysTooManyStarts(said)) return "locking-start";
-  if (saysLocked(said) || (outcome !== null && isLockedStatus(outcome))) return "refused-locked";
-  if (saysOtherwise(said) || (outcome !== null && isOtherStatus(outcome))) return "not-performed";
+  if (saysCredentials(text)) return saysLocked(text) ? "locking-failure" : kind;
+  if (saysTooManyStarts(text)) return "locking-start";
+  if (saysLocked(text) || (outcome !== null && isLockedStatus(outcome))) return "refused-locked";
+  if (saysOtherwise(text) || (outcome !== null && isOtherStatus(outcome))) return "not-performed";
   return description === null ? "refused" : kind;
 }
 

@@ -2,9 +2,9 @@ import { createGunzip } from "node:zlib";
 
 /**
  * Decompresses gzip of one or more members, no faster than it is consumed. Truncated or damaged data ends the sequence after what could
- * be decompressed, and `told` is called with the reason.
+ * be decompressed, and `onProblem` is called with the reason.
  */
-export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem: string) => void): AsyncGenerator<Buffer> {
+export async function* gunzip(chunks: AsyncIterable<Uint8Array>, onProblem: (problem: string) => void): AsyncGenerator<Buffer> {
   const unzip = createGunzip({ chunkSize: 16 * 1024 });
   let problem: string | undefined;
   let isTaken = false;
@@ -45,5 +45,5 @@ export async function* gunzip(chunks: AsyncIterable<Uint8Array>, told: (problem:
   } finally {
     unzip.destroy();
   }
-  if (problem !== undefined) told(problem);
+  if (problem !== undefined) onProblem(problem);
 }

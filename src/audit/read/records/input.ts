@@ -41,7 +41,7 @@ export async function openInput(spec: { name: string; stream?: AsyncIterable<Uin
   );
   const isGzip = startsWith(await raw.peek(2), [0x1f, 0x8b]);
   let problem: string | null = null;
-  const unzipped = isGzip ? new Peekable(gunzip(raw.all(), (told) => (problem = told))) : raw;
+  const unzipped = isGzip ? new Peekable(gunzip(raw.all(), (found) => (problem = found))) : raw;
   const mark = markOf(await unzipped.peek(3));
   const text = mark === null ? unzipped : new Peekable(decoded(unzipped.all(), mark));
   const head = await text.peek(headSize);

@@ -58,8 +58,8 @@ export class PlainSource {
   next(batch: Batch): boolean {
     this.#length = this.#readInto(this.#text.subarray(0, this.#reach));
     if (this.#length === 0) return false;
-    const behind = this.#readLines(batch);
-    this.#offset += behind;
+    const end = this.#readLines(batch);
+    this.#offset += end;
     return true;
   }
 

@@ -9,14 +9,14 @@ import { scannerModule } from "./scanner-module.ts";
 const otherNumber = numberOf("other");
 
 /** Returns the kind of items with an action and an outcome for the scanner, or `ask` if it depends on the description. */
-function answerOf(classifier: Classifier, said: Omit<Wording, "description">): number {
-  return classifier.asksDescription(said) ? ask : describedAnswerOf(classifier, { ...said, description: null });
+function answerOf(classifier: Classifier, wording: Omit<Wording, "description">): number {
+  return classifier.asksDescription(wording) ? ask : describedAnswerOf(classifier, { ...wording, description: null });
 }
 
 /** Returns the kind of items with an action, an outcome and a description. */
-function describedAnswerOf(classifier: Classifier, said: Wording): number {
-  const kind = numberOf(classifier.kindOf(said));
-  return kind === otherNumber || isFormerName(said.action) ? kind | counted : kind;
+function describedAnswerOf(classifier: Classifier, wording: Wording): number {
+  const kind = numberOf(classifier.kindOf(wording));
+  return kind === otherNumber || isFormerName(wording.action) ? kind | counted : kind;
 }
 
 /** Offset of the first shape, after their number and their offsets. */
@@ -134,16 +134,16 @@ export class Scanner {
   }
 
   #host() {
-    const said = (action: number, outcome: number) => ({
+    const wording = (action: number, outcome: number) => ({
       action: this.#numbered("actions", action),
       outcome: outcome < 0 ? null : this.#numbered("outcomes", outcome),
     });
     const classifier = (): Classifier => (this.#scanned as Scanned).classifier;
     return {
       timeOf: (from: number, to: number): number => parseTime(this.#textAt(from, to)) ?? Number.NaN,
-      classify: (action: number, outcome: number): number => answerOf(classifier(), said(action, outcome)),
+      classify: (action: number, outcome: number): number => answerOf(classifier(), wording(action, outcome)),
       classifyDescribed: (action: number, outcome: number, from: number, to: number): number =>
-        describedAnswerOf(classifier(), { ...said(action, outcome), description: from === 0 ? null : this.#textAt(from, to) }),
+        describedAnswerOf(classifier(), { ...wording(action, outcome), description: from === 0 ? null : this.#textAt(from, to) }),
       count: (action: number, kind: number): void => classifier().count(this.#numbered("actions", action), kind),
     };
   }

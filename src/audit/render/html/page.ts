@@ -78,28 +78,28 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
   yield summarySection(summary).markup;
   if (whatIf !== undefined) yield whatIfSection(whatIf).markup;
   if (reenactment !== undefined) yield reenactmentSection(reenactment).markup;
-  const told: VaultReport[] = [];
+  const described: VaultReport[] = [];
   const rows: string[] = [];
   const verdicts = new Set<Verdict>();
   let problems = 0;
   for (const vault of vaults) {
-    const id = told.length < maxSections ? String(told.length + 1) : undefined;
-    if (id !== undefined) told.push(vault);
+    const id = described.length < maxSections ? String(described.length + 1) : undefined;
+    if (id !== undefined) described.push(vault);
     rows.push(vaultRow(vault, summary.rules, id).markup);
     verdicts.add(vault.verdict);
     if (isProblem(vault.verdict)) problems += 1;
     if (rows.length === maxRows) break;
   }
-  yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, told.length, problems, [...verdicts]).markup}`;
+  yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, described.length, problems, [...verdicts]).markup}`;
   if (rows.length > 0) {
     yield tableStart("Vaults", heads, "vaults").markup;
     yield* rows;
     yield tableEnd.markup;
   }
   yield "</section>\n";
-  if (told.length > 0) {
+  if (described.length > 0) {
     yield `<section aria-labelledby="sections">\n${sectionsHead().markup}`;
-    for (const [index, vault] of told.entries()) {
+    for (const [index, vault] of described.entries()) {
       yield vaultSection(vault, { rules: summary.rules, asOf: summary.asOf, id: String(index + 1) }).markup;
     }
     yield "</section>\n";
@@ -135,11 +135,13 @@ const sectionsHead = (): Markup =>
     <p class="quiet">Distances between events are drawn logarithmically; a cut in the line stands for a long silence.</p> `;
 
 /** Renders the head of the table, with notes on what it does not list, and the filter. */
-function tableHead(summary: ReplaySummary, rows: number, told: number, problems: number, verdicts: readonly Verdict[]): Markup {
+function tableHead(summary: ReplaySummary, rows: number, described: number, problems: number, verdicts: readonly Verdict[]): Markup {
   const left = needsOf(summary).problems - problems;
   const notes = [
     ...(left > 0 ? [`${counted(left, "more vault needs", "more vaults need")} somebody: vault audit-replay --json lists all.`] : []),
-    ...(rows > told ? [`The first ${grouped(told)}, worst first, are told in full below; the others only have their row here.`] : []),
+    ...(rows > described
+      ? [`The first ${grouped(described)}, worst first, are told in full below; the others only have their row here.`]
+      : []),
   ];
   return html`<h2 id="vaults" tabindex="-1">Vaults</h2>
     ${rows === 0 ? html`<p>No vault needs anybody.</p>` : filterControls(verdicts)}

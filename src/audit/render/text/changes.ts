@@ -23,9 +23,9 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
     return ["", `  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, columns)];
   });
   const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) => palette.strong(line));
-  const told = notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, columns));
+  const noted = notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, columns));
   const others = vaults.length === 0 ? "" : `, ${grouped(unchanged)} would not`;
-  return ended([...head, `  ${differ}${others}`, ...told, ...lines, ...left(vaults.length + moreChanged, palette)]);
+  return ended([...head, `  ${differ}${others}`, ...noted, ...lines, ...left(vaults.length + moreChanged, palette)]);
 }
 
 /** Formats verdict, time and counters. */
