@@ -71,7 +71,9 @@ const table: Record<string, Allowance> = {
 const src = join(import.meta.dirname, "..", "src");
 
 function readTree(): Record<string, string> {
-  const entries = readdirSync(src, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = readdirSync(src, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !entry.name.endsWith(".md"),
+  );
   const paths = entries.map((entry) => join(entry.parentPath, entry.name));
   return Object.fromEntries(paths.map((path) => [relative(src, path), readFileSync(path, "utf8")]));
 }

@@ -5,14 +5,16 @@ import type { SettingDefinition } from "../src/settings/definitions.ts";
 import { settingDefinitions } from "../src/settings/definitions.ts";
 import { findProfile } from "../src/settings/profile.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
-import { errorKinds } from "../src/errors.ts";
+import { defaults } from "../src/protocol/limits.ts";
 import { describeCommand } from "../src/cli/describe.ts";
 import { vault } from "../src/commands/program.ts";
 import { codeBlocks, section, tableRows } from "./support/markdown.ts";
 import { tempDir } from "./support/temp-dir.ts";
+import { readme, topicText, topicTexts } from "./support/texts.ts";
 
 const root = join(import.meta.dirname, "..");
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const names = Object.keys(topicTexts);
+const documents = { README: readme, ...topicTexts };
 const program = describeCommand(vault);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
@@ -22,67 +24,72 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
   optionalDependencies?: Record<string, string>;
   devDependencies: Record<string, string>;
 };
-const code = (text: string | undefined): string => (text === undefined ? "" : `\`${text}\``);
 
-describe("the README and the program say the same", () => {
-  test("settings", () => {
-    const definitions = Object.values<SettingDefinition>(settingDefinitions);
-    expect(tableRows(section(readme, "Settings"))).toEqual(
-      definitions.map(({ flag, env, key, help }) => [code(flag), code(env), code(key), help]),
-    );
+describe("the README and the topics say what the program does", () => {
+  test("the README fits a newcomer's patience: 200 lines", () => {
+    expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
   });
 
-  test("exit codes", () => {
-    const rows = tableRows(section(readme, "Exit codes")).map(([exit, name, again, meaning = ""]) => [
-      exit,
-      name,
-      again,
-      meaning.replaceAll("`", ""),
-    ]);
-    const kinds = Object.entries(errorKinds).map(([kind, { exitCode, retry, meaning }]) => [String(exitCode), code(kind), retry, meaning]);
-    expect(rows).toEqual([["0", "", "", "done"], ...kinds]);
+  test("a topic begins with its title and one line about it, which the README lists", () => {
+    const begins = Object.values(topicTexts).filter((text) => !/^# \S.*\n\n[^\n]+\.\n\n/.test(text));
+    expect(begins).toEqual([]);
+    const listed = tableRows(section(readme, "Where to go on")).map(([link, summary]) => `${link} ${summary}`);
+    const rows = names.map((name) => `[\`vault help ${name}\`](src/cli/topics/${name}.md) ${topicText(name).split("\n")[2]}`);
+    expect(listed.toSorted()).toEqual(rows.toSorted());
+  });
+
+  test("each topic that a document names exists", () => {
+    const named = Object.values(documents).flatMap((text) => [...text.matchAll(/`vault help ([a-z][a-z-]*)/g)].map(([, name]) => name));
+    expect(named.length).toBeGreaterThan(20);
+    const commands = program.commands.map(({ name }) => name);
+    expect(named.filter((name = "") => !names.includes(name) && !commands.includes(name))).toEqual([]);
+  });
+
+  test("the limits that lock a vault", () => {
+    const { lockAfterFailed, lockAfterUnacked } = defaults;
+    expect(topicText("lockout")).toContain(`after ${lockAfterFailed} failed attempts in a row, or ${lockAfterUnacked} starts`);
   });
 
   test("dependencies", () => {
     const rows = tableRows(section(readme, "Dependencies"));
     const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies });
-    expect(new Set(rows.map(([name]) => name))).toEqual(new Set(installed.map(code)));
+    expect(new Set(rows.map(([name]) => name))).toEqual(new Set(installed.map((name) => `\`${name}\``)));
     expect(rows.filter((cells) => cells.length !== 3 || cells.includes(""))).toEqual([]);
     expect(rows).toHaveLength(installed.length);
   });
 
-  test("commands", () => {
-    const names = program.commands.map((command) => code(`vault ${command.name}`));
-    expect(tableRows(section(readme, "Commands")).map(([name]) => name)).toEqual(names);
-    const sandbox = program.commands.find((command) => command.name === "sandbox");
-    const row = tableRows(section(readme, "Commands")).find(([name]) => name === "`vault sandbox`")?.[1] ?? "";
-    for (const { name } of sandbox?.commands ?? []) expect(row).toContain(code(name));
-  });
-
-  test("every flag and every variable that it names exists", () => {
+  test("every flag and every variable that they name exists", () => {
+    const text = Object.values(documents).join("\n");
     const commands = [program, ...program.commands, ...program.commands.flatMap((command) => command.commands)];
     const flags = commands.flatMap((command) => command.options.flatMap(({ long }) => long ?? []));
     const ofNpm = ["--global"];
-    const named = readme.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [];
+    const named = text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [];
     expect(named.filter((flag) => ![...flags, ...ofNpm, "--help"].includes(flag))).toEqual([]);
     const variables = Object.values<SettingDefinition>(settingDefinitions).map(({ env }) => env);
-    const namedVariables = readme.match(/VAULTSVC_[A-Z_0-9]+/g) ?? [];
+    const namedVariables = text.match(/VAULTSVC_[A-Z_0-9]+/g) ?? [];
     const ofSaveCommand = ["VAULTSVC_EXCHANGE_ID", "VAULTSVC_GIVEN_SHA256"];
     expect(namedVariables.filter((variable) => ![...variables, ...ofSaveCommand].includes(variable))).toEqual([]);
   });
 
   test("the example of a configuration", async () => {
     const folder = tempDir("config");
-    const example = codeBlocks(section(readme, "Settings")).find(({ info }) => info === "json")?.code ?? "";
+    const example = codeBlocks(topicText("environment")).find(({ info }) => info === "json")?.code ?? "";
     writeFileSync(join(folder, "config.json"), example);
     const settings = async (name?: string) => resolveSettings({}, {}, (await findProfile(folder, name)).settings);
     expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failed: 3, unacked: 5 } });
     expect(await settings("default")).toMatchObject({ baseUrl: "https://vaults.example.com", maxWaitMs: 300_000 });
   });
 
+  test("documents of JSON are JSON", () => {
+    const blocks = Object.values(documents).flatMap((text) => codeBlocks(text).filter(({ info }) => info === "json"));
+    expect(blocks.length).toBeGreaterThan(5);
+    for (const { code } of blocks) expect(() => JSON.parse(code) as unknown, code).not.toThrow();
+  });
+
   test("scripts, and the Node that is needed", () => {
-    for (const [, script = ""] of readme.matchAll(/npm (?:run )?(demo|test)\b/g)) expect(manifest.scripts).toHaveProperty(script);
-    const versions = [...section(readme, "Install and launch").matchAll(/Node (\d+\.\d+)/g)].map(([, version]) => version);
+    const text = Object.values(documents).join("\n");
+    for (const [, script = ""] of text.matchAll(/npm (?:run )?(test|(?<=run )[a-z:]+)/g)) expect(manifest.scripts).toHaveProperty([script]);
+    const versions = [...section(readme, "Install").matchAll(/Node (\d+\.\d+)/g)].map(([, version]) => version);
     expect(readme).toContain(`npm install --global ./vault-${manifest.version}.tgz`);
     expect([...manifest.engines.node.matchAll(/(\d+\.\d+)/g)].map(([, version]) => version)).toEqual(versions);
   });
@@ -90,17 +97,23 @@ describe("the README and the program say the same", () => {
 
 describe("what the documents must not hold", () => {
   const changes = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+  const security = readFileSync(join(root, "SECURITY.md"), "utf8");
+  const all = Object.entries({ ...documents, CHANGELOG: changes, SECURITY: security });
 
   test("paths of one machine, addresses of registries, numbers of real cards", () => {
-    const text = readme + changes;
+    const text = all.map(([, markdown]) => markdown).join("\n");
     expect(text.match(/(?<![\w$~.])\/(home|root|Users|work|tmp|opt)\b\S*/g) ?? []).toEqual([]);
     expect(text.match(/https?:\/\/(?!127\.0\.0\.1|[\w.-]*example\.com)\S+/g) ?? []).toEqual([]);
-    expect([...new Set(text.match(/\b\d{8,19}\b/g))]).toEqual(["4111111111111111"]);
+    expect([...new Set(text.match(/\b\d{8,19}\b/g))]).toEqual(["5555555555554444", "4111111111111111"]);
   });
 
   test("lines too long to read in an editor, but for tables and output", () => {
-    const prose = text(readme).concat(text(changes));
-    expect(prose.filter((line) => line.length > 140 && !line.startsWith("|"))).toEqual([]);
+    const long = all.flatMap(([name, markdown]) =>
+      prose(markdown)
+        .filter((line) => line.length > 140)
+        .map((line) => `${name}: ${line}`),
+    );
+    expect(long).toEqual([]);
   });
 
   test("a version without its entry", () => {
@@ -108,7 +121,10 @@ describe("what the documents must not hold", () => {
   });
 });
 
-/** The lines outside of code blocks. */
-function text(markdown: string): string[] {
-  return markdown.replaceAll(/^```.*?^```$/gms, "").split("\n");
+/** The lines outside of code blocks and tables. */
+function prose(markdown: string): string[] {
+  return markdown
+    .replaceAll(/^```.*?^```$/gms, "")
+    .split("\n")
+    .filter((line) => !line.startsWith("|"));
 }

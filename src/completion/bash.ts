@@ -3,7 +3,7 @@ import { completeCommand } from "./protocol.ts";
 /** Completion script for bash 3.2 (macOS) and newer: no mapfile, and compopt only where it exists. */
 export const bashScript = ([name, other]: readonly [string, string]): string => `# shellcheck shell=bash
 # Completion of ${name} and ${other} for bash: eval "$(${name} completion bash)"
-# Generated (npm run completions). It asks the program, which looks into its state and never calls the service.
+# Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
 
 _${other}_complete() {
   local line=\${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name

@@ -5,7 +5,7 @@ export const fishScript = ([name, other]: readonly [
   string,
   string,
 ]): string => `# Completion of ${name} and ${other} for fish: ${name} completion fish | source
-# Generated (npm run completions). It asks the program, which looks into its state and never calls the service.
+# Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
 
 function __${other}_complete
     set -l words (commandline -opc)

@@ -6,16 +6,16 @@ import { programNames, script, scriptFiles } from "../../src/completion/scripts.
 import { describeCommand } from "../../src/cli/describe.ts";
 import { vault } from "../../src/commands/program.ts";
 import { codeBlocks } from "../support/markdown.ts";
-import { marks, reference, withReference } from "../support/reference.ts";
 import { runVault } from "../support/run-vault.ts";
 import { isInstalled } from "../support/shells.ts";
+import { readme, topicTexts } from "../support/texts.ts";
+import { withTables } from "../support/topic-tables.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
-const readme = read("README.md");
 const tree = describeCommand(vault);
 
-describe("what npm run completions writes is up to date", () => {
+describe("what npm run generate writes is up to date", () => {
   test.each(["bash", "zsh", "fish"] as const)("the script of %s, as vault completion prints it", async (shell) => {
     expect(read("completions", scriptFiles[shell])).toBe(script(shell));
     expect(await runVault(["completion", shell])).toMatchObject({ code: 0, stdout: script(shell), stderr: "" });
@@ -31,16 +31,17 @@ describe("what npm run completions writes is up to date", () => {
     expect(Object.keys((JSON.parse(read("package.json")) as { bin: object }).bin)).toEqual(programNames);
   });
 
-  test.skipIf(!readme.includes(marks.begin))("the reference of the README (skipped where it has none)", () => {
-    expect(withReference(readme, tree)).toBe(readme);
+  test.each(["environment", "exit-codes", "output"])("the table of the topic %s", (name) => {
+    const text = topicTexts[name] ?? "";
+    expect(text).toContain("written by npm run generate -->\n\n|");
+    expect(withTables(text, tree)).toBe(text);
+    const emptied = text.replace(/^\|.*\n/gm, "");
+    expect(withTables(emptied, tree)).not.toBe(emptied);
   });
 
-  test("a reference would hold every command and every flag", () => {
-    const text = withReference(`before\n${marks.begin}\n${marks.end}\nafter\n`, tree);
-    expect(text).toBe(`before\n${marks.begin}\n\n${reference(tree)}\n${marks.end}\nafter\n`);
-    const flags = [tree, ...tree.commands].flatMap(({ options }) => options.map(({ flags }) => `| \`${flags}\` |`));
-    expect(flags.filter((flag) => !text.includes(flag) && !flag.includes("--help"))).toEqual([]);
-    for (const { name } of tree.commands) expect(text).toContain(`### \`vault ${name}`);
+  test("every flag of all commands has its row in one of them", () => {
+    const tables = `${topicTexts["environment"]}${topicTexts["output"]}`;
+    expect(tree.options.map(({ flags }) => `| \`${flags}\` |`).filter((row) => !tables.includes(row))).toEqual([]);
   });
 });
 
@@ -52,15 +53,20 @@ describe.skipIf(!isInstalled("shellcheck"))("shellcheck has nothing to say (skip
     expect(check(script("bash"), "bash")).toBe("");
   });
 
-  /** Snippets by section, which share a shell: later ones use variables of earlier ones. */
-  const sections = readme.split(/^(?=## )/m).flatMap((section) => {
-    const fenced = codeBlocks(section).flatMap(({ info, code }) => (/^(sh|bash|shell)\b/.test(info) ? [code] : []));
-    const indented = section.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];
-    const snippets = [...fenced, ...indented.map((block) => block.replaceAll(/^ {4}/gm, ""))];
-    return snippets.length > 0 ? [{ title: section.split("\n")[0] ?? "", code: `${snippets.join("\n")}\n` }] : [];
+  const documents = Object.entries({ README: readme, ...topicTexts });
+
+  /** Snippets of one document are pasted into one shell, so that later ones use what earlier ones set; recipes into one each. */
+  const sections = documents.flatMap(([name, document]) =>
+    document.split(name === "recipes" ? /^(?=## )/m : /(?!)/).map((text) => ({ title: `${name} ${text.split("\n")[0]}`, text })),
+  );
+  const snippets = sections.flatMap(({ title, text }) => {
+    const fenced = codeBlocks(text).flatMap(({ info, code }) => (info === "sh" ? [code] : []));
+    const indented = text.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];
+    const found = [...fenced, ...indented.map((block) => block.replaceAll(/^ {4}/gm, ""))];
+    return found.length > 0 ? [{ title, code: `${found.join("\n")}\n` }] : [];
   });
 
-  test.each(sections)("the snippets of the README below $title", ({ code }) => {
+  test.each(snippets)("the snippets of $title", ({ code }) => {
     expect(check(code, "sh")).toBe("");
   });
 });

@@ -1,18 +1,28 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { codeBlocks, section } from "../support/markdown.ts";
+import { codeBlocks } from "../support/markdown.ts";
 import { startInPty } from "../support/pty.ts";
+import { vaultBin } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import { readme, topicText } from "../support/texts.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const blocks = codeBlocks(section(readFileSync(join(root, "README.md"), "utf8"), "A five-minute tour"));
 
-/** A block to run, with what the README says that it prints. */
-const steps = blocks.flatMap(({ info, code, heading }, index) => {
-  const next = blocks[index + 1];
-  return info === "sh" ? [{ code, heading, claim: next?.info.startsWith("text") === true ? next : undefined }] : [];
-});
+interface Step {
+  code: string;
+  heading: string;
+  /** What the document says that the block prints. */
+  claim?: { info: string; code: string } | undefined;
+}
+
+function stepsOf(markdown: string): Step[] {
+  const blocks = codeBlocks(markdown);
+  return blocks.flatMap(({ info, code, heading }, index) => {
+    const next = blocks[index + 1];
+    return info === "sh" ? [{ code, heading, claim: next?.info.startsWith("text") === true ? next : undefined }] : [];
+  });
+}
 
 /** What differs from run to run, and how long after it a date was printed. */
 function withoutChance(text: string): string {
@@ -28,20 +38,24 @@ function withoutChance(text: string): string {
 }
 
 /** In one shell session on a terminal of 80 columns, as a reader pastes them; a mark and the exit code behind each block. */
-async function runTour(): Promise<string[]> {
+async function paste(steps: readonly Step[]): Promise<string[]> {
   const temporary = tempDir("tour");
   const script = join(temporary, "tour.sh");
   const mark = "=== exit";
   writeFileSync(script, steps.map(({ code }) => `${code}\necho "${mark} $?"\n`).join(""));
-  const path = `${dirname(process.execPath)}:${process.env["PATH"]}`;
+  symlinkSync(vaultBin, join(temporary, "vault"));
+  const path = `${temporary}:${dirname(process.execPath)}:${process.env["PATH"]}`;
   const { text } = await startInPty(["/bin/sh", script], { cwd: root, env: { PATH: path, TMPDIR: temporary, HOME: temporary } }).exit;
   return text.split(new RegExp(`(?<=^${mark} \\d+)\n`, "m"));
 }
 
-describe("the tour of the README", () => {
+describe.each([
+  { document: "the README", steps: stepsOf(readme) },
+  { document: "the tour", steps: stepsOf(topicText("tour")) },
+])("$document", ({ steps }) => {
   let outputs: string[] = [];
   beforeAll(async () => {
-    outputs = await runTour();
+    outputs = await paste(steps);
   });
 
   test.each(steps.map((step, index) => ({ ...step, index })))("block $index, $heading", ({ index, claim }) => {

@@ -1,0 +1,18 @@
+// npm run generate: writes what is generated from the command tree and the definitions, completions/ and the tables of the topics.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { script, scriptFiles } from "../../src/completion/scripts.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
+import { vault } from "../../src/commands/program.ts";
+import { withTables } from "../support/topic-tables.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+for (const shell of ["bash", "zsh", "fish"] as const) {
+  writeFileSync(join(root, "completions", scriptFiles[shell]), script(shell));
+}
+const tree = describeCommand(vault);
+const topics = join(root, "src", "cli", "topics");
+for (const name of readdirSync(topics)) {
+  const file = join(topics, name);
+  writeFileSync(file, withTables(readFileSync(file, "utf8"), tree));
+}
