@@ -89,6 +89,20 @@ function withoutHttp2(): Plugin {
   };
 }
 
+/** The texts of the topics are read from files in a checkout, and are part of the program here. */
+function embedTopics(): Plugin {
+  const folder = join(import.meta.dirname, "src", "cli", "topics");
+  return {
+    name: "embed-topics",
+    load(id) {
+      if (id !== join(folder, "read.ts")) return undefined;
+      const files = readdirSync(folder).filter((file) => file.endsWith(".md"));
+      const texts = Object.fromEntries(files.map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]));
+      return `const texts = ${JSON.stringify(texts)}; export const readTopic = (topic) => texts[topic];`;
+    },
+  };
+}
+
 /** One entry for bin/vault.js, so that `--version` reads one file. */
 function launcherEntry(): Plugin {
   return {
@@ -109,7 +123,7 @@ const program = defineConfig({
   external: ["@napi-rs/keyring"],
   // With this build flag undici leaves out its second HTTP parser; the client uses the first.
   transform: { define: { esbuildDetection: "1" } },
-  plugins: [launcherEntry(), lazyChildProcess(), withoutHttp2(), listChunks(), writeNotices()],
+  plugins: [launcherEntry(), embedTopics(), lazyChildProcess(), withoutHttp2(), listChunks(), writeNotices()],
   output: {
     dir: "dist",
     format: "cjs",

@@ -36,7 +36,7 @@ const table: Record<string, Allowance> = {
   cli: {
     parts: ["completion", "settings/definitions", "terminal", "protocol", "errors", "defined"],
     types: ["app", "host", "exchange"],
-    packages: ["commander", "zod", "@inquirer/prompts"],
+    packages: ["commander", "zod", "@inquirer/prompts", "marked"],
   },
   protocol: { parts: ["errors"], packages: ["zod"] },
   exchange: { parts: ["protocol", "errors", "defined"], packages: ["zod"] },

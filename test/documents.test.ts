@@ -5,6 +5,7 @@ import type { SettingDefinition } from "../src/settings/definitions.ts";
 import { settingDefinitions } from "../src/settings/definitions.ts";
 import { findProfile } from "../src/settings/profile.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
+import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";
 import { describeCommand } from "../src/cli/describe.ts";
 import { vault } from "../src/commands/program.ts";
@@ -30,9 +31,14 @@ describe("the README and the topics say what the program does", () => {
     expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
   });
 
-  test("a topic begins with its title and one line about it, which the README lists", () => {
-    const begins = Object.values(topicTexts).filter((text) => !/^# \S.*\n\n[^\n]+\.\n\n/.test(text));
-    expect(begins).toEqual([]);
+  test("a topic begins with its title and one line about it, which lists have too", () => {
+    expect(names.toSorted()).toEqual(Object.keys(topics).toSorted());
+    // vault help NAME would have two answers.
+    expect(program.commands.filter(({ name }) => names.includes(name))).toEqual([]);
+    for (const [name, summary] of Object.entries(topics)) {
+      const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
+      expect(topicText(name).split("\n").slice(1, 4)).toEqual(["", sentence, ""]);
+    }
     const listed = tableRows(section(readme, "Where to go on")).map(([link, summary]) => `${link} ${summary}`);
     const rows = names.map((name) => `[\`vault help ${name}\`](src/cli/topics/${name}.md) ${topicText(name).split("\n")[2]}`);
     expect(listed.toSorted()).toEqual(rows.toSorted());

@@ -1,11 +1,24 @@
-/** Topics of `vault help`, and what each is about. Their texts are in commands/help/texts.ts. */
+/** Topics of `vault help`, in the order of lists, with what each is about. Their texts are topics/*.md. */
 export const topics = {
-  environment: "every setting: flag, environment variable, configuration key",
-  "exit-codes": "what a command came to, and whether it may be run again",
-  output: "stdout and stderr, JSON, single values, secrets, colour, questions",
-  lockout: "what locks a vault, what is counted, and the guard",
+  tour: "read vaults, pause an exchange, lose a response and meet the lockout guard, all in the sandbox",
+  recipes: "containers, databases, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
+  environment: "every setting with its flag, environment variable and configuration key, and profiles",
+  authentication: "how a call proves which application sends it: application key and JWT",
+  network: "certificates, proxies, and what to do when the service cannot be reached",
+  "exit-codes": "whether anything was spent, whether the credentials are safe, and whether the command may be run again",
+  output: "streams, single values, masked secrets, color and questions",
+  json: "what commands print with --json, and how errors look",
   recovery: "what an interrupted command leaves behind, and what finishes it",
-  security: "where secrets are, how they are sealed, and what is never written",
+  lockout: "what locks a vault, what is counted, and the lockout guard",
+  keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
+  restore: "what to copy, how to bring it back, and what a restored state knows",
+  audit: "what vault audit-replay reads, how it judges, and the report that it prints",
+  checks: "what vault doctor checks, and what each finding means",
+  emulator: "an emulated service for trials and integration tests: seeds, faults, and what it does not imitate",
+  extended: "operations that are not part of the documented interface",
+  "shell-completion": "how to load completion in bash, zsh and fish, and what it reads",
+  security: "where secrets are, how they are encrypted, and what is never written",
+  testing: "the campaign that tries to lose credentials, and how much it has tried",
 } as const;
 
 export type Topic = keyof typeof topics;

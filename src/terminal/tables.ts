@@ -1,6 +1,6 @@
 import type { Palette } from "./palette.ts";
 import { printable } from "./redactor.ts";
-import { widthOf, wrap } from "./width.ts";
+import { shrink, widthOf, wrap } from "./width.ts";
 
 /** A text of any origin, with its color. */
 export type Cell = string | { text: string; paint: (text: string) => string };
@@ -32,25 +32,13 @@ export async function listTable(heading: readonly string[], rows: readonly (read
   const widths = heading.map((_, index) => Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))));
   const available = options.columns - margin - gap * (widths.length - 1);
   const [first = 0, ...others] = widths;
-  const shrunk = shrink(others, available - first);
-  return render(rows, shrink([first, ...shrunk], available), options.palette, head);
+  const shrunk = shrink(others, available - first, narrowest);
+  return render(rows, shrink([first, ...shrunk], available, narrowest), options.palette, head);
 }
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
 const naturalWidth = (cell: Cell): number => Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
-
-/** Narrows the widest column, by one at a time, until all fit or none can shrink. */
-function shrink(widths: readonly number[], available: number): number[] {
-  const result = [...widths];
-  for (let excess = result.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess -= 1) {
-    const widest = result.indexOf(Math.max(...result));
-    const width = result[widest] ?? 0;
-    if (width <= narrowest) break;
-    result[widest] = width - 1;
-  }
-  return result;
-}
 
 async function render(
   rows: readonly (readonly Cell[])[],

@@ -61,3 +61,15 @@ function breakWord(word: string, width: number): string[] {
   }
   return [...pieces, piece];
 }
+
+/** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
+export function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
+  const result = [...widths];
+  for (let excess = result.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess -= 1) {
+    const widest = result.indexOf(Math.max(...result));
+    const width = result[widest] ?? 0;
+    if (width <= narrowest) break;
+    result[widest] = width - 1;
+  }
+  return result;
+}

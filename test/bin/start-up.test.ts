@@ -35,6 +35,11 @@ test("of what costs, completion of vaults loads SQLite alone", async () => {
   expect([...packages, ...builtins].filter((name) => costly.test(name) && !streamsOfSockets.includes(name))).toEqual(["node:sqlite"]);
 });
 
+test("only a topic loads what reads Markdown", async () => {
+  expect((await loadedBy(["help", "lockout"])).packages).toContain("marked");
+  expect((await loadedBy(["help", "get"])).packages).not.toContain("marked");
+});
+
 test("--version loads no package at all", async () => {
   const { packages, sources } = await loadedBy(["--version"]);
   expect(packages).toEqual([]);

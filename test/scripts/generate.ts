@@ -12,7 +12,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
 }
 const tree = describeCommand(vault);
 const topics = join(root, "src", "cli", "topics");
-for (const name of readdirSync(topics)) {
+for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
   const file = join(topics, name);
   writeFileSync(file, withTables(readFileSync(file, "utf8"), tree));
 }

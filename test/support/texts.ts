@@ -8,7 +8,9 @@ export const readme = readFileSync(join(root, "README.md"), "utf8");
 
 /** The Markdown of each topic of `vault help`, by its name. */
 export const topicTexts: Readonly<Record<string, string>> = Object.fromEntries(
-  readdirSync(folder).map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
+  readdirSync(folder)
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
 );
 
 /** @throws for a topic that does not exist */

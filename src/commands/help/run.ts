@@ -6,17 +6,21 @@ import { topics } from "../../cli/topics.ts";
 import { suggest } from "../../completion/suggest.ts";
 import type { CommandNode } from "../../completion/tree.ts";
 import { VaultError } from "../../errors.ts";
-import { topicText } from "./topics.ts";
 
 /**
  * The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line).
  * @throws `usage` where they name nothing
  */
-export function helpText({ root, build }: WholeProgram, words: readonly string[], format: "table" | "json" | "ndjson"): string {
+export async function helpText(
+  { root, build }: WholeProgram,
+  words: readonly string[],
+  format: "table" | "json" | "ndjson",
+): Promise<string> {
   const document = (value: unknown): string => `${JSON.stringify(value, null, format === "json" ? 2 : 0)}\n`;
   const [first] = words;
   if (words.length === 1 && first !== undefined && isTopic(first)) {
-    const text = topicText(first, build());
+    const { topicScreen } = await import("./topic-screen.ts");
+    const text = topicScreen(first, Math.min(build().configureOutput().getOutHelpWidth?.() ?? 80, 100));
     return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
   }
   const command = find(describeCommand(root), words);
