@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { manPages } from "./support/man-pages.ts";
 import { cleanEnv, runVault } from "./support/run-vault.ts";
 import { tempDir } from "./support/temp-dir.ts";
 
@@ -32,12 +33,15 @@ function olderNode(): string | undefined {
 }
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+const pages = manPages(version, "2026-11-22");
 
 beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
   for (const name of ["package.json", "README.md", "THIRD-PARTY-NOTICES.md"])
     if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
   for (const name of ["bin", "completions", "dist"]) cpSync(join(root, name), join(packing, name), { recursive: true });
+  mkdirSync(join(packing, "man"));
+  for (const [name, text] of Object.entries(pages)) writeFileSync(join(packing, "man", name), text);
   tarball = npm(["pack", "--ignore-scripts"], packing).stdout.trim();
   writeFileSync(join(installed, "package.json"), "{}\n");
   npm(["install", "--no-audit", "--no-fund", join(packing, tarball)], installed);
@@ -61,7 +65,7 @@ test("a checkout that was never built runs from its sources", async () => {
 describe("the packed program, installed in an empty folder without network", () => {
   test("brings no other package with it and no sources", () => {
     expect(readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["vault"]);
-    const shipped = ["README.md", "THIRD-PARTY-NOTICES.md", "bin", "completions", "dist", "package.json"];
+    const shipped = ["README.md", "THIRD-PARTY-NOTICES.md", "bin", "completions", "dist", "man", "package.json"];
     expect(readdirSync(join(installed, "node_modules", "vault")).toSorted()).toEqual(shipped);
     expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(["_vault", "vault.bash", "vault.fish"]);
   });
@@ -83,9 +87,12 @@ describe("the packed program, installed in an empty folder without network", () 
     }
   });
 
-  test("is installed for all users without a warning of npm", () => {
-    const args = ["install", "--global", "--prefix", tempDir("prefix"), "--no-audit", "--no-fund", join(packing, tarball)];
+  test("is installed for all users without a warning of npm, with its man pages", () => {
+    const prefix = tempDir("prefix");
+    const args = ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", join(packing, tarball)];
     expect(npm(args, installed).stderr).not.toMatch(/warn/i);
+    const linked = ["man1", "man7"].flatMap((section) => readdirSync(join(prefix, "share", "man", section)));
+    expect(linked.toSorted()).toEqual(Object.keys(pages).toSorted());
   });
 
   test.each(["vault", "vaultsvc"])("runs as %s", (name) => {

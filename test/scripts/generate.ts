@@ -1,9 +1,11 @@
-// npm run generate: writes what is generated from the command tree and the definitions, completions/ and the tables of the topics.
+// npm run generate: writes what is generated from the command tree and the definitions: completions/, the tables of the topics, and
+// the list of man pages in package.json, where npm takes no folder.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { vault } from "../../src/commands/program.ts";
+import { manPages } from "../support/man-pages.ts";
 import { withTables } from "../support/topic-tables.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -16,3 +18,6 @@ for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
   const file = join(topics, name);
   writeFileSync(file, withTables(readFileSync(file, "utf8"), tree));
 }
+const manifest = join(root, "package.json");
+const man = Object.keys(manPages("", "")).map((name) => `man/${name}`);
+writeFileSync(manifest, `${JSON.stringify({ ...(JSON.parse(readFileSync(manifest, "utf8")) as object), man }, null, 2)}\n`);

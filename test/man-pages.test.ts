@@ -1,0 +1,60 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { vault } from "../src/commands/program.ts";
+import { describeCommand } from "../src/cli/describe.ts";
+import { topics } from "../src/cli/topics.ts";
+import type { CommandNode } from "../src/completion/tree.ts";
+import { codeBlocks } from "./support/markdown.ts";
+import { manPages } from "./support/man-pages.ts";
+import { roffOf } from "./support/roff.ts";
+import { tempDir } from "./support/temp-dir.ts";
+import { topicText } from "./support/texts.ts";
+
+const pages = manPages("0.0.0", "2026-11-22");
+const tree = describeCommand(vault);
+const page = (name: string): string => pages[name] ?? "";
+
+/** As it is read: without macros and escapes. */
+const read = (source: string): string =>
+  source
+    .replaceAll(/\\f[BR]|\\&/g, "")
+    .replaceAll("\\-", "-")
+    .replaceAll("\\e", "\\")
+    .replaceAll(/\\\[u([0-9A-F]+)\]/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+
+function expectPages(node: CommandNode, parents: readonly string[]): number {
+  const path = [...parents, node.name];
+  const text = read(page(`${path.join("-")}.1`));
+  expect(node.options.filter(({ flags }) => !text.includes(`\n.TP\n${flags}\n`))).toEqual([]);
+  expect(node.commands.filter(({ name }) => !text.includes(`\n.TP\n${[...path, name].join("-")}(1)\n`))).toEqual([]);
+  return node.commands.reduce((sum, each) => sum + expectPages(each, path), 1);
+}
+
+test("each command has a page with all its flags and commands, each topic one, and no other is there", () => {
+  expect(Object.keys(pages)).toHaveLength(expectPages(tree, []) + Object.keys(topics).length);
+});
+
+test.each(Object.keys(topics))("the page of %s has its examples as they are", (topic) => {
+  const text = read(page(`vault-${topic}.7`));
+  for (const { code } of codeBlocks(topicText(topic))) expect(text).toContain(code);
+});
+
+test("a line that begins with a dot is no request", () => {
+  expect(roffOf({ type: "code", lines: [". ./settings", "a \\ b"] })).toEqual(expect.arrayContaining(["\\&. ./settings", "a \\e b"]));
+});
+
+describe("there is no warning", () => {
+  const folder = tempDir("man");
+  for (const [name, text] of Object.entries(pages)) writeFileSync(join(folder, name), text);
+  const lacks = (program: string): boolean => spawnSync(program, ["--version"]).error !== undefined;
+
+  test.skipIf(lacks("mandoc"))("of mandoc (skipped where there is none)", () => {
+    expect(spawnSync("mandoc", ["-Tlint", "-W", "style", ...readdirSync(folder)], { cwd: folder, encoding: "utf8" }).stdout).toBe("");
+  });
+
+  test.skipIf(lacks("groff")).each(Object.keys(pages))("of groff about %s (skipped where there is none)", (name) => {
+    expect(spawnSync("groff", ["-t", "-man", "-Tutf8", "-ww", name], { cwd: folder, encoding: "utf8" }).stderr).toBe("");
+  });
+});
