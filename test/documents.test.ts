@@ -9,6 +9,10 @@ import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";
 import { describeCommand } from "../src/cli/describe.ts";
 import { vault } from "../src/commands/program.ts";
+import { parseFault } from "../src/sandbox/faults/grammar.ts";
+import { plainActions } from "../src/sandbox/faults/faults.ts";
+import { defaultPolicy } from "../src/sandbox/model/policy.ts";
+import { checkVaultInput } from "../src/sandbox/seeds/vault-input.ts";
 import { codeBlocks, section, tableRows } from "./support/markdown.ts";
 import { tempDir } from "./support/temp-dir.ts";
 import { readme, topicText, topicTexts } from "./support/texts.ts";
@@ -84,6 +88,20 @@ describe("the README and the topics say what the program does", () => {
     const settings = async (name?: string) => resolveSettings({}, {}, (await findProfile(folder, name)).settings);
     expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failed: 3, unacked: 5 } });
     expect(await settings("default")).toMatchObject({ baseUrl: "https://vaults.example.com", maxWaitMs: 300_000 });
+  });
+
+  test("seeds, faults and the policy of the sandbox", () => {
+    const text = topicText("emulator");
+    const seed = codeBlocks(section(text, "Seeds")).map(({ code }) => JSON.parse(code) as unknown[])[0] ?? [];
+    expect(seed.map((vault) => checkVaultInput(vault, "the seed"))).toHaveLength(2);
+    const [targets = "", actions = ""] = section(text, "Faults").split("| action |");
+    const words = (table: string): string[] => [...table.matchAll(/`([\w=,-]+)`(?=.*\|.*\|$)/gm)].map(([, word = ""]) => word);
+    for (const target of words(targets).filter((word) => word !== "TARGET")) parseFault(`${target}:hang`);
+    const values = { DURATION: "2s", HTTP: "503", SECONDS: "1" };
+    const listed = words(`| action |${actions}`).map((word) => word.replaceAll(/[A-Z]+/g, (name) => values[name as keyof typeof values]));
+    for (const action of listed) parseFault(`any:${action}`);
+    expect(listed).toEqual(expect.arrayContaining([...plainActions]));
+    for (const key of Object.keys(defaultPolicy)) expect(section(text, "Policy")).toContain(`\`${key}\``);
   });
 
   test("documents of JSON are JSON", () => {
