@@ -47,6 +47,8 @@ export interface App {
   /** When all waiting and retrying of this command ends; the time starts at the first wait. */
   waiting: Waiting;
   stateDirectory: () => string;
+  /** Ready file of this user's sandbox, whatever profile is in use: beside the state that the flag, the variable or the default names. */
+  sandboxFile: () => string;
   /** The service's name in the state. Throws `usage` or `invalid-input` for a base URL that cannot be used. */
   serviceName: () => string;
   store: () => Promise<LocalStore>;
@@ -122,6 +124,7 @@ export async function createApp(
       signal: host.interrupted,
     },
     stateDirectory: () => resolve(host.cwd, settings.state ?? stateDirectory(host)),
+    sandboxFile: () => `${absolute(host, resolveSettings(given, host.env, {}).state ?? stateDirectory(host))}-sandbox.json`,
     serviceName: () => serviceName(settings),
     store: async () => (await state()).store,
     state: async (other, anySource) => {

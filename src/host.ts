@@ -1,4 +1,5 @@
 import { fstatSync, readFile, readSync, statSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
@@ -32,6 +33,14 @@ export interface Host extends Clock, Interrupts {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   /** The whole file, `path` taken from `cwd`. Rejects with the system's error, or with the reason of `interrupted`. */
   readFile(path: string): Promise<Uint8Array>;
+  /** Command line that starts this program again: the runtime and the entry. */
+  readonly program: readonly string[];
+  /**
+   * Runs a program in the foreground, on this process's own streams. Resolves to its exit code, or to 128 and the number of the
+   * signal that ended it; rejects with the system's error where it cannot be started. Signals are the program's meanwhile: the
+   * terminal sends it SIGINT by itself, others are passed on.
+   */
+  runForeground(command: readonly string[], env: Readonly<Record<string, string>>): Promise<number>;
   /** Kills a process and all that it started (its process group). Nothing happens where it is gone. */
   endGroup(pid: number): void;
   /** Resolves when all output so far has been written or cannot be. */
@@ -55,7 +64,12 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
   const isTTY = (fd: number): boolean => mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;
   let watched: Interrupts | undefined;
-  const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals));
+  let foreground: ChildProcess | undefined;
+  const passOn = (signal: NodeJS.Signals): boolean => {
+    if (foreground !== undefined && (signal !== "SIGINT" || !isTTY(0))) foreground.kill(signal);
+    return foreground !== undefined;
+  };
+  const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals, passOn));
 
   const facts = (fd: 1 | 2): TerminalFacts => ({
     get isTTY() {
@@ -107,6 +121,21 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
       // A terminal that goes away while a prompt is shown must not end the process by an event that nobody awaits.
       process.stderr.on("error", () => {});
       return { input: process.stdin, output: process.stderr };
+    },
+    program: [process.execPath, ...process.argv.slice(1, 2)],
+    async runForeground([command = "", ...args], childEnv) {
+      interrupts();
+      const [{ spawn }, { constants }] = [process.getBuiltinModule("node:child_process"), process.getBuiltinModule("node:os")];
+      const child = spawn(command, args, { stdio: "inherit", env: { ...childEnv } });
+      foreground = child;
+      try {
+        return await new Promise<number>((resolve, reject) => {
+          child.once("error", reject);
+          child.once("exit", (code, signal) => resolve(signal === null ? (code ?? 0) : 128 + constants.signals[signal]));
+        });
+      } finally {
+        foreground = undefined;
+      }
     },
     endGroup(pid) {
       try {
@@ -176,9 +205,14 @@ function wasClosed(fd: number): boolean {
   }
 }
 
-function watchSignals(process: NodeJS.Process, signals: readonly NodeJS.Signals[]): Interrupts {
+/** `passOn` says whether a signal is that of a program in the foreground. */
+function watchSignals(
+  process: NodeJS.Process,
+  signals: readonly NodeJS.Signals[],
+  passOn: (signal: NodeJS.Signals) => boolean,
+): Interrupts {
   const interrupts = watchInterrupts(
-    (callback) => signals.forEach((signal) => process.on(signal, callback)),
+    (callback) => signals.forEach((name) => process.on(name, (signal) => void (passOn(signal) || callback(signal)))),
     () => process.uptime() * 1000,
   );
   interrupts.killed.addEventListener("abort", () => {

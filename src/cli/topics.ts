@@ -14,7 +14,8 @@ export const topics = {
   restore: "what to copy, how to bring it back, and what a restored state knows",
   audit: "what vault audit-replay reads, how it judges, and the report that it prints",
   checks: "what vault doctor checks, and what each finding means",
-  emulator: "an emulated service for trials and integration tests: seeds, faults, and what it does not imitate",
+  emulator:
+    "an emulated service for trials and integration tests: private sandboxes, rehearsals, seeds, faults, and what it does not imitate",
   extended: "operations that are not part of the documented interface",
   "shell-completion": "how to load completion in bash, zsh and fish, and what it reads",
   security: "where secrets are, how they are encrypted, and what is never written",

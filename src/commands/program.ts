@@ -61,7 +61,12 @@ export const vault: Command = {
     {
       ...sandbox.sandbox,
       commands: [
+        loaded(sandbox.exec, async () => (await import("./sandbox/exec.ts")).runExec),
+        loaded(sandbox.rehearse, async () => (await import("./sandbox/rehearse.ts")).runRehearse),
         loaded(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
+        loaded(sandbox.env, async () => (await import("./sandbox/control.ts")).runEnv),
+        loaded(sandbox.status, async () => (await import("./sandbox/control.ts")).runStatus),
+        loaded(sandbox.stop, async () => (await import("./sandbox/control.ts")).runStop),
         loaded(sandbox.reset, async () => (await import("./sandbox/control.ts")).runReset),
         loaded(sandbox.audit, async () => (await import("./sandbox/control.ts")).runAudit),
         loaded(sandbox.lock, async () => (await import("./sandbox/control.ts")).runLock),

@@ -108,7 +108,10 @@ describe("the control routes", () => {
     const other = path.join(folder, "other.json");
     fs.writeFileSync(other, JSON.stringify({ baseUrl: sandbox.baseUrl, controlToken: "x" }));
     await expect(connectControl(other).reset()).rejects.toMatchObject({ code: "unauthorised" });
+    const left = fs.readFileSync(readyFile);
     await sandbox.close();
+    expect(fs.existsSync(readyFile)).toBe(false);
+    fs.writeFileSync(readyFile, left);
     await expect(connectControl(readyFile).reset()).rejects.toMatchObject({
       code: "network",
       // Another process may have been given the port meanwhile.

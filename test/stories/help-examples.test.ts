@@ -55,6 +55,7 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   writeFileSync(join(cwd, "number"), "4111111111111111\n");
   writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
   writeFileSync(join(cwd, "note.txt"), "a note");
+  writeFileSync(join(cwd, "integration-test.sh"), "#!/bin/sh\nvault status\n", { mode: 0o700 });
   writeFileSync(join(cwd, "card.json"), '{"number":"5555555555554444","name":"Grace Hopper","expiryMonth":12,"expiryYear":2030}');
   const env = {
     VAULT: card.uuid,
@@ -78,7 +79,8 @@ async function expectDone({ cwd, env }: Place, input: string, ...args: string[])
 
 /** The words of an example that asks nothing of a shell but to take its quotes away and to put variables in; else undefined. */
 function plainWords(example: string, { env }: Place): string[] | undefined {
-  if (!example.startsWith("vault ") || /[|<>;&`~*\\]|\$\(|save-cmd|"[^"]*\$|\.\/|--(?:export|html)/.test(example)) return undefined;
+  if (!example.startsWith("vault ") || /[|<>;&`~*\\]|\$\(|save-cmd|sandbox exec|"[^"]*\$|\.\/|--(?:export|html)/.test(example))
+    return undefined;
   const words = example.match(/'[^']*'|"[^"]*"|[^\s'"]+/g)?.slice(1) ?? [];
   return words.map((word) => (/^['"]/.test(word) ? word.slice(1, -1) : word.replaceAll(/\$(\w+)/g, (_, name: string) => env[name] ?? "")));
 }
@@ -94,13 +96,17 @@ const finishes = (example: string): boolean => /vault ack|--discard-pending/.tes
 
 function shell(line: string, { cwd, env }: Place): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile("/bin/sh", ["-c", line], { cwd, env: cleanEnv({ env }), timeout: 20_000 }, (error, stdout, stderr) => {
+    const child = execFile("/bin/sh", ["-c", line], { cwd, env: cleanEnv({ env }), timeout: 20_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), output: `${stdout}${stderr}` });
     });
+    child.stdin?.end();
   });
 }
 
-const examples = helps.flatMap(({ command, examples }) => examples.map((example) => ({ command, example })));
+/** Those of `sandbox rehearse` run a program a dozen times: torture/rehearse. */
+const examples = helps
+  .filter(({ command }) => command !== "vault sandbox rehearse")
+  .flatMap(({ command, examples }) => examples.map((example) => ({ command, example })));
 const isServer = ({ example }: { example: string }): boolean => example.startsWith("vault sandbox start");
 
 describe("each example works when it is pasted against the sandbox", () => {

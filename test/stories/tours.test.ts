@@ -37,25 +37,32 @@ function withoutChance(text: string): string {
     .trim();
 }
 
-/** In one shell session on a terminal of 80 columns, as a reader pastes them; a mark and the exit code behind each block. */
-async function paste(steps: readonly Step[]): Promise<string[]> {
+/**
+ * In one shell session on a terminal of 80 columns, as a reader pastes them: the first block opens the shell that reads the others. A
+ * mark and the exit code behind each block.
+ */
+async function paste([opening, ...steps]: readonly Step[]): Promise<string[]> {
   const temporary = tempDir("tour");
   const script = join(temporary, "tour.sh");
   const mark = "=== exit";
   writeFileSync(script, steps.map(({ code }) => `${code}\necho "${mark} $?"\n`).join(""));
   symlinkSync(vaultBin, join(temporary, "vault"));
   const path = `${temporary}:${dirname(process.execPath)}:${process.env["PATH"]}`;
-  const { text } = await startInPty(["/bin/sh", script], { cwd: root, env: { PATH: path, TMPDIR: temporary, HOME: temporary } }).exit;
+  const { text } = await startInPty(["/bin/sh", "-c", `${opening?.code} ${script}`], {
+    cwd: root,
+    env: { PATH: path, TMPDIR: temporary, HOME: temporary },
+  }).exit;
   return text.split(new RegExp(`(?<=^${mark} \\d+)\n`, "m"));
 }
 
 describe.each([
-  { document: "the README", steps: stepsOf(readme) },
-  { document: "the tour", steps: stepsOf(topicText("tour")) },
-])("$document", ({ steps }) => {
+  { document: "the README", all: stepsOf(readme) },
+  { document: "the tour", all: stepsOf(topicText("tour")) },
+])("$document", ({ all }) => {
+  const steps = all.slice(1);
   let outputs: string[] = [];
   beforeAll(async () => {
-    outputs = await paste(steps);
+    outputs = await paste(all);
   });
 
   test.each(steps.map((step, index) => ({ ...step, index })))("block $index, $heading", ({ index, claim }) => {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
@@ -64,6 +64,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     home: options.home ?? "/home/user",
     platform: "linux",
     pid: 4711,
+    program: [process.execPath, join(import.meta.dirname, "..", "..", "bin", "vault.js")],
+    runForeground: async () => await Promise.reject(new Error("a program in the foreground needs a process of its own")),
     uid: process.geteuid?.(),
     versions: { node: "24.15.0" },
     interrupted: first.signal,

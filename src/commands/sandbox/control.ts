@@ -10,19 +10,45 @@ import type { TerminalFacts } from "../../terminal/streams.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type { audit, fault, lock, reset } from "./descriptor.ts";
-import { defaultReadyFile } from "./start.ts";
+import type { audit, env, fault, lock, reset, status, stop } from "./descriptor.ts";
+import { preparedFolder, settingsFor, shellQuoted } from "./folder.ts";
+import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
 
-const connect = (app: Pick<App, "stateDirectory">, options: { readyFile?: string | undefined }): ControlClient =>
-  connectControl(options.readyFile ?? defaultReadyFile(app));
+const connect = (app: Pick<App, "sandboxFile">, options: { readyFile?: string | undefined }): ControlClient =>
+  connectControl(readyFileOf(app, options));
 
 async function print(app: Pick<App, "output">, document: unknown, line: string): Promise<number> {
   await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }
 
-export async function runReset(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof reset>): Promise<number> {
+/** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
+export async function runEnv(app: Pick<App, "host" | "output" | "sandboxFile">, options: OptionsOf<typeof env>): Promise<number> {
+  const { ready, readyFile } = await theRunning(app, options);
+  const settings = settingsFor(ready, await preparedFolder(app, ready, readyFile), ready.apiPrefix);
+  const lines = Object.entries(settings).map(([name, value]) => `export ${name}=${shellQuoted(value)}\n`);
+  await app.output.print({ env: settings }, () => lines.join(""));
+  return 0;
+}
+
+export async function runStatus(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof status>): Promise<number> {
+  const readyFile = readyFileOf(app, options);
+  const running = await findRunning(readyFile);
+  if (running === null) return await print(app, { running: false }, "No sandbox is running.");
+  const { baseUrl, application, vaults } = running.ready;
+  const shown = vaults.map(({ uuid, kind, label }) => ({ uuid, kind, label }));
+  const document = { running: true, baseUrl, application: { uuid: application.uuid }, readyFile, vaults: shown };
+  return await print(app, document, [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults)].join("\n"));
+}
+
+export async function runStop(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof stop>): Promise<number> {
+  const { client, ready } = await theRunning(app, options);
+  await client.stop();
+  return await print(app, { stopped: ready.baseUrl }, `Stopped the sandbox at ${ready.baseUrl}.`);
+}
+
+export async function runReset(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof reset>): Promise<number> {
   const vaults = await connect(app, options).reset();
   return await print(
     app,
@@ -31,17 +57,17 @@ export async function runReset(app: Pick<App, "output" | "stateDirectory">, opti
   );
 }
 
-export async function runLock(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof lock>): Promise<number> {
+export async function runLock(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).lock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runUnlock(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof lock>): Promise<number> {
+export async function runUnlock(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).unlock(options.uuid);
   return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
 }
 
-export async function runFault(app: Pick<App, "output" | "stateDirectory">, options: OptionsOf<typeof fault>): Promise<number> {
+export async function runFault(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof fault>): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
     throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
   }
@@ -53,7 +79,7 @@ export async function runFault(app: Pick<App, "output" | "stateDirectory">, opti
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
-export async function runAudit(app: Pick<App, "host" | "output" | "stateDirectory">, options: OptionsOf<typeof audit>): Promise<number> {
+export async function runAudit(app: Pick<App, "host" | "output" | "sandboxFile">, options: OptionsOf<typeof audit>): Promise<number> {
   if (options.export !== undefined) return await exportAudit(app, options.export, () => connect(app, options).audit());
   const items = await connect(app, options).audit();
   if (app.output.format === "ndjson") {

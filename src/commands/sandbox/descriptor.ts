@@ -1,4 +1,4 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf, OptionValues } from "../../cli/command.ts";
 
 export const sandbox = {
   name: "sandbox",
@@ -7,23 +7,78 @@ export const sandbox = {
   examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
 } as const satisfies Descriptor;
 
+/** Of the commands that start a sandbox: how it is to behave. */
+const emulation = {
+  seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (demo)" },
+  tokenTtl: { flag: "--token-ttl <duration>", help: "how long a transaction token lives (5m)" },
+  latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
+  policy: {
+    flag: "--policy <file>",
+    help: "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
+  },
+} as const;
+
+export type EmulationOptions = OptionValues<typeof emulation>;
+
+export const exec = {
+  name: "exec",
+  summary: "run a program against a private sandbox",
+  description:
+    "Start a sandbox for one program, with a state and a configuration of its own in which the demo vaults are imported; run the " +
+    "program with VAULTSVC_* set for it; stop the sandbox, and end as the program ended. No state of yours is touched.",
+  arguments: { command: { term: "<command...>", help: "the program and its arguments, behind --" } },
+  options: emulation,
+  examples: [
+    "vault sandbox exec -- sh",
+    "vault sandbox exec -- vault status",
+    "vault sandbox exec --token-ttl 5s -- ./integration-test.sh",
+  ],
+  mode: "lenient",
+} as const satisfies Descriptor;
+
+export type ExecOptions = OptionsOf<typeof exec>;
+
+export const rehearse = {
+  name: "rehearse",
+  summary: "find out whether a program survives every failure",
+  description:
+    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost before or after " +
+    "the service has processed it, the program killed before or after that. Each time the program is run once more without a failure, " +
+    "and then the check, which must end with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
+  arguments: { command: { term: "<command...>", help: "the program and its arguments, behind --; it is run many times" } },
+  options: {
+    check: { flag: "--check <command>", help: "shell command that ends with 0 if the program can still read its vault" },
+    setup: { flag: "--setup <command>", help: "shell command that prepares the working directory of each run" },
+    ...emulation,
+  },
+  examples: [
+    "vault sandbox rehearse --check ./check.sh -- ./read.sh",
+    "vault sandbox rehearse --setup ./setup.sh --check ./check.sh -- ./read.sh",
+  ],
+  fields: ["scenarios", "warnings"],
+  mode: "lenient",
+} as const satisfies Descriptor;
+
+export type RehearseOptions = OptionsOf<typeof rehearse>;
+
 export const start = {
   name: "start",
   summary: "start it on loopback; it serves until interrupted",
-  description: "Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives.",
+  description:
+    "Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives. With --profile it " +
+    "makes a profile of that name, with a state of its own in which its vaults are imported.",
   options: {
     port: { flag: "--port <n>", help: "the port to listen on (any free one)", is: "port" },
     data: { flag: "--data <directory>", help: "keep its vaults there, across restarts" },
-    seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (demo)" },
-    tokenTtl: { flag: "--token-ttl <duration>", help: "how long a transaction token lives (5m)" },
-    latency: { flag: "--latency <duration>", help: "to wait before each answer (none)" },
-    policy: {
-      flag: "--policy <file>",
-      help: "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
-    },
+    ...emulation,
     readyFile: { flag: "--ready-file <file>", help: "written once it listens, with the control token (one for this user)" },
   },
-  examples: ["vault sandbox start --seed demo", "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json"],
+  examples: [
+    "vault sandbox start --seed demo",
+    "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json",
+    "vault sandbox start --profile play",
+  ],
+  mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
 export type StartOptions = OptionsOf<typeof start>;
@@ -32,6 +87,33 @@ export type StartOptions = OptionsOf<typeof start>;
 const control = {
   readyFile: { flag: "--ready-file <file>", help: "the file that the running sandbox wrote (the one of this user)" },
 } as const;
+
+export const env = {
+  name: "env",
+  summary: "print what a shell exports to use it",
+  description:
+    "Print export lines for the running sandbox: its address and application, and a state and a configuration directory in which its " +
+    "vaults are imported.",
+  options: control,
+  examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
+  fields: ["env"],
+} as const satisfies Descriptor;
+
+export const status = {
+  name: "status",
+  summary: "say whether one is running, and with which vaults",
+  options: control,
+  examples: ["vault sandbox status", "vault sandbox status --json"],
+  fields: ["running", "baseUrl", "application", "readyFile", "vaults"],
+} as const satisfies Descriptor;
+
+export const stop = {
+  name: "stop",
+  summary: "stop it",
+  options: control,
+  examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
+  fields: ["stopped"],
+} as const satisfies Descriptor;
 
 export const reset = {
   name: "reset",

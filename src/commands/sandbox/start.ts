@@ -1,21 +1,22 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { parseDuration } from "../../settings/duration.ts";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { App } from "../../app.ts";
+import { defined } from "../../defined.ts";
+import { VaultError } from "../../errors.ts";
+import type { ReadyDocument } from "../../sandbox/control/ready.ts";
 import type { Policy } from "../../sandbox/model/policy.ts";
 import { readPolicy } from "../../sandbox/model/policy.ts";
 import { readSeed } from "../../sandbox/seeds/seeds.ts";
-import type { RunningSandbox } from "../../sandbox/server/start-sandbox.ts";
+import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
-import type { StartOptions } from "./descriptor.ts";
-import { defined } from "../../defined.ts";
+import { parseDuration } from "../../settings/duration.ts";
+import type { EmulationOptions, StartOptions } from "./descriptor.ts";
+import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
+import { describeVaults, findRunning, readyFileOf } from "./running.ts";
 
-type Needs = Pick<App, "flags" | "host" | "output" | "settings" | "stateDirectory">;
+type Needs = Pick<App, "flags" | "host" | "output" | "profile" | "settings" | "sandboxFile">;
 
-/** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
-export const defaultReadyFile = (app: Pick<App, "stateDirectory">): string => `${app.stateDirectory()}-sandbox.json`;
-
-/** On a new machine there is none yet. What goes wrong with it is told where the file is written. */
+/** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
 function makeFolderOf(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -24,34 +25,45 @@ function makeFolderOf(file: string): void {
   }
 }
 
-/** Serves until the first SIGINT or SIGTERM. */
+/**
+ * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
+ * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
+ */
 export async function runStart(app: Needs, options: StartOptions): Promise<number> {
   // From here on a signal stops the sandbox in order.
   const { interrupted } = app.host;
-  const readyFile = options.readyFile ?? defaultReadyFile(app);
+  const readyFile = readyFileOf(app, options);
+  if ((await findRunning(readyFile)) !== null) {
+    throw new VaultError("usage", `a sandbox is running already (its ready file is ${readyFile})`, {
+      hint: "vault sandbox stop, or start another one with --ready-file FILE",
+    });
+  }
+  const profile = ownProfile(app, readyFile);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
-  const sandbox = await startSandbox(
-    defined({
-      now: () => app.host.now(),
-      port: options.port ?? 0,
-      prefix: app.settings.apiPrefix,
-      latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
-      policy: policyOf(app, options),
-      seed: readSeed(options.seed ?? "demo"),
-      dataFolder: options.data,
-      readyFile,
-    }),
-  );
+  const settings = { ...sandboxSettings(app, options), port: options.port ?? 0, readyFile, ...defined({ dataFolder: options.data }) };
+  const sandbox = await startSandbox(settings);
   try {
-    await app.output.print(sandbox.ready, () => describe(sandbox, readyFile));
-    await stopped(interrupted);
+    if (profile !== undefined) await makeProfile(app, profile, sandbox.ready);
+    await app.output.print(sandbox.ready, () => describe(sandbox.ready, readyFile, profile?.name));
+    await Promise.race([stopped(interrupted), sandbox.stopped]);
     return 0;
   } finally {
     await sandbox.close();
   }
 }
 
-function policyOf(app: Pick<App, "flags" | "settings">, options: StartOptions): Partial<Policy> {
+/** What the options of a command that starts a sandbox say about its behavior. */
+export function sandboxSettings(app: Pick<App, "flags" | "host" | "settings">, options: EmulationOptions): SandboxSettings {
+  return {
+    now: () => app.host.now(),
+    prefix: app.settings.apiPrefix,
+    latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
+    policy: policyOf(app, options),
+    seed: readSeed(options.seed ?? "demo"),
+  };
+}
+
+function policyOf(app: Pick<App, "flags" | "settings">, options: EmulationOptions): Partial<Policy> {
   return {
     ...(options.policy === undefined ? {} : readPolicy(options.policy)),
     ...defined({
@@ -61,15 +73,46 @@ function policyOf(app: Pick<App, "flags" | "settings">, options: StartOptions): 
   };
 }
 
-function describe(sandbox: RunningSandbox, readyFile: string): string {
-  const vaults = sandbox.vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label ?? ""}`);
+interface OwnProfile {
+  name: string;
+  /** Of the profile's state, which belongs to the sandbox. */
+  folder: string;
+}
+
+/** The profile that --profile asks for. One that is there must be that of an earlier sandbox. */
+function ownProfile(app: Needs, readyFile: string): OwnProfile | undefined {
+  const name = app.flags.profile;
+  if (typeof name !== "string") return undefined;
+  const folder = join(readyFile.replace(/\.json$/, ""), `profile-${name}`);
+  const { exists, settings } = app.profile;
+  if (exists && settings["state"] !== join(folder, "state")) {
+    throw new VaultError("usage", `profile ${name} is not that of a sandbox`, { hint: "choose another name with --profile" });
+  }
+  return { name, folder };
+}
+
+/** Makes the profile anew, as a user would: a new sandbox has another address and other credentials. */
+async function makeProfile(app: Needs, { name, folder }: OwnProfile, ready: ReadyDocument): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { VAULTSVC_CONFIG_DIR: _own, ...settings } = settingsFor(ready, folder, app.settings.apiPrefix);
+  const { VAULTSVC_CONFIG_DIR: config } = app.host.env;
+  const place = defined({ VAULTSVC_CONFIG_DIR: config }) as Record<string, string>;
+  const { VAULTSVC_STATE: state = "", VAULTSVC_API_PREFIX: prefix = "" } = settings;
+  const env = { ...withoutSettings(app.host.env), ...settings, ...place };
+  await runProgram(app, ["init", "--profile", name, "--state", state, "--api-prefix", prefix, "--force", "--no-input"], env, "");
+  await importVaults(app, ready, { ...place, VAULTSVC_PROFILE: name });
+}
+
+function describe({ baseUrl, vaults }: ReadyDocument, readyFile: string, profile: string | undefined): string {
   return [
-    `The sandbox listens at ${sandbox.baseUrl}`,
+    `The sandbox listens at ${baseUrl}`,
     "",
-    ...vaults,
+    ...describeVaults(vaults),
     "",
     `Application, credentials and the control token are in ${readyFile}`,
-    "Ctrl-C stops it.",
+    profile === undefined ? 'Use it: eval "$(vault sandbox env)"' : `Use it: vault status --profile ${profile}`,
+    "Ctrl-C or vault sandbox stop ends it.",
     "",
   ].join("\n");
 }

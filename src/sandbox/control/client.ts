@@ -2,11 +2,16 @@ import http from "node:http";
 import { VaultError } from "../../errors.ts";
 import type { FaultRule } from "../faults/faults.ts";
 import type { PublicInspection } from "./inspection.ts";
+import type { RunningDocument } from "./ready.ts";
 import { readReadyFile } from "./ready.ts";
 import type { AuditItem } from "../model/state.ts";
 
 /** Control of a sandbox that runs in another process. */
 export interface ControlClient {
+  /** Describes it as it is now. */
+  ready(): Promise<RunningDocument>;
+  /** Ends it as Ctrl-C would. */
+  stop(): Promise<void>;
   /** Restores the seed and removes all faults. Returns the number of vaults. */
   reset(): Promise<number>;
   audit(): Promise<AuditItem[]>;
@@ -41,6 +46,10 @@ export function connectControl(readyFile: string): ControlClient {
   const vault = async (method: string, path: string, uuid: string): Promise<PublicInspection> =>
     (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicInspection;
   return {
+    ready: async () => (await call("GET", "ready")) as unknown as RunningDocument,
+    stop: async () => {
+      await call("POST", "stop");
+    },
     reset: async () => (await call("POST", "reset"))["vaults"] as number,
     audit: async () => (await call("GET", "audit"))["items"] as AuditItem[],
     lock: (uuid) => vault("POST", "lock", uuid),

@@ -3,16 +3,26 @@ import { parseJson } from "../../protocol/json.ts";
 import type { Faults } from "../faults/faults.ts";
 import { checkFaultRule } from "../faults/faults.ts";
 import { publicInspection } from "./inspection.ts";
+import type { RunningDocument } from "./ready.ts";
 import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
 import type { Sandbox } from "../model/model.ts";
 import { sameSecret } from "../seeds/random.ts";
+
+/** The process that serves a sandbox, for the routes that concern it. What these throw, the route reports. */
+export interface Serving {
+  /** Describes it as it is now. */
+  ready(): RunningDocument;
+  /** Called after a reset, when the vaults have new credentials. */
+  renewReadyFile(): void;
+  stop(): void;
+}
 
 export interface ControlParts {
   sandbox: Sandbox;
   faults: Faults;
   controlToken: string;
-  /** Called after a reset, when the vaults have new credentials. The route reports what it throws. */
-  afterReset?: () => void;
+  /** Absent for a sandbox without a socket: it has no ready file, and nothing to stop. */
+  serving?: Serving;
 }
 
 const reply = (status: number, body: unknown): SandboxResponse => ({
@@ -25,8 +35,8 @@ const failure = (status: number, message: string): SandboxResponse => reply(stat
 
 /**
  * Handles the routes under `/sandbox`, for `vault sandbox …` in another process: `POST reset`, `GET audit`, `POST lock/{uuid}`,
- * `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`), `DELETE faults` and `GET vaults/{uuid}`. Each requires the control token. No
- * response has credentials or contents.
+ * `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`), `DELETE faults`, `GET vaults/{uuid}`, `GET ready` and `POST stop`. Each
+ * requires the control token. No response but that of `GET ready` has credentials, none has contents.
  */
 export function control(parts: ControlParts, request: SandboxRequest, path: string): SandboxResponse {
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
@@ -35,7 +45,8 @@ export function control(parts: ControlParts, request: SandboxRequest, path: stri
   const action = actions[`${request.method} ${name}`];
   if (action === undefined || path.split("/").length > 3) return failure(404, "there is no such control route");
   try {
-    return reply(200, action(parts, uuid ?? "", request.body));
+    const answer = reply(200, action(parts, uuid ?? "", request.body));
+    return name === "stop" ? { ...answer, afterwards: () => parts.serving?.stop() } : answer;
   } catch (error) {
     if (!(error instanceof VaultError)) return failure(500, "internal failure of the sandbox");
     return failure(error.code === "invalid-input" ? 400 : 500, error.message);
@@ -47,12 +58,14 @@ type Action = (parts: ControlParts, uuid: string, body: string) => unknown;
 const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicInspection(sandbox.inspect(uuid)) });
 
 const actions: Record<string, Action> = {
-  "POST reset": ({ sandbox, faults, afterReset }) => {
+  "POST reset": ({ sandbox, faults, serving }) => {
     faults.clear();
     sandbox.reset();
-    afterReset?.();
+    serving?.renewReadyFile();
     return { vaults: sandbox.vaults().length };
   },
+  "GET ready": ({ serving }) => serving?.ready() ?? {},
+  "POST stop": () => ({}),
   "GET audit": ({ sandbox }) => ({ items: sandbox.audit() }),
   "POST lock": (parts, uuid, body) => {
     parts.sandbox.lock(uuid);

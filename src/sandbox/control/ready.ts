@@ -16,6 +16,11 @@ export interface ReadyFile extends ReadyDocument {
   controlToken: string;
 }
 
+/** A running sandbox as the control routes describe it: `vaults` have the credentials that are valid now. */
+export interface RunningDocument extends ReadyFile {
+  apiPrefix: string;
+}
+
 /**
  * Writes the ready file atomically, with mode 0600.
  * @throws `state` if it cannot be written
@@ -26,6 +31,15 @@ export function writeReadyFile(file: string, ready: ReadyFile): void {
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   } catch (cause) {
     throw new VaultError("state", `--ready-file ${file}: cannot be written (${(cause as NodeJS.ErrnoException).code})`, { cause });
+  }
+}
+
+/** Removes the ready file of a sandbox that stops, unless another one has written its own since. */
+export function removeReadyFile(file: string, controlToken: string): void {
+  try {
+    if (readReadyFile(file).controlToken === controlToken) fs.rmSync(file);
+  } catch {
+    // It is gone, or was never ours.
   }
 }
 

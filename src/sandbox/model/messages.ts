@@ -18,4 +18,6 @@ export interface SandboxResponse {
   delayMs?: number;
   /** `drop`: close the connection; `cut`: send half of the body, then close it; `hang`: never respond. */
   transport?: "drop" | "cut" | "hang";
+  /** Called when all of it has been sent. */
+  afterwards?: () => void;
 }

@@ -7,6 +7,7 @@ import type { Pair, VaultState } from "./state.ts";
 export interface LoggedRequest {
   /** Like `credit-card/online get-start`, or `generic/offline info`. */
   endpoint: string;
+  method: AnyEndpoint["method"];
   operation: AnyEndpoint["operation"];
   step: AnyEndpoint["step"];
   uuid: string;
@@ -26,9 +27,10 @@ export class RequestLog {
 
   /** Adds a request. The caller completes the returned entry when the request is processed. */
   add(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
-    const { kind, operation, step } = call.endpoint;
+    const { kind, method, operation, step } = call.endpoint;
     const entry: LoggedRequest = {
       endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
+      method,
       operation,
       step,
       uuid: call.uuid,

@@ -7,9 +7,10 @@ import { checkVaultInput } from "./vault-input.ts";
 
 export const demoDevice: Device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial", "DejaVu Sans"] };
 
-/** A vault of each kind, and one with a limited number of reads. The card numbers are the public ones for tests. */
+/** A vault of each kind, and one with a limited number of reads, with the same uuids every time. The card numbers are the public ones for tests. */
 export const demoSeed: readonly VaultInput[] = [
   {
+    uuid: "8a1f6f0e-6f1c-4b7e-9f5b-3f1f5a7f1c11",
     kind: "credit-card/online",
     label: "demo online card",
     creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 },
@@ -17,13 +18,31 @@ export const demoSeed: readonly VaultInput[] = [
     device: demoDevice,
   },
   {
+    uuid: "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02",
     kind: "credit-card/offline",
     label: "demo offline card",
     creditCard: { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 },
   },
-  { kind: "generic/offline", label: "demo offline note", content: "The treasure is under the third palm tree. Höchst geheim ✓" },
-  { kind: "generic/offline", label: "demo note with 3 reads", content: "This note can be read three times.", maxUsage: 3 },
-  { kind: "generic/online", label: "demo online note", content: "Only this browser reads this note.", device: demoDevice },
+  {
+    uuid: "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21",
+    kind: "generic/offline",
+    label: "demo offline note",
+    content: "The treasure is under the third palm tree. Höchst geheim ✓",
+  },
+  {
+    uuid: "5d0b7a53-52ac-4f2e-8b29-0d0a52f3a2c4",
+    kind: "generic/offline",
+    label: "demo note with 3 reads",
+    content: "This note can be read three times.",
+    maxUsage: 3,
+  },
+  {
+    uuid: "f3d8e0a5-2d4c-4a1b-8e9f-8c7b6d5e4f32",
+    kind: "generic/online",
+    label: "demo online note",
+    content: "Only this browser reads this note.",
+    device: demoDevice,
+  },
 ];
 
 /**

@@ -46,6 +46,8 @@ interface HandlerParts extends ControlParts {
   prefix: string;
   /** Delay before each response of a vault endpoint, in milliseconds. */
   latencyMs: number;
+  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
+  onFault?: () => void;
 }
 
 export type Handler = (request: SandboxRequest) => SandboxResponse;
@@ -78,11 +80,15 @@ function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
   const logged = sandbox.received(call);
   const fault = faults.take({ ...call.endpoint, uuid: call.uuid });
   const instead = before(fault, sandbox.random);
-  if (instead !== undefined) return instead;
+  if (instead !== undefined) {
+    parts.onFault?.();
+    return instead;
+  }
   logged.processed = true;
   try {
     const outcome = sandbox.call(call);
     logged.status = outcome.status;
+    if (fault !== undefined) parts.onFault?.();
     return after(fault, outcome, sandbox.random);
   } catch (error) {
     logged.status = 500;

@@ -98,7 +98,7 @@ function send(request: http.IncomingMessage, response: http.ServerResponse, answ
   const body = Buffer.from(answer.body);
   response.writeHead(answer.status, { ...answer.headers, "content-length": String(body.length) });
   if (answer.transport === "cut") response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
-  else response.end(body);
+  else response.end(body, answer.afterwards);
 }
 
 /** Joins the values of repeated headers, as HTTP defines. */

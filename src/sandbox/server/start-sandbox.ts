@@ -9,8 +9,9 @@ import type { DataFolder } from "./persist.ts";
 import { openDataFolder } from "./persist.ts";
 import type { Policy } from "../model/policy.ts";
 import { newToken, systemRandom } from "../seeds/random.ts";
-import type { ReadyDocument } from "../control/ready.ts";
-import { writeReadyFile } from "../control/ready.ts";
+import type { Serving } from "../control/control.ts";
+import type { ReadyDocument, RunningDocument } from "../control/ready.ts";
+import { removeReadyFile, writeReadyFile } from "../control/ready.ts";
 import { listen } from "./server.ts";
 import type { VaultInput } from "../model/state.ts";
 import { defined } from "../../defined.ts";
@@ -30,6 +31,8 @@ export interface SandboxSettings {
   dataFolder?: string;
   readyFile?: string;
   faults?: readonly FaultRule[];
+  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
+  onFault?: () => void;
   /** Default: that of the data folder, else a random one. */
   application?: Application;
   /** Makes uuids, credentials and tokens the same on every run, except the control token. */
@@ -49,7 +52,9 @@ export interface OpenSandbox {
 export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocument {
   /** `baseUrl`, `application` and `vaults` at the start. */
   ready: ReadyDocument;
-  /** Closes every connection at once and releases the data folder. */
+  /** Resolves when somebody has asked for its end (`vault sandbox stop`). */
+  stopped: Promise<void>;
+  /** Closes every connection at once, releases the data folder and removes the ready file. */
   close(): Promise<void>;
 }
 
@@ -57,17 +62,17 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocumen
  * Opens a sandbox without a socket.
  * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
  */
-export function openSandbox(settings: SandboxSettings, afterReset = (): void => {}): OpenSandbox {
+export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenSandbox {
   const folder = settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
   try {
-    return assemble(settings, folder, afterReset);
+    return assemble(settings, folder, serving);
   } catch (error) {
     folder?.close();
     throw error;
   }
 }
 
-function assemble(settings: SandboxSettings, folder: DataFolder | undefined, afterReset: () => void): OpenSandbox {
+function assemble(settings: SandboxSettings, folder: DataFolder | undefined, serving: Serving | undefined): OpenSandbox {
   const { policy, seed, application, randomSeed } = settings;
   const sandbox = new Sandbox({
     now: () => settings.now(),
@@ -78,7 +83,8 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, aft
   faults.add(settings.faults ?? []);
   const controlToken = newToken(systemRandom);
   const prefix = (settings.prefix ?? defaults.apiPrefix).replace(/\/+$/, "");
-  const handle = createHandler({ sandbox, faults, prefix, latencyMs: settings.latencyMs ?? 0, controlToken, afterReset });
+  const { latencyMs = 0, onFault } = settings;
+  const handle = createHandler({ sandbox, faults, prefix, latencyMs, controlToken, ...defined({ serving, onFault }) });
   return { sandbox, faults, handle, controlToken, close: () => folder?.close() };
 }
 
@@ -87,31 +93,36 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, aft
  * @throws what `openSandbox` throws, `usage` for a port that cannot be used, `state` for a ready file that cannot be written
  */
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
-  // Assigned below: no request can reset the sandbox before it listens.
-  let writeReady = (): void => {};
-  const open = openSandbox(settings, () => writeReady());
+  const { readyFile, prefix: apiPrefix = defaults.apiPrefix } = settings;
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  // Assigned below: no request comes before it listens.
+  let port = 0;
+  const document = (): ReadyDocument => ({
+    baseUrl: `http://127.0.0.1:${port}`,
+    application: open.sandbox.application,
+    vaults: open.sandbox.vaults(),
+  });
+  const ready = (): RunningDocument => ({ ...document(), apiPrefix, controlToken: open.controlToken });
+  const renewReadyFile = (): void => {
+    if (readyFile !== undefined) writeReadyFile(readyFile, { ...document(), controlToken: open.controlToken });
+  };
+  const open = openSandbox(settings, { ready, renewReadyFile, stop });
   try {
     const server = await listen(open.handle, open.sandbox.random, settings.port ?? 0);
-    const document = (): ReadyDocument => ({
-      baseUrl: `http://127.0.0.1:${server.port}`,
-      application: open.sandbox.application,
-      vaults: open.sandbox.vaults(),
-    });
-    const ready = document();
-    writeReady = () => {
-      if (settings.readyFile !== undefined) writeReadyFile(settings.readyFile, { ...document(), controlToken: open.controlToken });
-    };
+    port = server.port;
     const close = async () => {
+      if (readyFile !== undefined) removeReadyFile(readyFile, open.controlToken);
       await server.close();
       open.close();
     };
     try {
-      writeReady();
+      renewReadyFile();
     } catch (error) {
       await close();
       throw error;
     }
-    return { ...open, ...ready, ready, close };
+    const atStart = document();
+    return { ...open, ...atStart, ready: atStart, stopped, close };
   } catch (error) {
     open.close();
     throw error;

@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { RunningVault, RunResult } from "../support/run-vault.ts";
+import { runVault, startVault } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const card = "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02";
+
+/** Runs `script` by /bin/sh in a private sandbox; TMPDIR is an empty folder. */
+async function inSandbox(script: string, env: Record<string, string> = {}): Promise<RunResult & { temporary: string }> {
+  const temporary = tempDir("tmp");
+  const result = await runVault(["sandbox", "exec", "--", "sh", "-c", script], { env: { ...env, TMPDIR: temporary } });
+  return { ...result, temporary };
+}
+
+describe("sandbox exec", () => {
+  test("gives the program a sandbox with vaults that are known, the program itself on PATH, and nothing of the caller's own state", async () => {
+    const script = `
+      vault get ${card} --field vault.creditCard.name; echo
+      vault status --json | grep -c '"uuid"'
+      vaultsvc --version
+      vault sandbox fault get-start:drop-before
+      echo "mine: $VAULTSVC_PROFILE$PGHOST$VAULTSVC_RATE"`;
+    const mine = { VAULTSVC_PROFILE: "prod", VAULTSVC_RATE: "7", PGHOST: "db.example.com", VAULTSVC_STATE: "/nowhere" };
+    const { code, stdout, stderr, temporary } = await inSandbox(script, mine);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/^Grace Hopper\n5\n\d+\.\d+\.\d+\n1 fault (armed|set)\.\nmine: \n$/);
+    expect(code).toBe(0);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test.each([
+    ["exit 7", 7],
+    ["kill -KILL $$", 137],
+    ["kill -TERM $$", 143],
+  ])("ends as the program ended: %s", async (script, code) => {
+    expect(await inSandbox(script)).toMatchObject({ code, signal: null });
+  });
+
+  test("a program that cannot be started is 127, and nothing is left behind", async () => {
+    const temporary = tempDir("tmp");
+    const result = await runVault(["sandbox", "exec", "--", "./not-there"], { env: { TMPDIR: temporary } });
+    expect(result).toMatchObject({ code: 127, stderr: "vault: ./not-there cannot be started: there is no such program\n" });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test("SIGTERM is the program's: it ends in its own way, and so does the sandbox", async () => {
+    const temporary = tempDir("tmp");
+    const script = "trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    const running = startVault(["sandbox", "exec", "--", "sh", "-c", script], { env: { TMPDIR: temporary } });
+    await running.waitFor(/ready/);
+    running.kill("SIGTERM");
+    expect(await running.exit).toMatchObject({ code: 9, stdout: "ready\ncleaned up\n" });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test("options of the program are its own", async () => {
+    const result = await runVault(["sandbox", "exec", "--", "echo", "--json", "-h"]);
+    expect(result).toMatchObject({ code: 0, stdout: "--json -h\n" });
+  });
+});
+
+describe("a sandbox that serves a user", () => {
+  async function started(home: string, ...args: string[]): Promise<RunningVault> {
+    const running = startVault(["sandbox", "start", ...args], { env: { HOME: home } });
+    await running.waitFor(/ends it/);
+    return running;
+  }
+  const at =
+    (home: string, env: Record<string, string> = {}) =>
+    async (...args: string[]) =>
+      await runVault(args, { env: { HOME: home, ...env } });
+
+  test("status and env find it, a second start leaves it alone, stop ends it", async () => {
+    const home = tempDir("home");
+    const vault = at(home);
+    expect(await vault("sandbox", "status", "--json")).toMatchObject({ code: 0, stdout: '{\n  "running": false\n}\n' });
+    for (const command of ["env", "stop"]) expect(await vault("sandbox", command)).toMatchObject({ code: 10 });
+
+    const running = await started(home);
+    const ready = readFileSync(join(home, ".local", "state", "vaultsvc-sandbox.json"), "utf8");
+    expect(JSON.parse((await vault("sandbox", "status", "--json")).stdout)).toMatchObject({ running: true, vaults: { length: 5 } });
+    expect(await vault("sandbox", "start")).toMatchObject({ code: 2 });
+    expect(readFileSync(join(home, ".local", "state", "vaultsvc-sandbox.json"), "utf8")).toBe(ready);
+
+    const { env } = JSON.parse((await vault("sandbox", "env", "--json")).stdout) as { env: Record<string, string> };
+    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({ code: 0, stdout: "Grace Hopper" });
+    // The same state again: the vault has new credentials by now.
+    expect((await vault("sandbox", "env")).stdout).toContain(`export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`);
+    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({ code: 0 });
+
+    expect(await vault("sandbox", "stop")).toMatchObject({ code: 0 });
+    expect(await running.exit).toMatchObject({ code: 0 });
+    expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(false);
+    expect(await vault("sandbox", "stop")).toMatchObject({ code: 10 });
+  });
+
+  test("start --profile makes a profile, makes it anew for the next sandbox, and never takes one that is not its own", async () => {
+    const home = tempDir("home");
+    const vault = at(home);
+    for (let run = 0; run < 2; run += 1) {
+      const running = await started(home, "--profile", "play");
+      expect(await vault("get", card, "--profile", "play", "--field", "vault.creditCard.name")).toMatchObject({ code: 0 });
+      expect(await vault("sandbox", "stop")).toMatchObject({ code: 0 });
+      await running.exit;
+    }
+    const other = ["--base-url", "https://vaults.example.com", "--app-uuid", card, "--api-key", "env:KEY"];
+    expect(await at(home, { KEY: card })("init", "--profile", "prod", ...other)).toMatchObject({ code: 0 });
+    expect(await vault("sandbox", "start", "--profile", "prod")).toMatchObject({ code: 2 });
+    expect((await vault("config", "get", "baseUrl", "--profile", "prod")).stdout).toBe("https://vaults.example.com\n");
+  });
+
+  test("a ready file of a sandbox that was killed is nobody's", async () => {
+    const home = tempDir("home");
+    const running = await started(home);
+    running.kill("SIGKILL");
+    await running.exit;
+    expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(true);
+    expect(await at(home)("sandbox", "status")).toMatchObject({ code: 0, stdout: "No sandbox is running.\n" });
+    const next = await started(home);
+    expect(await at(home)("sandbox", "stop")).toMatchObject({ code: 0 });
+    expect(await next.exit).toMatchObject({ code: 0 });
+  });
+});
