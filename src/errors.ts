@@ -53,7 +53,12 @@ export const errorKinds = {
   busy: { exitCode: 15, retry: "safe", meaning: "another process holds this vault and did not finish within --max-wait" },
   partial: { exitCode: 16, retry: "after-status", meaning: "bulk: some failed" },
   finding: { exitCode: 17, retry: "safe", meaning: "a --fail-on found what it was told to look for" },
-  interrupted: { exitCode: 130, retry: "after-status", meaning: "stopped by the user; the message says what is pending" },
+  interrupted: {
+    exitCode: 130,
+    retry: "after-status",
+    meaning: "stopped by Ctrl-C (by SIGTERM 143, by SIGHUP 129); the message says what is pending",
+  },
+  canceled: { exitCode: 130, retry: "safe", meaning: "a question was answered with No: nothing was sent or changed" },
 } as const satisfies Record<string, { exitCode: number; retry: Retry; meaning: string }>;
 
 export type ErrorKind = keyof typeof errorKinds;
@@ -86,6 +91,8 @@ export interface ErrorFacts {
   hint?: string | undefined;
   /** Overrides the kind's own answer to "may I run it again?". */
   retry?: Retry | undefined;
+  /** Overrides the kind's exit code. */
+  exitCode?: number | undefined;
   vault?: string | undefined;
   exchange?: ExchangeSummary | undefined;
   service?: ServiceDetails | undefined;
@@ -108,7 +115,7 @@ export class VaultError extends Error {
   }
 
   get exitCode(): number {
-    return errorKinds[this.code].exitCode;
+    return this.facts.exitCode ?? errorKinds[this.code].exitCode;
   }
 
   get retry(): Retry {

@@ -31,11 +31,19 @@ interface Edge {
 async function report(thrown: unknown, argv: readonly string[], host: Host, { json }: Edge): Promise<number> {
   // The reader of the output has gone: nothing is lost.
   if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE") return 0;
-  const error = asVaultError(outputFailure(thrown) ?? thrown);
+  const error = stoppedBySignal(asVaultError(outputFailure(thrown) ?? thrown), host);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
   else await host.stderr.write(`${(await import("./terminal/narrator.ts")).errorLines(error)}\n`);
   if (error.code === "internal" && argv.includes("--debug")) await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;
+}
+
+/** Gives what SIGTERM or SIGHUP stopped the exit code that a shell gives for the signal; Ctrl-C has the kind's own. */
+function stoppedBySignal(error: VaultError, host: Host): VaultError {
+  if (error.code !== "interrupted") return error;
+  const { signal } = (host.interrupted.reason ?? {}) as { signal?: string };
+  const exitCode = signal === "SIGTERM" ? 143 : signal === "SIGHUP" ? 129 : undefined;
+  return error.with({ exitCode });
 }
 
 /** Recognizes a failed write to standard output, which comes as the system's error: all else that is written has errors of its own. */

@@ -105,12 +105,12 @@ export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string)
 /**
  * Asks before something that cannot be taken back.
  *
- * @throws `usage` where nobody can be asked, `interrupted` on a no.
+ * @throws `usage` where nobody can be asked, `canceled` on a No.
  */
 export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {
   if (yes) return;
   if (!ask.isPossible) throw new VaultError("usage", `${question} Nobody can be asked here`, { hint: "give --yes to confirm" });
-  if (!(await ask.confirm(question))) throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
+  if (!(await ask.confirm(question))) throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
 /** Turns a check that throws into a rule. */

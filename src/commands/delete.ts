@@ -59,7 +59,7 @@ export const deleteVault = command(
 
 /**
  * Confirms by the last four characters of the uuid: they are what a person looks at.
- * @throws `usage` where nobody can be asked, `interrupted` on a no
+ * @throws `usage` where nobody can be asked, `canceled` on a No
  */
 async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
   if (yes) return;
@@ -71,5 +71,5 @@ async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string
   const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
   const typed = await app.ask.text({ message: `${question} Type the last four characters of its uuid (Enter to keep it)`, rule });
   if (typed.trim().toLowerCase() === wanted) return;
-  throw new VaultError("interrupted", "not confirmed: nothing was changed", { vault: target, retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was changed", { vault: target, retry: "safe" });
 }

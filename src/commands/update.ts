@@ -62,7 +62,7 @@ async function confirmUpdate(
   const { contentsTable } = await import("../cli/vault-view.ts");
   await app.host.stderr.writeColored(await contentsTable(contents, { facts: app.host.stderr, now: app.host.now(), reveal: false }));
   if (await app.ask.confirm(`${mark}${question}`)) return;
-  throw new VaultError("interrupted", "not confirmed: nothing was sent", { vault: uuid, retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was sent", { vault: uuid, retry: "safe" });
 }
 
 async function printReceipt(

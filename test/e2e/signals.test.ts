@@ -51,7 +51,11 @@ it.skipIf(!existsSync("/proc/self/net/tcp"))("SIGUSR1 opens no inspector in a pr
 });
 
 describe.concurrent("a signal", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("%s while the start is waited for ends it at once: 130, and the start counts", async (signal) => {
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+    ["SIGHUP", 129],
+  ] as const)("%s while the start is waited for ends it at once: %i, and the start counts", async (signal, code) => {
     const { lab, machine, uuid, get } = await prepare("get-start:hang");
     const run = get();
     await arrived(lab, 3);
@@ -59,7 +63,7 @@ describe.concurrent("a signal", () => {
     run.kill(signal);
     const result = await run.exit;
     expect(Date.now() - at).toBeLessThan(3000);
-    expectError(result, 130, "interrupted", /start/);
+    expectError(result, code, "interrupted", /start/);
     expect(errorOf(result)).toMatchObject({ exchange: { state: "intent" }, hint: expect.stringMatching(/vault status/) as string });
     expect(result.stdout).toBe("");
     expect((await machine.status(uuid)).unackedStarts).toBe(1);
@@ -89,7 +93,7 @@ describe.concurrent("a signal", () => {
     const took = Date.now() - at;
     expect(took).toBeGreaterThan(4000);
     expect(took).toBeLessThan(9000);
-    expectError(result, 130, "interrupted", /acknowledgement is outstanding/);
+    expectError(result, 143, "interrupted", /acknowledgement is outstanding/);
     expect(errorOf(result)).toMatchObject({ exchange: { state: "ending", operation: "get" }, hint: `vault ack ${uuid}` });
     await expectNothingLost(lab, machine.copy());
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
@@ -116,14 +120,14 @@ describe.concurrent("a signal", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it("while another process has the vault: 130, and nothing was sent", async () => {
+  it("while another process has the vault: 143, and nothing was sent", async () => {
     const { lab, machine, uuid, get } = await prepare("get-start:hang");
     const holder = get();
     await arrived(lab, 3);
     // The second time that it asks for the lock it is waiting: there it gets the signal.
     const { result, steps } = await runKilledAt(2, machine, ["get", uuid, "--json"], { env: { KILL_SIGNAL: "SIGTERM" } });
     expect(steps.slice(0, 2)).toEqual(["lock", "lock"]);
-    expectError(result, 130, "interrupted", /nothing was sent/);
+    expectError(result, 143, "interrupted", /nothing was sent/);
     expect(errorOf(result).retry).toBe("safe");
     expect(lab.service.sandbox.requests()).toHaveLength(3);
     holder.kill("SIGKILL");
@@ -143,7 +147,7 @@ describe.concurrent("a signal", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it("while --save-cmd runs: 130, nothing acknowledged", async () => {
+  it("while --save-cmd runs: 143, nothing acknowledged", async () => {
     const { lab, machine, uuid, get } = await prepare();
     const run = get("--save-cmd", "cat >/dev/null; echo running; exec sleep 30");
     await run.waitFor(/running/, "stderr");
@@ -151,7 +155,7 @@ describe.concurrent("a signal", () => {
     run.kill("SIGTERM");
     const result = await run.exit;
     expect(Date.now() - at).toBeLessThan(5000);
-    expectError(result, 130, "interrupted");
+    expectError(result, 143, "interrupted");
     expect(errorOf(result)).toMatchObject({ exchange: { state: "held" }, hint: `vault ack ${uuid} --save-cmd CMD (or --saved)` });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
     expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", saveOwed: true, delivered: true } });
@@ -161,7 +165,7 @@ describe.concurrent("a signal", () => {
     await ack.waitFor(/running/, "stderr");
     ack.kill("SIGTERM");
     const stopped = await ack.exit;
-    expectError(stopped, 130, "interrupted");
+    expectError(stopped, 143, "interrupted");
     expect(errorOf(stopped).hint).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
     expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat >/dev/null"), 0);
     await expectInStep(lab, machine, uuid);

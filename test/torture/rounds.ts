@@ -101,7 +101,7 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
     }),
   );
   try {
-    const killed = results.filter(({ signal, code }) => signal !== null || code === 130).length;
+    const killed = results.filter(({ signal, code }) => signal !== null || code === 143).length;
     expectCodes({ processes, results });
     for (const vault of lab.service.vaults) {
       const calls = callsSince(lab, vault.uuid, from);
@@ -123,7 +123,7 @@ function expectCodes({ processes, results }: Round): void {
       continue;
     }
     const forgotten = forgets ? (name === "ack --all" ? [16] : [4]) : [];
-    expectExit(result, ...codes, ...forgotten, ...(killAt > 0 && signal === "SIGTERM" ? [130] : []));
+    expectExit(result, ...codes, ...forgotten, ...(killAt > 0 && signal === "SIGTERM" ? [143] : []));
   }
 }
 

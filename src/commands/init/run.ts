@@ -79,7 +79,7 @@ async function mayReplace(app: Pick<App, "ask" | "configuration">, name: string,
     });
   }
   if (await app.ask.confirm(`There is a profile ${name} already. Replace it?`)) return;
-  throw new VaultError("interrupted", "not confirmed: nothing was changed", { retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
 async function keptFlags(app: Pick<App, "flags" | "host" | "sources">): Promise<Profile> {

@@ -28,7 +28,7 @@ $$ . ./settings; vault update "$CARD" --card-name 'Grace Hopper'
 ? Send these new contents
 < n
 | Number … •••• •••• •••• 4444
-| not confirmed: nothing was sent
+| canceled; nothing was sent
 exit 130
 $$ . ./settings; vault update "$CARD" --card @card.json --card-name X
 | --card and --card-name exclude each other
