@@ -24,6 +24,8 @@ export interface ArgumentSpec extends ValueSpec {
   term: string;
   /** Words that commander checks and lists in the help, for a command with `print`. */
   choices?: readonly string[];
+  /** A vault is not taken by the first digits of its UUID, unless a person can be asked. */
+  exact?: true;
   help: string;
 }
 

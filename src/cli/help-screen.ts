@@ -9,7 +9,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   "See where things stand": ["status", "guard", "audit-replay"],
   "Try it in the sandbox": ["sandbox"],
   "Set up": ["init", "config", "doctor", "completion"],
-  "Take over, move and keep credentials": ["import", "export", "forget", "backup"],
+  "Take over, move and keep credentials": ["import", "export", "forget", "label", "backup"],
 };
 
 /** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */

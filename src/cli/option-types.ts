@@ -26,6 +26,8 @@ export const optionTypes = {
   any: z.string(),
   externalRef,
   uuid,
+  /** A vault by name: `vaultNamed` turns it into its UUID before the command is run. */
+  vault: z.string().check(z.minLength(1, { error: "must not be empty" })),
   dateTime,
   kind: oneOf(kinds),
   operation: oneOf(operations),

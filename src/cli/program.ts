@@ -57,7 +57,8 @@ export async function runProgram(root: Command, argv: readonly string[], around:
       const app = await (await wiring()).createApp(host, globals, version, command.mode);
       edge.json = app.output.format !== "table";
       const { parseOptions } = await import("./parse-options.ts");
-      result.exitCode = (await command.run?.(app, parseOptions(command, input, app.output.field) as never)) ?? 0;
+      const options = await withVault(app, command, parseOptions(command, input, app.output.field));
+      result.exitCode = (await command.run?.(app, options as never)) ?? 0;
     };
   const output = helpOutput(host, (text) => (result.text += text));
   try {
@@ -69,6 +70,15 @@ export async function runProgram(root: Command, argv: readonly string[], around:
     throw usageError(error, describeCommand(root), argv);
   }
   return result;
+}
+
+/** The options with the UUID of the vault that an argument names. */
+async function withVault(app: App, { arguments: terms = {} }: Descriptor, options: object = {}): Promise<object> {
+  const [name, spec] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
+  const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
+  if (name === undefined || typeof given !== "string") return options;
+  const { vaultNamed } = await import("./vault-name.ts");
+  return { ...options, [name]: await vaultNamed(app, given, spec?.exact === true) };
 }
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */

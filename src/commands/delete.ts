@@ -13,7 +13,7 @@ export const deleteVault = command(
     description:
       "Delete a vault at the service, for good, and then its credentials here. Needs the right credentials, which this machine must know; " +
       `wrong ones count towards a lock, so it passes the guard like a start. ${extended}`,
-    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault", exact: true } },
     options: {
       externalRef: exchangeFlags.externalRef,
       discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },

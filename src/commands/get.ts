@@ -10,7 +10,7 @@ export const get = command(
     name: "get",
     summary: "read a vault",
     description: "Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.",
-    arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } },
     options: { ...exchangeFlags, yes: { flag: "--yes", help: "do not ask, with --generation and --force" } },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",

@@ -10,7 +10,7 @@ export const guard = command(
     name: "guard",
     summary: "the counters towards a lock, and what the guard would refuse",
     description: "The counters towards a lock, and what the guard would refuse. Never calls the service.",
-    arguments: { uuid: { term: "[uuid]", help: "the vault (all of them without)", is: "uuid" } },
+    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (default: all)", is: "vault" } },
     options: {
       reset: { flag: "--reset", help: "zero the counters, after an administrator has unlocked the vault" },
       unanswered: { flag: "--unanswered", help: "with --reset: clear only what is counted as possibly failed" },

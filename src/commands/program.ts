@@ -14,6 +14,7 @@ import { doctor } from "./doctor/descriptor.ts";
 import { exportVaults } from "./export/descriptor.ts";
 import { forget } from "./forget.ts";
 import { get } from "./get.ts";
+import { label } from "./label.ts";
 import { guard } from "./guard.ts";
 import { help } from "./help/descriptor.ts";
 import { importVaults } from "./import/descriptor.ts";
@@ -40,6 +41,7 @@ export const vault: Command = {
     loaded(importVaults, async () => (await import("./import/run.ts")).runImport),
     loaded(exportVaults, async () => (await import("./export/run.ts")).runExport),
     forget,
+    label,
     loaded(info, async () => (await import("./info/run.ts")).runInfo),
     loaded(create, async () => (await import("./create/run.ts")).runCreate),
     deleteVault,

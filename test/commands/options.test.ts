@@ -157,7 +157,7 @@ test.each<[string, unknown]>([
 });
 
 test.each<[string, RegExp]>([
-  ["get 123", /^<uuid>: must be 36 characters/],
+  ["import 123", /^<uuid>: must be 36 characters/],
   [`get ${uuid} --kind card`, /^--kind: must be one of credit-card\/online/],
   [`get ${uuid} --generation 0`, /^--generation: must be a whole number of at least 1/],
   [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
@@ -179,7 +179,6 @@ test.each<[string, RegExp]>([
   ["audit-replay --what-if token-lifetime=1", /^--what-if token-lifetime: must be a duration/],
   ["audit-replay --what-if token-lifetime=0m", /^--what-if token-lifetime: must be longer than nothing/],
   ["audit-replay --what-if release=2", /^--what-if: release= needs a release/],
-  ["info 123", /^<uuid>: must be 36 characters/],
   [`delete ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   ["create --kind generic", /^--kind: must be one of .*generic\/online/],
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],

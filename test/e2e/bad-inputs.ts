@@ -81,8 +81,14 @@ export const badInputs: readonly BadInput[] = [
     says: /--credentials: standard input was read for --card already/,
     example: /@FILE or env:NAME/,
   },
-  { what: "a uuid that is too short", args: ["get", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
-  { what: "a uuid of other characters", args: ["ack", uuid.replace("1", "g")], exit: 3, says: /<uuid>.*hexadecimal/, example: /123e4567/ },
+  { what: "a uuid that is too short", args: ["import", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
+  {
+    what: "a uuid of other characters",
+    args: ["import", uuid.replace("1", "g")],
+    exit: 3,
+    says: /<uuid>.*hexadecimal/,
+    example: /123e4567/,
+  },
   { what: "no kind", args: ["get", uuid, "--credentials", "env:PAIR"], exit: 2, says: /--kind/, example: /credit-card\/offline/ },
   { what: "an unknown kind", args: ["get", uuid, "--kind", "card"], exit: 3, says: /--kind: must be one of/, example: /generic\/offline/ },
   {

@@ -4,7 +4,7 @@ export const ack = {
   name: "ack",
   summary: "acknowledge a pending or held exchange",
   description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error.",
-  arguments: { uuid: { term: "[uuid]", help: "the vault", is: "uuid" } },
+  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } },
   options: {
     all: { flag: "--all", help: "every pending exchange" },
     unread: { flag: "--unread", help: "also a read of a limited vault that is not known to have been delivered" },

@@ -5,7 +5,7 @@ export const exportVaults = {
   summary: "print credentials as JSON, in clear",
   description:
     "Print the credentials that the next start would send first as JSON, in plain text; of an open exchange the recovery document.",
-  arguments: { uuid: { term: "[uuid]", help: "the vault (or --all)", is: "uuid" } },
+  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (or --all)", is: "vault" } },
   options: {
     all: { flag: "--all", help: "every vault, a line each, as vault import --file reads them" },
     generation: {

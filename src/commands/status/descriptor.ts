@@ -6,7 +6,7 @@ export const status = {
   name: "status",
   summary: "what this machine knows, without calling the service",
   description: "What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.",
-  arguments: { uuid: { term: "[uuid]", help: "the vault (all of them, a row each, without)", is: "uuid" } },
+  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (default: all)", is: "vault" } },
   options: {
     pending: { flag: "--pending", help: "only vaults that need an acknowledgement" },
     history: { flag: "--history", help: "also the generations and exchanges that are kept" },

@@ -48,12 +48,20 @@ function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStat
 
 async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<VaultRecord[]> {
   const records = await (await app.store()).list();
-  if (options.uuid === undefined) return records;
+  if (options.uuid === undefined) return records.toSorted(byLabel);
   const wanted = options.uuid.toLowerCase();
   const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
   if (found.length === 0) throw noCredentials(options.uuid);
   return found;
 }
+
+/** By label without regard to case, those without one last; then by UUID. */
+function byLabel(a: VaultRecord, b: VaultRecord): number {
+  if (a.label === null || b.label === null) return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
+  return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
   if (finding === "locked") return vault.locked;

@@ -1,0 +1,43 @@
+import type { App } from "../app.ts";
+import { command } from "../cli/command.ts";
+import { VaultError } from "../errors.ts";
+
+type Needs = Pick<App, "hold" | "output" | "store">;
+
+/** Names a vault for the people of this machine. */
+export const label = command(
+  {
+    name: "label",
+    summary: "name a vault",
+    description: "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
+    arguments: {
+      uuid: { term: "<vault>", help: "UUID, label, or first digits of the UUID", is: "vault" },
+      text: { term: "<text>", help: "its new label" },
+    },
+    examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
+    fields: ["uuid", "label"],
+  },
+  async (app: Needs, { uuid, text }) => {
+    const [{ noCredentials }, { printableLine }] = await Promise.all([
+      import("../exchange/start/prepare.ts"),
+      import("../terminal/redactor.ts"),
+    ]);
+    const isSame = (other: string): boolean => other.toLowerCase() === uuid.toLowerCase();
+    const taken = (await (await app.store()).list()).find((record) => record.label === text && !isSame(record.uuid));
+    if (taken !== undefined) {
+      throw new VaultError("usage", `vault ${taken.uuid} has this label already`, {
+        vault: taken.uuid,
+        hint: `vault label ${taken.uuid} TEXT`,
+      });
+    }
+    const context = await app.hold(uuid, { local: true });
+    try {
+      if ((await context.session.read()) === null) throw noCredentials(uuid);
+      await context.session.setLabel(text);
+    } finally {
+      await context.session.release();
+    }
+    await app.output.printDone({ uuid, label: text }, () => `${uuid}  ${printableLine(text)}\n`);
+    return 0;
+  },
+);
