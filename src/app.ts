@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { createOutput, type Output } from "./cli/output.ts";
 import { createPrompts, passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
 import type { Known } from "./completion/candidates.ts";
@@ -22,7 +22,7 @@ import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { LocalStore } from "./store/local-store.ts";
-import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
+import { absolute, configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 
@@ -162,6 +162,7 @@ async function openClient(app: App, version: string): Promise<Service> {
     ...client,
     version,
     learnSecret: redactor.add,
+    waitFor: narrator.waitFor,
     limit: {
       rate: settings.rate,
       clock: host,
@@ -172,9 +173,9 @@ async function openClient(app: App, version: string): Promise<Service> {
 }
 
 async function hold(app: App, uuid: string, options?: LockOptions): Promise<ExchangeContext> {
-  const { host, settings, narrator, redactor } = app;
+  const { host, settings, narrator } = app;
   const [store, { lockVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
-  return await lockVault(
+  const locked = lockVault(
     {
       store,
       service: app.service,
@@ -186,12 +187,13 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
       waiting: app.waiting,
       killed: host.killed,
       emit: narrator.tell,
-      redact: redactor.redact,
-      learnSecret: redactor.add,
+      redact: app.redactor.redact,
+      learnSecret: app.redactor.add,
     },
     uuid,
     options,
   );
+  return await narrator.waitFor(`another process that is using vault ${uuid}`, locked);
 }
 
 /** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
@@ -245,5 +247,3 @@ async function openState(app: App, settings: Settings, anySource = false) {
       await store.rekey({ ...plan, keyFile: path, configuration: sealed, waiting }),
   };
 }
-
-const absolute = ({ cwd }: Host, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));

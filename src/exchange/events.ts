@@ -11,5 +11,7 @@ export type ExchangeEvent =
   | { type: "stored"; generation: number }
   | { type: "acknowledging"; attempt: number }
   | { type: "acknowledged"; generation: number }
+  /** Interrupted while an end call is under way, which still has a little time. */
+  | { type: "finishing"; atMostMs: number }
   /** A call is repeated after a failure that allows it. */
   | { type: "retrying"; step: "start" | "end" | "probe" | SingleOperation; cause: string; waitMs: number };

@@ -13,6 +13,8 @@ interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
   /** Called with each secret of a call and of its answer, before anything else sees the answer. */
   learnSecret: (secret: string) => void;
+  /** Told what is waited for: each call, and its turn under the rate limit. Settles as the promise does. */
+  waitFor: <T>(what: string, promise: Promise<T>) => Promise<T>;
   /** Receives the events of --debug. */
   trace?: Tracing["trace"] | undefined;
 }
@@ -21,13 +23,13 @@ interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
  * Creates the client with all its wrappers.
  * @throws `usage` for a base URL that is not an http or https URL
  */
-export async function openService({ limit, token, learnSecret, trace, ...options }: ServiceOptions): Promise<Service> {
+export async function openService({ limit, token, learnSecret, waitFor, trace, ...options }: ServiceOptions): Promise<Service> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
-  const limited = rateLimited(learning(createClient(target), learnSecret), limit);
-  const client = token === undefined ? limited : authenticated(limited, token);
-  if (trace === undefined) return client;
+  const limited = announced(rateLimited(learning(createClient(target), learnSecret), limit), waitFor);
+  const service = token === undefined ? limited : authenticated(limited, token);
+  if (trace === undefined) return service;
   const { traced } = await import("./traced.ts");
-  return traced(client, { target, trace, now: () => limit.clock.now() });
+  return traced(service, { target, trace, now: () => limit.clock.now() });
 }
 
 /** Wraps a service so that the redaction knows every secret before an answer is read, shown or recorded. */
@@ -43,6 +45,17 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
     start: async (call, signal) => await watched(call, async () => await service.start(call, signal)),
     end: async (call, signal) => await watched(call, async () => await service.end(call, signal)),
     single: async (call, signal) => await watched(call, async () => await service.single(call, signal)),
+  };
+}
+
+/** Wraps a service so that whoever waits for a response, or for a turn to call, knows what for. */
+function announced<S extends Service>(service: S, waitFor: ServiceOptions["waitFor"]): S {
+  return {
+    ...service,
+    admit: async (kind, signal, deadline) => await waitFor("a turn under the rate limit", service.admit(kind, signal, deadline)),
+    start: async (call, signal) => await waitFor("the service's response to the start", service.start(call, signal)),
+    end: async (call, signal) => await waitFor("the service's response to the acknowledgement", service.end(call, signal)),
+    single: async (call, signal) => await waitFor("the service's response", service.single(call, signal)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 
 /** What decides where a user's files live. */
@@ -42,3 +42,6 @@ function xdg(place: UserPlace, variable: string): string | undefined {
   const value = place.env[variable];
   return value !== undefined && isAbsolute(value) ? value : undefined;
 }
+
+/** A path that the user gave, taken from the current folder. */
+export const absolute = ({ cwd }: { cwd: string }, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));

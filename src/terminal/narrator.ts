@@ -24,7 +24,12 @@ export interface Narrator {
   note: (line: string) => void;
   /** Writes a line only with --verbose. */
   detail: (line: string) => void;
+  /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
+  waitFor: <T>(what: string, promise: Promise<T>) => Promise<T>;
 }
+
+/** What takes longer needs an explanation, in milliseconds. */
+const patienceMs = 2000;
 
 export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
   const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
@@ -37,6 +42,15 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
     note: (line) => narrator.close(line),
     detail: (line) => {
       if (verbose) write(line);
+    },
+    waitFor: async (what, promise) => {
+      if (!isShown) return await promise;
+      const timer = setTimeout(() => write(`Waiting for ${what} …`), patienceMs);
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+      }
     },
     tell: (event) => {
       switch (event.type) {
@@ -59,6 +73,9 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           break;
         case "acknowledging":
           narrator.detail(`acknowledging${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`);
+          break;
+        case "finishing":
+          narrator.note(`Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again leaves at once.`);
           break;
         case "acknowledged":
           narrator.detail(`acknowledged: generation ${event.generation} is current`);

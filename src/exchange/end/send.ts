@@ -175,6 +175,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   const givenUp = new AbortController();
   const answered = new AbortController();
   const onInterrupt = (): void => {
+    context.emit({ type: "finishing", atMostMs: graceMs });
     context.clock.sleep(graceMs, answered.signal).then(
       () => givenUp.abort(context.signal.reason),
       () => undefined,
