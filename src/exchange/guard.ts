@@ -4,7 +4,7 @@ import type { Policy } from "./context.ts";
 import { spentBy } from "./context.ts";
 import type { VaultRecord } from "./records.ts";
 
-/** What one more start could do, by our records (invariant 4). */
+/** What one more start could do, by our records (invariant 4). What was counted is decided by dispositions.ts. */
 interface GuardVerdict {
   /** One more failed attempt would lock the vault. */
   failedWouldLock: boolean;

@@ -4,7 +4,7 @@ import type { Cause, ItemReference, LockRule } from "./report.ts";
 import type { Judgement } from "./verdict.ts";
 import type { Rules } from "../fold/rules.ts";
 
-/** Describes the cause of a lock, with the items that led to it. */
+/** Describes the cause of a lock, with the items that led to it. The rule is found in fold/transitions, auto-lock in verdict. */
 export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rules): Cause {
   const { rule = "unseen", certainty, reason } = judgement;
   const item = rule === "auto-lock" ? undefined : chain.at(-1);

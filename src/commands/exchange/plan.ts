@@ -66,12 +66,12 @@ export async function withPlan<T>(
   work: (planned: PlannedExchange) => Promise<T>,
 ): Promise<T> {
   checkPairOptions(options);
-  if (options.credentialsOut === undefined) return await work(await planExchange(app, options, operation, undefined));
+  if (options.credentialsOut === undefined) return await work(await prepareRequest(app, options, operation, undefined));
   const { withCredentialsOut } = await import("./credentials-out.ts");
-  return await withCredentialsOut(app, options, async (out) => await work(await planExchange(app, options, operation, out)));
+  return await withCredentialsOut(app, options, async (out) => await work(await prepareRequest(app, options, operation, out)));
 }
 
-async function planExchange(
+async function prepareRequest(
   app: ExchangeNeeds,
   options: Options,
   operation: Operation,
