@@ -7,8 +7,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   "Read or change a vault": ["get", "update", "info", "create", "delete"],
   "Finish what was left": ["ack"],
   "See where things stand": ["status", "guard", "audit-replay"],
-  "Try it in the sandbox": ["sandbox"],
-  "Set up": ["init", "config", "doctor", "completion"],
+  "Set up, and try it": ["init", "sandbox", "config", "doctor", "completion"],
   "Take over, move and keep credentials": ["import", "export", "forget", "label", "backup"],
 };
 
@@ -31,6 +30,8 @@ export function helpScreen({ name, description = "", commands = [] }: Command, h
     `Usage: ${name} <command> [options]`,
     "",
     helper.boxWrap(description, width),
+    "",
+    "Begin with: vault init, or without a service: vault sandbox exec -- sh",
     "",
     ...groups,
     "",

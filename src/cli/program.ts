@@ -62,7 +62,9 @@ export async function runProgram(root: Command, argv: readonly string[], around:
     };
   const output = helpOutput(host, (text) => (result.text += text));
   try {
-    await buildProgram(root, shownVersion, act, output, argv).parseAsync(argv, { from: "user" });
+    // The name alone asks what there is.
+    const words = argv.length === 0 ? ["--help"] : argv;
+    await buildProgram(root, shownVersion, act, output, words).parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return result;

@@ -4,6 +4,20 @@ import { suggest } from "../completion/suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
 
+/** What other tools call a command, with ours. */
+const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
+  list: ["status"],
+  ls: ["status"],
+  read: ["get"],
+  show: ["get", "status"],
+  login: ["init"],
+  rotate: ["get"],
+  unlock: ["guard --reset"],
+  rm: ["forget", "delete"],
+  logs: ["audit-replay"],
+  version: ["--version"],
+};
+
 /**
  * commander's error as ours, with what was probably meant. `root` is the whole tree: what was parsed holds only the commands
  * that the line names.
@@ -15,9 +29,10 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
     return new VaultError("usage", "a command is missing", { hint: `${called} --help lists them` });
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
+  const elsewhere = place.path.length === 1 ? ofOtherTools[word] : undefined;
   const near =
     error.code === "commander.unknownCommand"
-      ? suggest(word, namesOf(commandAt(place))).map((name) => `${called} ${name}`)
+      ? (elsewhere ?? suggest(word, namesOf(commandAt(place)))).map((name) => `${called} ${name}`)
       : error.code === "commander.unknownOption" && word.startsWith("--")
         ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
         : [];

@@ -128,6 +128,11 @@ describe("the help of a command", () => {
 describe("what was probably meant", () => {
   test.each<[string, string, string]>([
     ["gett", "unknown command 'gett'", "did you mean vault get?"],
+    ["ls", "unknown command 'ls'", "did you mean vault status?"],
+    ["show x", "unknown command 'show'", "did you mean vault get or vault status?"],
+    ["rm x", "unknown command 'rm'", "did you mean vault forget or vault delete?"],
+    ["version", "unknown command 'version'", "did you mean vault --version?"],
+    ["sandbox ls", "unknown command 'ls'", "vault sandbox --help lists the commands"],
     ["stauts", "unknown command 'stauts'", "did you mean vault status?"],
     ["sttus --profile get", "unknown command 'sttus'", "did you mean vault status?"],
     ["sandbox strat", "unknown command 'strat'", "did you mean vault sandbox start?"],
@@ -155,8 +160,15 @@ describe("what was probably meant", () => {
     expect(err).not.toContain("did you mean");
   });
 
+  test("the name alone prints the help, which begins with the way in", async () => {
+    const { code, out, err } = await run("");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/^Usage: .*\n\n.*\n\nBegin with: vault init, .* vault sandbox exec -- sh\n/);
+    expect((await run("--help")).out).toBe(out);
+  });
+
   test.each([
-    ["", "vault --help lists them"],
+    ["--quiet", "vault --help lists them"],
     ["sandbox", "vault sandbox --help lists them"],
     ["sandbox start --port", "vault sandbox start --help shows what it takes"],
     ["completion tcsh", "vault completion --help shows what it takes"],
