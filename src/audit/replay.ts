@@ -64,7 +64,8 @@ export interface Replay {
  * reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  if (options.inputs.length > maxInputs) throw new VaultError("usage", `at most ${maxInputs} files at once`, { hint: "put them into one" });
+  if (options.inputs.length > maxInputs)
+    throw new VaultError("usage", `at most ${maxInputs} files at once`, { hint: "combine them into one" });
   const vaults = new VaultTable(maxVaults, options.vault);
   const classifier = new Classifier(options.rules.failure === null ? null : new RegExp(options.rules.failure, "i"));
   const skips = new Skips();
@@ -114,9 +115,9 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
-  const lines = count === 1 ? "its one line" : `all of its ${count.toLocaleString("en")} lines`;
+  const lines = count === 1 ? "its only line" : `all ${count.toLocaleString("en")} lines`;
   return new VaultError("invalid-input", `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`, {
-    hint: "export the items as NDJSON, JSON or CSV with a line of headings; a spreadsheet has to be saved as CSV",
+    hint: "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
   });
 }
 

@@ -12,7 +12,7 @@ export const topics = {
   lockout: "what locks a vault, what is counted, and the lockout guard",
   keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
   restore: "what to copy, how to bring it back, and what a restored state knows",
-  audit: "what vault audit-replay reads, how it judges, and the report that it prints",
+  audit: "what vault audit-replay reads, its rules, and the report that it prints",
   checks: "what vault doctor checks, and what each finding means",
   emulator:
     "an emulated service for trials and integration tests: private sandboxes, rehearsals, seeds, faults, and what it does not imitate",

@@ -215,7 +215,7 @@ describe("what cannot be recognised", () => {
       "nothing fits",
       (n) => ({ a: "x", [`b\u001b[31m${n % 2}`]: "y" }),
       "export.csv: found no column for time, action, vault",
-      String.raw`say which it is with --map time=COLUMN,action=COLUMN,vault=COLUMN; the columns are a, "b\u001b[31m0", "b\u001b[31m1"`,
+      String.raw`name it with --map time=COLUMN,action=COLUMN,vault=COLUMN; the columns are a, "b\u001b[31m0", "b\u001b[31m1"`,
     ],
     [
       "times in another form",
@@ -227,13 +227,13 @@ describe("what cannot be recognised", () => {
       "two columns that may be the vault",
       (n) => ({ time: time(n), action: action(n), a: application(), b: uuid(1) }),
       "export.csv: found no column for vault; the vault may be a or b",
-      "say which it is with --map vault=COLUMN; the columns are time, action, a, b",
+      "name it with --map vault=COLUMN; the columns are time, action, a, b",
     ],
     [
       "uuids that never repeat",
       (n) => ({ time: time(n), action: action(n), a: id(n) }),
       "export.csv: found no column for vault",
-      "say which it is with --map vault=COLUMN; the columns are time, action, a",
+      "name it with --map vault=COLUMN; the columns are time, action, a",
     ],
   ])("%s", (_what, make, message, hint) => {
     expect(() => recognizeColumns(records(make), {}, "export.csv")).toThrow(

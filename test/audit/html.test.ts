@@ -49,7 +49,7 @@ describe("the page", () => {
 
   test("of no vaults says so", () => {
     const page = pageOf([]);
-    expect(page).toContain("No vault needs anybody.");
+    expect(page).toContain("All vaults are fine.");
     expect(page).not.toContain('id="filter"');
   });
 
@@ -71,8 +71,8 @@ describe("the page", () => {
       if (piece.includes('id="vaults"')) text = piece;
     }
     expect({ taken, articles, rows }).toEqual({ taken: maxRows, articles: maxSections, rows: maxRows });
-    expect(text).toContain("995,000 more vaults need somebody: vault audit-replay --json lists all.");
-    expect(text).toContain("The first 300, worst first, are told in full below; the others only have their row here.");
+    expect(text).toContain("995,000 more vaults need action; vault audit-replay --json lists all.");
+    expect(text).toContain("The first 300, worst first, have details below; the others only a row here.");
     expect(longest).toBeLessThan(50_000);
   });
 });
@@ -123,11 +123,11 @@ describe("a timeline", () => {
       );
     expect(periods(reports.lockedByAdministrator())).toEqual([
       "11-04T12:00:00 to 11-04T12:30:00: unlocked",
-      "11-06T16:20:00 to 11-20T15:02:11: until now",
+      "11-06T16:20:00 to 11-20T15:02:11: still locked",
     ]);
-    expect(periods(reports.lockedByExpiredStart())).toEqual(["11-12T10:05:00 to 11-20T15:02:11: until now"]);
-    expect(periods(reports.lockedByTime())).toEqual(["11-02T09:00:01 to 11-20T15:02:11: until now"]);
-    expect(periods(reports.lockedUnseen())).toEqual(["11-01T00:00:05 to 11-20T15:02:11: until now"]);
+    expect(periods(reports.lockedByExpiredStart())).toEqual(["11-12T10:05:00 to 11-20T15:02:11: still locked"]);
+    expect(periods(reports.lockedByTime())).toEqual(["11-02T09:00:01 to 11-20T15:02:11: still locked"]);
+    expect(periods(reports.lockedUnseen())).toEqual(["11-01T00:00:05 to 11-20T15:02:11: still locked"]);
     expect(periods(reports.atRisk())).toEqual([]);
   });
 });

@@ -46,9 +46,9 @@ describe("an item", () => {
   test.each([
     [{ action: "READ_VAULT" }, "no time"],
     [{ time: good.time }, "no action"],
-    [{ ...good, time: "yesterday" }, 'time not understood: "yesterday"'],
-    [{ ...good, time: "\u001b]0;x\u0007\u009b\u202e" }, String.raw`time not understood: "\u001b]0;x\u0007\u009b\u202e"`],
-    [{ ...good, time: "x".repeat(1_000_000) }, `time not understood: "${"x".repeat(39)}…"`],
+    [{ ...good, time: "yesterday" }, 'invalid time: "yesterday"'],
+    [{ ...good, time: "\u001b]0;x\u0007\u009b\u202e" }, String.raw`invalid time: "\u001b]0;x\u0007\u009b\u202e"`],
+    [{ ...good, time: "x".repeat(1_000_000) }, `invalid time: "${"x".repeat(39)}…"`],
   ])("is none without what it needs (%#)", (values, reason) => {
     expect(itemWith(values)).toEqual({ reason });
   });

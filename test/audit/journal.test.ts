@@ -89,7 +89,7 @@ describe("the journal as audit items", () => {
     await run(machine, 10, "get", lab.vault.uuid);
     const sent = (await itemsOf(machine)).slice(2);
     expect(new Set(sent.map(short))).toEqual(new Set(["READ_VAULT UNKNOWN"]));
-    expect(sent[0]?.description).toMatch(/^sent, no whole answer: it may count \(.+\)$/);
+    expect(sent[0]?.description).toMatch(/^sent, no complete response: it may count \(.+\)$/);
     expect(sent).toHaveLength(recorded(lab).length - 2);
   });
 
@@ -111,7 +111,7 @@ describe("the journal as audit items", () => {
       "READ_VAULT SUCCESS",
       "ACKNOWLEDGE_READ_VAULT SUCCESS",
     ]);
-    expect(items[2]?.description).toMatch(/nothing is known of an answer: it may count/);
+    expect(items[2]?.description).toMatch(/response unknown: it may count/);
   });
 
   test("nothing was sent, or it was over the rate: no item", async () => {
@@ -159,7 +159,7 @@ describe("the journal as audit items", () => {
     await run(machine, 12, "get", lab.vault.uuid);
     const inDoubt = await itemsOf(machine);
     expect(inDoubt.slice(2).map(short)).toEqual(["READ_VAULT SUCCESS", "ACKNOWLEDGE_READ_VAULT UNKNOWN"]);
-    expect(inDoubt[3]?.description).toBe("acknowledgement sent, no answer: it may have arrived");
+    expect(inDoubt[3]?.description).toBe("acknowledgement sent, no response: it may have arrived");
     lab.service.faults.clear();
     await run(machine, 0, "get", lab.vault.uuid);
     const settled = await itemsOf(machine);
@@ -167,7 +167,7 @@ describe("the journal as audit items", () => {
     expect(settled[3]).toEqual({
       ...inDoubt[3],
       outcome: "SUCCESS",
-      description: "read acknowledged, as a later start has shown",
+      description: "read acknowledged, as a later start showed",
     });
   });
 

@@ -44,7 +44,7 @@ describe("the items of an input", () => {
     expect(items).toHaveLength(2001);
     expect(skips.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))).toEqual([
       "1: not JSON",
-      '3: time not understood: "soon"',
+      '3: invalid time: "soon"',
       "4: no action",
       "5: no time",
       "2006: no time",
@@ -65,8 +65,8 @@ describe("the items of an input", () => {
   test("of another kind of file there is none", async () => {
     await expect(readAll("word\n".repeat(200_000))).rejects.toMatchObject({
       code: "invalid-input",
-      message: expect.stringMatching(/^items: not one of its first 1[0-4]\d{4} lines is an audit item$/) as unknown,
-      facts: { hint: "it was read as ndjson; the first line that is none: 1, not JSON" },
+      message: expect.stringMatching(/^items: none of its first 1[0-4]\d{4} lines is an audit item$/) as unknown,
+      facts: { hint: "read as ndjson; line 1: not JSON" },
     });
   });
 

@@ -41,10 +41,10 @@ describe("what if", () => {
     expect(result.whatIf).toMatchObject({
       vaults: [],
       touched: 0,
-      notes: ["it would have been too late for an exchange: the token had expired"],
+      notes: ["too late for 1 exchange: the token had expired"],
     });
     const none = await replayText(`${created}\n`, { whatIf: parseWhatIf(`without@${moment(77)}`, () => 0) });
-    expect(none.result.whatIf?.notes).toEqual(["there is no item of that time"]);
+    expect(none.result.whatIf?.notes).toEqual(["no item has that time"]);
   });
 
   it("the acknowledgement had come after the last item", async () => {

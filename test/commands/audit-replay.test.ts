@@ -152,7 +152,7 @@ describe("--field", () => {
 
   test.each([
     ["vaults.2", /--field vaults\.2: there is no 2/],
-    ["vaults.locked", /--field vaults\.locked: vaults is a list: the number of one must follow/],
+    ["vaults.locked", /--field vaults\.locked: vaults is a list; an index must follow/],
     ["vaults.0.nothing", /there is no nothing/],
     ["reenactment", /there is no reenactment/],
   ])("%s is not there", (path, message) => {

@@ -63,7 +63,7 @@ describe("audit-replay", () => {
     expectError(await machine.vault("audit-replay", "--json"), 14, "state", /damaged/);
     const result = await machine.vault("audit-replay", machine.audit, "--json");
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/^vault: warning: this machine's own exchanges are not named: the state cannot be used: .+\n$/);
+    expect(result.stderr).toMatch(/^vault: warning: exchanges of this machine are not named: the state cannot be used: .+\n$/);
     expect(documentOf(result).vaults).toBeDefined();
   });
 
@@ -71,16 +71,21 @@ describe("audit-replay", () => {
     const machine = withExport();
     const result = await machine.vault("audit-replay", machine.audit, "--state-key", "@missing", "--json");
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/own exchanges are not named: .*--state-key/);
-    expectError(await machine.vault("audit-replay", "-", "--state-key", "-", "--json"), 2, "usage", /standard input holds the audit items/);
+    expect(result.stderr).toMatch(/exchanges of this machine are not named: .*--state-key/);
+    expectError(
+      await machine.vault("audit-replay", "-", "--state-key", "-", "--json"),
+      2,
+      "usage",
+      /standard input already holds the audit items/,
+    );
   });
 
   it.each<[string, string[], number, RegExp]>([
-    ["a file that is not there", ["missing.csv"], 3, /missing\.csv: there is no such file/],
-    ["a folder", ["."], 3, /\.: it is a folder/],
+    ["a file that is not there", ["missing.csv"], 3, /missing\.csv: no such file/],
+    ["a folder", ["."], 3, /\.: is a folder/],
     ["--since behind --until", ["--since", "1h", "--until", "2h"], 2, /--since is not before --until/],
     ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of items, asOf/],
-    ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output holds the document/],
+    ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output already holds the document/],
     ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
     ["a page in place of the state", ["--html", "state/vault.db"], 3, /is a file of this program's own: nothing was written/],
   ])("%s: nothing is printed, nothing made", async (_what, args, exit, message) => {
@@ -155,7 +160,7 @@ describe("audit-replay", () => {
       symlinkSync(machine.audit, join(machine.home, "link.html"));
       for (const page of ["audit.ndjson", "./audit.ndjson", "link.html"]) {
         const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", page, "--json");
-        expectError(result, 3, "invalid-input", /is one of the files to replay: nothing was written/);
+        expectError(result, 3, "invalid-input", /is one of the files to replay; nothing was written/);
       }
       const byLink = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "link.html", "--html", "audit.ndjson", "--json");
       expectError(byLink, 3, "invalid-input", /is one of the files to replay/);

@@ -87,7 +87,7 @@ describe("log and service agree", () => {
         uuid,
         replayed: "active",
         emulated: "locked",
-        text: "at the end the replay has the vault active, and the emulated service has it locked (no successful start for 365 days)",
+        text: "at the end the vault is active in the replay and locked in the sandbox (no successful start for 365 days)",
       },
     ]);
   });
@@ -107,15 +107,15 @@ describe("a difference, with the first item at which they disagree", () => {
     );
     expect(found).toMatchObject({ replayed: "locked", emulated: "locked", at: "1970-01-01T00:00:05.000Z", line: 5 });
     expect(found?.text).toBe(
-      "the log says that the start succeeded; the emulated service has the vault locked (3 failed accesses in a row) and refused it. " +
-        "If somebody has unlocked it, the log does not show that; it was then unlocked, so that the rest could go on",
+      "in the log the start succeeded; in the sandbox the vault was locked (3 failed attempts in a row), and the call was refused. " +
+        "An unlock may be missing from the log; the vault was then unlocked to continue",
     );
   });
 
   test("an acknowledgement behind the start that was one too many", () => {
     const found = first(["create", "read", "read", "read", "read", "read", "ack-read"], "active");
     expect(found).toMatchObject({ line: 7, emulated: "active" });
-    expect(found?.text).toMatch(/the acknowledgement succeeded; .* locked since line 6 \(5 starts without acknowledgement\)/);
+    expect(found?.text).toMatch(/the acknowledgement succeeded; .* locked since line 6 \(5 unacknowledged starts\)/);
   });
 
   test.each<[string, ReplayedState, string, number, RegExp]>([
@@ -123,32 +123,32 @@ describe("a difference, with the first item at which they disagree", () => {
     ["the first one of several", "active", "create ack-read create", 2, /no exchange is open/],
     ["one of another operation", "active", "create update ack-read", 3, /a read succeeded; .* \(line 2\) is an update/],
     ["one that comes twice", "active", "create read ack-read ack-read", 4, /no exchange is open/],
-    ["a start that was not one too many", "locked", "create read locking-start", 3, /accepted it \(number 2 of 5 without/],
-    ["a refusal of a vault that is not locked", "locked", "create read refused-locked", 3, /locked here already; .* active/],
+    ["a start that was not one too many", "locked", "create read locking-start", 3, /accepted it \(2 of 5 unacknowledged starts\)/],
+    ["a refusal of a vault that is not locked", "locked", "create read refused-locked", 3, /already locked here; .* active/],
     ["activity after deletion", "deleted", "create delete read", 3, /a start that succeeded here; .* deleted/],
-    ["a failed access after deletion", "deleted", "create delete failed-read", 3, /a failed access here; .* deleted/],
+    ["a failed access after deletion", "deleted", "create delete failed-read", 3, /a failed attempt here; .* deleted/],
     ["an unlock after deletion", "deleted", "create delete unlock", 3, /an administrator's unlock here; .* deleted/],
     ["a second deletion", "deleted", "create delete delete", 3, /another deletion here/],
-    ["a second creation", "active", "create create", 2, /creates the vault, which the emulated service has already/],
+    ["a second creation", "active", "create create", 2, /creates the vault, which already exists in the sandbox/],
     [
       "a start that the replay does not see as locking",
       "active",
       "create read read read read read",
       6,
-      /at the end the replay has the vault active/,
+      /at the end the vault is active in the replay/,
     ],
   ])("%s", (_what, state, events, line, text) => {
     const found = first(events.split(" ") as EventKind[], state);
     expect(found).toMatchObject({ replayed: state, line });
     expect(found?.text).toMatch(text);
-    expect(found?.text).not.toMatch(/begins in the middle/);
+    expect(found?.text).not.toMatch(/begins after this vault's creation/);
   });
 
   test("an acknowledgement after the token has died; the counters are set back with it", () => {
     const at = { 2: 10 * minute, 3: 11 * minute, 4: 12 * minute, 5: 13 * minute, 6: 14 * minute };
     const found = first(["create", "read", "ack-read", "read", "read", "read", "read"], "exchange-open", { at });
     expect(found).toMatchObject({ line: 3, emulated: "exchange-open" });
-    expect(found?.text).toMatch(/start \(line 2\) was 10 min before and a token lives 5 min/);
+    expect(found?.text).toMatch(/start \(line 2\) was 10 min before and the token lifetime is 5 min/);
   });
 
   test("a deletion by a call, of a locked vault", () => {
@@ -159,9 +159,9 @@ describe("a difference, with the first item at which they disagree", () => {
   });
 
   test("which what came before the log may explain", () => {
-    expect(first(["failed-read", "refused-locked"], "locked")?.text).toMatch(/begins in the middle of this vault's life/);
-    expect(first(["failed-read", "failed-read", "failed-read", "read"], "active")?.text).toMatch(/begins in the middle/);
-    expect(first(["read", "ack-read", "failed-read", "refused-locked"], "locked")?.text).not.toMatch(/begins in the middle/);
+    expect(first(["failed-read", "refused-locked"], "locked")?.text).toMatch(/begins after this vault's creation/);
+    expect(first(["failed-read", "failed-read", "failed-read", "read"], "active")?.text).toMatch(/begins after this vault's creation/);
+    expect(first(["read", "ack-read", "failed-read", "refused-locked"], "locked")?.text).not.toMatch(/begins after this vault's creation/);
   });
 
   test("the end alone", () => {
@@ -170,7 +170,7 @@ describe("a difference, with the first item at which they disagree", () => {
       uuid,
       replayed: "locked",
       emulated: "active",
-      text: "at the end the replay has the vault locked, and the emulated service has it active",
+      text: "at the end the vault is locked in the replay and active in the sandbox",
     });
   });
 
@@ -221,9 +221,9 @@ describe("what cannot be performed", () => {
     expect(notPerformed).toEqual([
       { uuid: "__proto__", reason: expect.stringMatching(/^line 1: vault: uuid must be 36 characters/) as string },
       { uuid: "\u001b[31m", reason: expect.stringMatching(/^line 2: vault: uuid must be 36/) as string },
-      { uuid: online, reason: "line 5: an update of an online vault, which the interface does not have" },
-      { uuid: undated, reason: "line 6: its time is no date" },
-      { uuid: "none", reason: "there was no item of it to perform" },
+      { uuid: online, reason: "line 5: an update of an online vault, which is not part of the interface" },
+      { uuid: undated, reason: "line 6: its time is not a date" },
+      { uuid: "none", reason: "it has no items" },
     ]);
   });
 
@@ -324,7 +324,7 @@ describe("the sandbox's own audit after a run of calls", () => {
       locked,
       ({ outcome, vaultUuid }) => vaultUuid === locked.uuid && outcome === "FAILURE",
       null,
-      /has it active/,
+      /active in the sandbox/,
     ],
     ["a failure is made a success", locked, isOf(locked, "UPDATE_VAULT"), { outcome: "SUCCESS" }, /at the end/],
     ["an acknowledgement's start is left out", healthy, isOf(healthy, "READ_VAULT"), null, /no exchange is open/],
@@ -334,15 +334,15 @@ describe("the sandbox's own audit after a run of calls", () => {
       crashed,
       (item) => item.vaultUuid === crashed.uuid && item.description === "read started",
       null,
-      /one too many .*number 4 of 5/,
+      /reached the limit .*4 of 5/,
     ],
-    ["a deletion is left out", limited, isOf(limited, "DELETE_VAULT"), null, /has it active/],
+    ["a deletion is left out", limited, isOf(limited, "DELETE_VAULT"), null, /active in the sandbox/],
     [
       "an acknowledgement comes too late",
       healthy,
       isOf(healthy, "ACKNOWLEDGE_READ_VAULT"),
       { time: "2026-12-24T00:00:00.000Z" },
-      /a token lives 5 min/,
+      /the token lifetime is 5 min/,
     ],
   ])("differs where %s", (_what, vault, find, change, text) => {
     const { agree, differences } = reenact(tampered(find, change));
@@ -395,7 +395,7 @@ describe("generated logs", () => {
     expect({ vaults, agree, notPerformed }).toEqual({ vaults: 300, agree: 300 - unseen.length, notPerformed: [] });
     expect(differences.map(({ uuid }) => uuid).toSorted()).toEqual(unseen.toSorted());
     for (const { text, line, replayed, emulated } of differences) {
-      expect(text).toMatch(/the start succeeded; .* locked .* If somebody has unlocked it/);
+      expect(text).toMatch(/the start succeeded; .* locked .* An unlock may be missing/);
       expect(steps.find(({ step }) => step.line === line)?.fact.what).toMatch(/^(read|update)$/);
       expect(emulated).toBe(replayed);
     }

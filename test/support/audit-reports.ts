@@ -138,8 +138,8 @@ export function lockedByFailures(): VaultReport {
     locked: {
       rule: "failed-accesses",
       certainty: "certain",
-      reason: "all three failed accesses are in the log, with no successful start between them",
-      text: "The 3rd failed access in a row, a read from 198.51.100.20 at 2026-11-20T14:02:11Z, locked the vault: this machine's exchange 01K9ZC3F7Q8M2N4P6R8T0V2X4Z, with credentials of generation 6.",
+      reason: "all three failed attempts are in the log, with no successful start between them",
+      text: "The 3rd failed attempt in a row, a read from 198.51.100.20 at 2026-11-20T14:02:11Z, locked the vault: this machine's exchange 01K9ZC3F7Q8M2N4P6R8T0V2X4Z, with credentials of generation 6.",
     },
     timeline: [
       step("0/0 active", item("17T09:12:40", "create", { address: "198.51.100.20" })),
@@ -286,7 +286,7 @@ export function atRisk(): VaultReport {
     n: 7,
     verdict: "at-risk",
     certainty: "likely",
-    reason: "one more failed access would lock it; an acknowledgement in between does not fit",
+    reason: "one more failed attempt would lock it; the log contradicts itself",
     timeline,
     contradictions: [
       {

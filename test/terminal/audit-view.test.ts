@@ -106,9 +106,9 @@ describe("many vaults", () => {
     }
     const text = await auditSummary(summary, all(), viewOf(80));
     expect(text).toContain("10,000,000 vaults: 300 locked, 9,999,700 ok");
-    expect(text).toContain("… and 260 more that need somebody: --json or -o ndjson lists all");
-    expect(text).toContain("… and 9,999,700 more that need nobody: --json or -o ndjson lists all");
-    expect(text).toContain("275 more are not told here");
+    expect(text).toContain("… and 260 more that need action; --json or -o ndjson lists all");
+    expect(text).toContain("… and 9,999,700 more that need no action; --json or -o ndjson lists all");
+    expect(text).toContain("275 more are not described here");
     expect(taken).toBe(41);
   });
 
@@ -120,8 +120,8 @@ describe("many vaults", () => {
 
 test("columns: what each was taken for, a line for each input", () => {
   expect(columnLines(reports.summaryOf([]))).toEqual([
-    'audit-2026-11.ndjson.gz (NDJSON, gzip): time from "transactionTime", action from "description" (by its values), vault from "vault.uuid" (--map), ip from "ipAddress"',
-    'console.csv (CSV, newest first): time from "transactionTime", action from "description" (by its values), vault from "vault.uuid" (--map), ip from "ipAddress"',
+    'audit-2026-11.ndjson.gz (NDJSON, gzip): time: "transactionTime", action: "description" (by its values), vault: "vault.uuid" (--map), ip: "ipAddress"',
+    'console.csv (CSV, newest first): time: "transactionTime", action: "description" (by its values), vault: "vault.uuid" (--map), ip: "ipAddress"',
   ]);
   for (const line of columnLines(reports.hostileSummary([]))) expect(line).toMatch(/^[\u0020-\u007E…]+$/);
 });

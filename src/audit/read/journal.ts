@@ -67,13 +67,13 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
   const word = exchange?.operation === "get" ? "read" : (exchange?.operation ?? "");
   switch (line.event) {
     case "intent":
-      return line.fate === "unknown" ? unknown(action.call, "about to be sent, and nothing is known of an answer: it may count") : null;
+      return line.fate === "unknown" ? unknown(action.call, "start intended, response unknown: it may count") : null;
     case "unanswered":
-      return unknown(action.call, `sent, no whole answer: it may count${messageOf(line)}`);
+      return unknown(action.call, `sent, no complete response: it may count${messageOf(line)}`);
     case "started":
       return success(action.call, `${word} started`);
     case "adopted":
-      return success(action.call, `${word} started by another machine, and taken over`);
+      return success(action.call, `${word} started by another machine, continued here`);
     case "deleted":
       return success(action.call, "vault deleted");
     case "rejected":
@@ -84,8 +84,8 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
         ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: "application refused: key, JWT or address" }
         : null;
     case "ending":
-      if (line.fate === "arrived") return success(action.end, `${word} acknowledged, as a later start has shown`);
-      return line.fate === "unknown" ? unknown(action.end, "acknowledgement sent, no answer: it may have arrived") : null;
+      if (line.fate === "arrived") return success(action.end, `${word} acknowledged, as a later start showed`);
+      return line.fate === "unknown" ? unknown(action.end, "acknowledgement sent, no response: it may have arrived") : null;
     case "acknowledged":
       return line.fate === "told" ? null : success(action.end, `${word} acknowledged`);
     case "end-answered":

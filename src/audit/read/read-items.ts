@@ -54,8 +54,8 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
   }
   if (sample.length === 0 && early.length >= maxSkips) {
-    throw new VaultError("invalid-input", `${input.name}: not one of its first ${early.length} lines is an audit item`, {
-      hint: `it was read as ${input.format}; the first line that is none: ${early[0]?.line}, ${early[0]?.reason}`,
+    throw new VaultError("invalid-input", `${input.name}: none of its first ${early.length} lines is an audit item`, {
+      hint: `read as ${input.format}; line ${early[0]?.line}: ${early[0]?.reason}`,
     });
   }
   const columns = recognizeColumns(sample.slice(0, sampleSize), map, input.name);

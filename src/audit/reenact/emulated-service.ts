@@ -131,9 +131,9 @@ export function lockWords(
 ): string {
   switch (lockReason) {
     case "failed":
-      return `${rules.lockAfterFailed} failed accesses in a row`;
+      return `${rules.lockAfterFailed} failed attempts in a row`;
     case "unacknowledged":
-      return `${rules.lockAfterUnacked} starts without acknowledgement`;
+      return `${rules.lockAfterUnacked} unacknowledged starts`;
     case "auto-lock":
       return `no successful start for ${duration(rules.autoLockAfterMs)}`;
     case "console":

@@ -40,7 +40,7 @@ export class Reenactment {
     this.#notes.set(step.uuid, note);
     if (note.impossible !== undefined) return;
     if (!(Math.abs(step.time) <= year9999)) {
-      note.impossible = `line ${step.line}: its time is no date`;
+      note.impossible = `line ${step.line}: its time is not a date`;
       return;
     }
     note.time = Math.max(note.time, step.time);
@@ -50,9 +50,7 @@ export class Reenactment {
       const { difference, impossible } = perform({ service: this.#service, rules: this.#rules, note }, step);
       if (impossible !== undefined) note.impossible = `line ${step.line}: ${impossible}`;
       if (difference === undefined || note.difference !== undefined) return;
-      const before = hasKnownCounters
-        ? ""
-        : "; the log begins in the middle of this vault's life, and what came before it may explain that";
+      const before = hasKnownCounters ? "" : "; the log begins after this vault's creation, and earlier items may explain the difference";
       note.difference = { time: step.time, line: step.line, text: `${difference}${before}` };
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
@@ -69,7 +67,7 @@ export class Reenactment {
       this.#service.now = Math.max(note?.time ?? 0, Math.abs(asOf) <= year9999 ? asOf : 0);
       const vault = this.#service.look(uuid.toLowerCase());
       if (note === undefined || vault === undefined || note.impossible !== undefined) {
-        result.notPerformed.push({ uuid, reason: note?.impossible ?? "there was no item of it to perform" });
+        result.notPerformed.push({ uuid, reason: note?.impossible ?? "it has no items" });
         continue;
       }
       const emulated = isAlsoPossible(vault, state) ? state : stateOf(vault);
@@ -91,7 +89,7 @@ export class Reenactment {
   ): { time: number; line?: number; text: string } | undefined {
     if (replayed === emulated) return undefined;
     const why = emulated === "locked" ? ` (${lockWords(vault, this.#rules)})` : "";
-    const text = `at the end the replay has the vault ${words[replayed]}, and the emulated service has it ${words[emulated]}${why}`;
+    const text = `at the end the vault is ${words[replayed]} in the replay and ${words[emulated]} in the sandbox${why}`;
     if (emulated === "locked" && note.locking !== undefined) return { ...note.locking, text };
     return { time: 0, text };
   }

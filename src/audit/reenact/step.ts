@@ -46,7 +46,7 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
   if (isFirst) service.create(step.uuid, kindIn(step.kindHint) ?? "credit-card/offline");
   switch (step.event) {
     case "create":
-      return isFirst ? agreed : { difference: "the log creates the vault, which the emulated service has already" };
+      return isFirst ? agreed : { difference: "the log creates the vault, which already exists in the sandbox" };
     case "read":
       return start(context, step, "get");
     case "update":
@@ -95,15 +95,13 @@ function lockingFailure(context: StepContext, step: ReenactedStep): Performed {
   const performed = failed(startWrong(context, step));
   if (service.look(step.uuid)?.state !== "active") return performed;
   service.lock(step.uuid);
-  return note.hasKnownCounters
-    ? { difference: "the item says that it locked the vault, which the emulated service did not do" }
-    : performed;
+  return note.hasKnownCounters ? { difference: "the item records a lock, but the sandbox did not lock the vault" } : performed;
 }
 
 function start(context: StepContext, step: ReenactedStep, operation: Operation): Performed {
   const { service } = context;
   const result = service.start(step.uuid, operation);
-  if (result === "impossible") return { impossible: "an update of an online vault, which the interface does not have" };
+  if (result === "impossible") return { impossible: "an update of an online vault, which is not part of the interface" };
   if (result === "deleted") return { difference: afterDeletion("a start that succeeded") };
   if (result !== "locked-already") {
     noteStart(context, step, operation, result);
@@ -135,7 +133,7 @@ function acknowledge(context: StepContext, step: ReenactedStep, operation: Opera
     reset(note);
     return agreed;
   }
-  if (result === "impossible") return { impossible: "an update of an online vault, which the interface does not have" };
+  if (result === "impossible") return { impossible: "an update of an online vault, which is not part of the interface" };
   if (result === "deleted") return { difference: afterDeletion("an acknowledgement that succeeded") };
   const isLocked = result === "locked-already";
   const difference = isLocked ? whileLocked(context, step, "the acknowledgement succeeded") : refusedToken(context, step, operation);
@@ -147,12 +145,12 @@ function acknowledge(context: StepContext, step: ReenactedStep, operation: Opera
 
 function refusedToken({ note, rules }: StepContext, step: ReenactedStep, operation: Operation): string {
   const { open } = note;
-  const says = `the log says that the acknowledgement of ${named(operation)} succeeded; the emulated service refused it`;
-  const rest = "its counters were then set back, so that the rest could go on";
+  const says = `in the log the acknowledgement of ${named(operation)} succeeded; the sandbox refused it`;
+  const rest = "its counters were then reset to continue";
   if (open === undefined) return `${says}, as no exchange is open; ${rest}`;
   if (open.operation !== operation) return `${says}, as the exchange started last (line ${open.line}) is ${named(open.operation)}; ${rest}`;
   const age = duration(step.time - open.time);
-  return `${says}, as its start (line ${open.line}) was ${age} before and a token lives ${duration(rules.tokenLifetimeMs)}; ${rest}`;
+  return `${says}, as its start (line ${open.line}) was ${age} before and the token lifetime is ${duration(rules.tokenLifetimeMs)}; ${rest}`;
 }
 
 /** Deletes a vault. A locked vault can be deleted in the console or by its expiryDate: if the item names no call, that is no difference. */
@@ -175,7 +173,7 @@ const startWrong = ({ service }: StepContext, step: ReenactedStep): CallResult =
 
 /** Compares a failed attempt. For a locked vault it is refused as well. */
 function failed(result: CallResult): Performed {
-  return result === "deleted" ? { difference: afterDeletion("a failed access") } : agreed;
+  return result === "deleted" ? { difference: afterDeletion("a failed attempt") } : agreed;
 }
 
 function lockingStart(context: StepContext, step: ReenactedStep): Performed {
@@ -187,10 +185,10 @@ function lockingStart(context: StepContext, step: ReenactedStep): Performed {
   if (result !== "accepted") return agreed;
   const count = service.look(step.uuid)?.unackedStarts ?? 0;
   service.lock(step.uuid);
-  const of = `number ${count} of ${rules.lockAfterUnacked} without acknowledgement`;
-  const rest = "the vault was then locked, so that the rest could go on";
+  const of = `${count} of ${rules.lockAfterUnacked} unacknowledged starts`;
+  const rest = "the vault was then locked to continue";
   return {
-    difference: `the log says that this start was one too many and locked the vault; the emulated service accepted it (${of}); ${rest}`,
+    difference: `in the log this start reached the limit and locked the vault; the sandbox accepted it (${of}); ${rest}`,
   };
 }
 
@@ -204,8 +202,8 @@ function refused({ service, note }: StepContext, step: ReenactedStep, isFirst: b
   service.lock(step.uuid);
   // The lock may be older than the log.
   if (isFirst && !note.hasKnownCounters) return agreed;
-  const rest = "it was then locked, so that the rest could go on";
-  return { difference: `the log says that the vault was locked here already; the emulated service has it active; ${rest}` };
+  const rest = "it was then locked to continue";
+  return { difference: `in the log the vault is already locked here; in the sandbox it is active; ${rest}` };
 }
 
 /** Unlocks the vault in the service, because the log implies it, and returns the difference. */
@@ -215,7 +213,7 @@ function whileLocked({ service, rules, note }: StepContext, step: ReenactedStep,
   const why = vault === undefined ? "" : ` (${lockWords(vault, rules)})`;
   service.unlock(step.uuid);
   reset(note);
-  return `the log says that ${what}; the emulated service has the vault locked${since}${why} and refused it. If somebody has unlocked it, the log does not show that; it was then unlocked, so that the rest could go on`;
+  return `in the log ${what}; in the sandbox the vault was locked${since}${why}, and the call was refused. An unlock may be missing from the log; the vault was then unlocked to continue`;
 }
 
 /** Notes that both counters are zero. */
@@ -227,4 +225,4 @@ function reset(note: Note): void {
 
 const named = (operation: Operation): string => (operation === "get" ? "a read" : "an update");
 
-const afterDeletion = (what: string): string => `the log has ${what} here; in the emulated service the vault is deleted`;
+const afterDeletion = (what: string): string => `the log has ${what} here; in the sandbox the vault is deleted`;

@@ -27,15 +27,15 @@ export const eventWords: Record<EventKind, string> = {
   "failed-access": "access refused: credentials",
   refused: "refused, reason not given",
   "locking-failure": "refused: credentials, locks",
-  "locking-start": "start refused: one too many",
+  "locking-start": "start refused: limit reached",
   "refused-locked": "call refused: locked",
   "failed-ack": "acknowledgement refused",
   lock: "locked by administrator",
   unlock: "unlocked by administrator",
   "not-performed": "not performed",
   application: "about the application",
-  "unanswered-start": "start unanswered",
-  "unanswered-ack": "acknowledgement unanswered",
+  "unanswered-start": "start: no response",
+  "unanswered-ack": "acknowledgement: no response",
   other: "unknown action",
 };
 
@@ -48,7 +48,7 @@ export const verdictWords: Record<Verdict, string> = {
 };
 
 export const ruleWords: Record<LockRule, string> = {
-  "failed-accesses": "failed accesses",
+  "failed-accesses": "failed attempts",
   "unacknowledged-starts": "unacknowledged starts",
   "expired-invalid-start": "expired invalid start",
   "auto-lock": "auto-lock",
@@ -67,9 +67,9 @@ export const contradictionWords: Record<Contradiction["kind"], string> = {
   "acknowledgement-without-start": "acknowledgement without a start",
   "acknowledgement-after-expiry": "acknowledgement after the token expired",
   "acknowledgement-of-other-operation": "acknowledgement of the other operation",
-  "activity-after-deletion": "activity after the deletion",
+  "activity-after-deletion": "activity after deletion",
   "activity-while-locked": "activity while locked",
-  "activity-before-creation": "activity before the creation",
+  "activity-before-creation": "activity before creation",
   "created-twice": "created twice",
   "refused-while-open": "refused as locked while open",
   "locked-at-another-moment": "locked at another moment",
@@ -117,20 +117,20 @@ export const isMoment = (text: string): boolean =>
 
 /** Describes the rules, with a line for each. */
 export function ruleLines(rules: Rules): string[] {
-  const failed = counted(rules.lockAfterFailed, "failed access", "failed accesses in a row");
-  const starts = counted(rules.lockAfterUnacked, "start", "starts in a row");
+  const failed = counted(rules.lockAfterFailed, "failed attempt", "failed attempts in a row");
+  const starts = counted(rules.lockAfterUnacked, "unacknowledged start", "unacknowledged starts in a row");
   return [
-    `a vault locks after ${failed}, or ${starts} without acknowledgement`,
-    `a token lives ${span(rules.tokenLifetimeMs)} (an assumption); ${span(rules.autoLockAfterMs)} after its last start a vault locks itself`,
-    `release ${rules.release}${rules.failure === null ? "" : `; a failed access is what matches ${rules.failure}`}`,
+    `locked after ${failed}, or ${starts}`,
+    `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
+    `release ${rules.release}${rules.failure === null ? "" : `; failed attempts match ${rules.failure}`}`,
   ];
 }
 
-/** Describes the role of each column: `time from "transactionTime"`. */
+/** Describes the column of each role: `time: "transactionTime"`. */
 export function columnWords({ columns }: Pick<InputReport, "columns">): string[] {
   return Object.entries(columns).map(([role, { name, by }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    return `${role} from ${JSON.stringify(name)}${why}`;
+    return `${role}: ${JSON.stringify(name)}${why}`;
   });
 }
 
@@ -162,12 +162,12 @@ export function needsOf(summary: Pick<ReplaySummary, "verdicts">): { problems: n
 export function leftOut(summary: ReplaySummary): string[] {
   const { skippedLines, applicationItems, withoutVault, duplicates, reordered, late } = summary;
   const all: [number, string][] = [
-    [skippedLines, counted(skippedLines, "line that is no item", "lines that are no items")],
+    [skippedLines, counted(skippedLines, "line that is not an item", "lines that are not items")],
     [applicationItems, `${grouped(applicationItems)} about the application`],
     [withoutVault, `${grouped(withoutVault)} without a vault`],
     [duplicates, counted(duplicates, "duplicate")],
-    [reordered, `${grouped(reordered)} out of order, put right`],
-    [late, `${grouped(late)} too late to be put right`],
+    [reordered, `${grouped(reordered)} out of order, sorted`],
+    [late, `${grouped(late)} too far out of order to be sorted`],
   ];
   return all.filter(([count]) => count > 0).map(([, words]) => words);
 }

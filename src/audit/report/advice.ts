@@ -9,8 +9,8 @@ export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["
   if (vault.certainty === "unknown") {
     return {
       support:
-        "Nothing can be said: name the column that holds the actions (--map action=…), or ask for an export that has them in English.",
-      developer: "Nothing can be said.",
+        "No verdict is possible: name the column that holds the actions (--map action=…), or ask for an export with actions in English.",
+      developer: "No verdict is possible.",
     };
   }
   switch (vault.verdict) {
@@ -21,9 +21,9 @@ export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["
     case "open-exchange":
       return openAdvice(vault, now);
     case "deleted":
-      return { support: "It is gone, and cannot be brought back: create a new vault.", developer: "Stop using this uuid." };
+      return { support: "The vault is deleted and cannot be restored. Create a new one.", developer: "Stop using this UUID." };
     case "ok":
-      return { support: "Nothing is to be done.", developer: "Nothing is to be done." };
+      return { support: "No action needed.", developer: "No action needed." };
   }
 }
 
@@ -31,8 +31,8 @@ function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice
   const reset = `vault guard ${uuid} --reset`;
   const cannot = cause?.rule === "failed-accesses" && beforeRelease(rules.release, "1.2.17");
   const unlock = cannot
-    ? `Release ${rules.release} cannot unlock a vault that failed reads have locked: restore its contents from their source into a new vault.`
-    : `${before(cause)} Then have an administrator unlock it in the console, and run ${reset} where this program is used.`;
+    ? `Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`
+    : `${before(cause)} Then have an administrator unlock the vault in the console, and run ${reset} on each machine that uses it with this program.`;
   return { support: unlock, developer: developerAdvice(cause, uuid) };
 }
 
@@ -40,15 +40,15 @@ function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice
 function before(cause: Cause | undefined): string {
   switch (cause?.rule) {
     case "administrator":
-      return "Ask the administrator who locked it for the reason.";
+      return "Ask the administrator why it was locked.";
     case "auto-lock":
-      return "Find out who still needs it.";
+      return "Find out who still needs the vault.";
     case "failed-accesses":
     case "unacknowledged-starts":
     case "expired-invalid-start":
     case "unseen":
     case undefined:
-      return "Make sure that the client that caused this has stopped, or it locks the vault again.";
+      return "Stop the client that caused this, or it will lock the vault again.";
   }
 }
 
@@ -57,30 +57,31 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
     case "failed-accesses":
     case "expired-invalid-start":
       return (
-        "It sent credentials that are not the current ones: most often a pair that an acknowledged exchange has replaced, or two clients " +
-        `that share one vault. Send only the newest acknowledged pair, and never the same refused one twice. vault status ${uuid} --history shows what this machine has.`
+        "The client sent credentials that are not current: usually an acknowledged exchange has replaced them, or two clients share the vault. " +
+        `Send only the newest acknowledged credentials, and never send refused ones again. vault status ${uuid} --history shows what this machine has.`
       );
     case "unacknowledged-starts":
       return (
-        "It started exchanges and did not acknowledge them: it fails between start and end. Store the new pair and the token durably, then " +
-        "send the end call, again until it is answered; after its token has expired start again with the old pair."
+        "The client started exchanges and did not acknowledge them: it fails between start and end. Store the new credentials and the token " +
+        "durably, then send the end call and retry until it gets a response. Once the token has expired, start again with the old credentials."
       );
     case "auto-lock":
-      return "Read each vault at least once a year, or watch its autoLockDate: vault doctor warns of it.";
+      return "Read each vault at least once a year, or watch its autoLockDate: vault doctor warns about it.";
     case "administrator":
-      return "Nothing is known to be wrong with the client: ask who locked it, and why.";
+      return "The client is not known to be at fault. Ask who locked the vault, and why.";
     case "unseen":
     case undefined:
-      return "An export of audit items from the console, or one that begins earlier, would show what locked it.";
+      return "An export from the console, or one that begins earlier, may show what locked the vault.";
   }
 }
 
 function riskAdvice({ uuid, unackedStarts, failedAttempts, pending }: Known, now: number): VaultReport["advice"] {
-  const next = failedAttempts > 0 && failedAttempts >= unackedStarts ? "one more failed access locks it" : "one more start locks it";
+  const next =
+    failedAttempts > 0 && failedAttempts >= unackedStarts ? "one more failed attempt locks the vault" : "one more start locks the vault";
   const alive = isAlive(pending, now);
   return {
-    support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${pending.expiresAt}, which sets the counters to zero.` : ""}`,
-    developer: `Find the pair that is valid before anything is sent: vault status ${uuid} --history, vault guard ${uuid}. A success and its acknowledgement set the counters to zero.`,
+    support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${pending.expiresAt}, which resets the counters.` : ""}`,
+    developer: `Find the valid credentials before sending anything: vault status ${uuid} --history, vault guard ${uuid}. An acknowledged exchange resets the counters.`,
   };
 }
 
@@ -92,11 +93,11 @@ function openAdvice({ uuid, pending }: Known, now: number): VaultReport["advice"
   if (isAlive(pending, now)) {
     return {
       support: `Have the client acknowledge it before ${pending.expiresAt} (vault ack ${uuid}).`,
-      developer: "Acknowledge each exchange once its new pair is stored durably.",
+      developer: "Acknowledge each exchange once its new credentials are stored durably.",
     };
   }
   return {
-    support: "No lock, and no hurry: its token has expired, and the old credentials are the valid ones.",
-    developer: `Start again with the old credentials, and acknowledge (vault get ${uuid} does both).`,
+    support: "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
+    developer: `Start again with the old credentials and acknowledge (vault get ${uuid} does both).`,
   };
 }

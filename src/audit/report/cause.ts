@@ -24,21 +24,27 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
   const who = last === undefined ? "" : by(last);
   switch (rule) {
     case "failed-accesses": {
-      const count = chain.length < rules.lockAfterFailed ? `${chain.length} seen` : `${rules.lockAfterFailed}`;
-      return `Locked at ${at} by failed accesses (${count} in a row, with no accepted start between them), the last one${who}`;
+      const count =
+        chain.length < rules.lockAfterFailed
+          ? `failed attempts in a row (${chain.length} in the log)`
+          : `${rules.lockAfterFailed} failed attempts in a row`;
+      return `Locked at ${at} after ${count}, the last one${who}`;
     }
     case "unacknowledged-starts": {
-      const count = chain.length < rules.lockAfterUnacked ? `${chain.length} seen` : `${rules.lockAfterUnacked}`;
-      return `Locked at ${at} by starts that nobody acknowledged (${count} in a row), the last one${who}`;
+      const count =
+        chain.length < rules.lockAfterUnacked
+          ? `unacknowledged starts in a row (${chain.length} in the log)`
+          : `${rules.lockAfterUnacked} unacknowledged starts in a row`;
+      return `Locked at ${at} after ${count}, the last one${who}`;
     }
     case "expired-invalid-start":
-      return `Locked at ${at}, when the transaction of a start with invalid credentials expired; it was sent${who}`;
+      return `Locked at ${at}, when a start with invalid credentials expired; it was sent${who}`;
     case "auto-lock":
-      return `Locked at ${at} by its autoLockDate: there was no accepted start for ${Math.round(rules.autoLockAfterMs / 86_400_000)} days`;
+      return `Auto-locked at ${at}: no accepted start for ${Math.round(rules.autoLockAfterMs / 86_400_000)} days`;
     case "administrator":
       return `Locked at ${at} by an administrator${who}`;
     case "unseen":
-      return `Locked before ${at}, when a call was refused for it${who}; the log does not show what locked it`;
+      return `Locked before ${at}, when a call${who} was refused because of the lock; the log does not show the cause`;
   }
 }
 
@@ -51,7 +57,7 @@ function ownText(chain: ItemReference[]): string {
   const item = chain[index];
   if (item?.own === undefined) return "";
   const { id, generation, supersededAt } = item.own;
-  const what = isFailedAccess(item.event) ? "failure" : "start";
+  const what = isFailedAccess(item.event) ? "failed attempt" : "start";
   const superseded = supersededAt === undefined ? "" : `, superseded at ${supersededAt}`;
   return ` The ${ordinal(index + 1)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
 }

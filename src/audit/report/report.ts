@@ -23,7 +23,7 @@ export type LockRule =
   | "auto-lock"
   /** A lock in the console, which an item records. */
   | "administrator"
-  /** A lock that the log does not show: calls were refused because of it. */
+  /** A lock that the log does not show, but calls were refused because of it. */
   | "unseen";
 
 /** The exchange of this machine that an item belongs to, by its external reference. */

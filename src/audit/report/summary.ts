@@ -4,6 +4,7 @@ import type { Replayer } from "../replayer.ts";
 import type { InputReport, ReplaySummary, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
+import { count } from "../../terminal/count.ts";
 import type { Skips } from "../read/source.ts";
 
 interface Found {
@@ -52,27 +53,29 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): s
   return [
     ...inputs.filter(({ items, format }) => items === 0 && format !== "journal").map(({ name }) => `${name} has no items`),
     ...(replayer.failures > 0 && withoutWords.length > 0
-      ? ["no column tells why calls were refused: if there is one, name it (--map description=…)"]
+      ? ["no column gives the reason of refused calls; if there is one, name it (--map description=…)"]
       : []),
     ...(classifier.unclear.size > 0
-      ? ["outcomes were not understood and taken for successes: say which ones mark failures (--failure PATTERN), or which column has them"]
+      ? [
+          "some outcomes were not recognized and count as successes; describe failures (--failure PATTERN), or name their column (--map outcome=…)",
+        ]
       : []),
     ...(classifier.former > 0 && !former
-      ? [`${classifier.former} items have action names from before release 1.2.11: if the service is that old, say --release 1.2.10`]
+      ? [
+          `${count(classifier.former, "item has", "items have")} action names from before release 1.2.11: if the service is that old, use --release 1.2.10`,
+        ]
       : []),
     ...(former && classifier.former < most && replayer.items > 0
-      ? [`release ${rules.release} is expected to use the action names from before 1.2.11, and most of these items do not`]
+      ? [`release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`]
       : []),
     ...(beforeRelease(rules.release, "1.2.18")
-      ? [`releases before 1.2.18 record no failed accesses: what they have locked cannot be seen here`]
+      ? ["releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible"]
       : []),
     ...(distinguishesFailures(inputs, replayer)
       ? []
-      : [
-          "nothing in these items tells failed accesses from others: name their column (--map outcome=…) or their wording (--failure PATTERN)",
-        ]),
-    ...(replayer.future > 0 ? [`${replayer.future} items have times that are still to come: they are not what the verdicts are of`] : []),
-    ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault: say which column does with --map vault=…"] : []),
-    ...(replayer.fold.late > 0 ? ["some items came too late to be put in order: an export that is sorted by time says more"] : []),
+      : ["the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)"]),
+    ...(replayer.future > 0 ? [`${count(replayer.future, "item")} dated in the future: verdicts are as of the latest other item`] : []),
+    ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault; name the column (--map vault=…)"] : []),
+    ...(replayer.fold.late > 0 ? ["some items are too far out of order to be sorted; export them sorted by time"] : []),
   ];
 }

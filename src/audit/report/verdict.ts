@@ -61,11 +61,11 @@ export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, 
   const status = statusAt(fold, vault, asOf, isGeneric);
   const doubts = doubtsOf(fold, vault, facts);
   if (!fold.records.hasFlag(vault, flag.meaningful)) {
-    return { ...status, certainty: "unknown", reason: "none of its items has an action that this program knows" };
+    return { ...status, certainty: "unknown", reason: "none of its items has a known action" };
   }
-  if (status.verdict === "deleted") return { ...status, ...confidence(fold.contradictions.has(vault) ? doubts : [], "the item says so") };
+  if (status.verdict === "deleted") return { ...status, ...confidence(fold.contradictions.has(vault) ? doubts : [], "an item records it") };
   if (status.verdict === "locked") return { ...status, ...confidenceInLock(fold, vault, status, doubts) };
-  return { ...status, ...confidence(doubts, `${knownBy(fold, vault)}; a lock by the console shows only where it leaves an item`) };
+  return { ...status, ...confidence(doubts, `${knownBy(fold, vault)}; locks made in the console appear only if the export records them`) };
 }
 
 /** Whether one more failed attempt or start would lock the vault. */
@@ -74,26 +74,26 @@ const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
 
 function confidenceInLock(fold: Fold, vault: number, { rule }: VaultStatus, doubts: readonly string[]): Confidence {
   if (rule === "auto-lock") {
-    return { certainty: "likely", reason: "no start for so long; it holds unless the vault has a generic kind or another autoLockDate" };
+    return { certainty: "likely", reason: "no start for that long; not locked if the vault is generic or has another autoLockDate" };
   }
   if (fold.records.hasFlag(vault, flag.lockIsSaid)) {
-    if (rule !== "unseen") return { certainty: "certain", reason: "the item itself says that the vault was locked" };
-    return { certainty: "certain", reason: "a call was refused because the vault was locked; by what, the log does not show" };
+    if (rule !== "unseen") return { certainty: "certain", reason: "the item records the lock" };
+    return { certainty: "certain", reason: "a call was refused because the vault was locked; the log does not show the cause" };
   }
   if (rule === "expired-invalid-start") {
     return {
       certainty: "likely",
-      reason: "releases up to 1.2.22 lock when the transaction expires; how long it lives is an assumption",
+      reason: "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
     };
   }
   // Items not seen can only have locked it earlier, or unlocked it since.
-  return confidence(doubts, `the items are as many as the rule asks for, and ${knownBy(fold, vault)}`);
+  return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(fold, vault)}`);
 }
 
 function knownBy(fold: Fold, vault: number): string {
-  if (fold.records.hasFlag(vault, flag.created)) return "the log shows the vault from its creation on";
-  if (fold.records.hasFlag(vault, flag.unlockedByItem)) return "an unlock in the log sets the counters to zero";
-  return "an acknowledgement in the log sets the counters to zero";
+  if (fold.records.hasFlag(vault, flag.created)) return "the log begins with the vault's creation";
+  if (fold.records.hasFlag(vault, flag.unlockedByItem)) return "an unlock in the log reset the counters";
+  return "an acknowledgement in the log reset the counters";
 }
 
 function doubtsOf(fold: Fold, vault: number, { skippedLines, distinguishesFailures, beginsLater, unclearOutcomes }: LogFacts): string[] {
@@ -101,19 +101,19 @@ function doubtsOf(fold: Fold, vault: number, { skippedLines, distinguishesFailur
   const isKnown = records.hasFlag(vault, flag.known);
   return [
     ...(fold.contradictions.has(vault) ? ["the log contradicts itself for this vault"] : []),
-    ...(records.hasFlag(vault, flag.late) ? ["some of its items came too late to be put in order"] : []),
-    ...(records.hasFlag(vault, flag.unanswered) ? ["a call went unanswered: nobody knows whether it counted"] : []),
-    ...(records.hasFlag(vault, flag.unworded)
-      ? ["a refused call does not say why it was: for its credentials, or because the vault was locked, or by it"]
-      : []),
-    ...(records.hasFlag(vault, flag.alike) ? ["items without ids that are alike were taken for one that was told twice"] : []),
-    ...(records.hasFlag(vault, flag.other) ? ["it has items of unknown actions"] : []),
+    ...(records.hasFlag(vault, flag.late) ? ["some of its items are too far out of order to be sorted"] : []),
+    ...(records.hasFlag(vault, flag.unanswered) ? ["a call got no response: it may have counted"] : []),
+    ...(records.hasFlag(vault, flag.unworded) ? ["a refused call gives no reason: wrong credentials, or a lock"] : []),
+    ...(records.hasFlag(vault, flag.alike) ? ["identical items without ids were counted once"] : []),
+    ...(records.hasFlag(vault, flag.other) ? ["some of its items have unknown actions"] : []),
     ...(isKnown
       ? []
-      : [`the log ${beginsLater ? "is read from later on" : "begins later"} than the vault: its counters at that time are not known`]),
-    ...(unclearOutcomes.length === 0 ? [] : [`outcomes were not understood (${unclearOutcomes.slice(0, 3).map(clip).join(", ")})`]),
-    ...(distinguishesFailures ? [] : ["nothing in these items tells failed accesses from others"]),
-    ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed accesses`] : []),
+      : [
+          `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,
+        ]),
+    ...(unclearOutcomes.length === 0 ? [] : [`some outcomes were not recognized (${unclearOutcomes.slice(0, 3).map(clip).join(", ")})`]),
+    ...(distinguishesFailures ? [] : ["the items do not show which calls failed"]),
+    ...(beforeRelease(rules.release, "1.2.18") ? [`release ${rules.release} records no failed attempts`] : []),
     ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
   ];
 }

@@ -3,6 +3,7 @@ import type { WhatIf } from "../fold/what-if.ts";
 import type { ReportContext, Ranked } from "./vault-reports.ts";
 import { statusOf, reportOf } from "./vault-reports.ts";
 import { intField } from "../fold/vault-records.ts";
+import { count } from "../../terminal/count.ts";
 
 /** Maximum number of vaults listed; more are counted only. */
 const maxListed = 1000;
@@ -47,12 +48,9 @@ interface Touched {
 
 function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
   if (type === "rules") return [];
-  const late =
-    tooLate === 0
-      ? []
-      : [`it would have been too late for ${tooLate === 1 ? "an exchange" : `${tooLate} exchanges`}: the token had expired`];
+  const late = tooLate === 0 ? [] : [`too late for ${count(tooLate, "exchange")}: the token had expired`];
   if (touched > 0 || tooLate > 0) return late;
-  return [type === "ack" ? "no exchange was open at that time" : "there is no item of that time"];
+  return [type === "ack" ? "no exchange was open at that time" : "no item has that time"];
 }
 
 function differs(before: ReportContext, after: ReportContext, vault: number): boolean {

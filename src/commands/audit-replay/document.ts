@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { fieldOf } from "../../cli/output.ts";
 
-/** A list in a document that is made and written element by element: there may be a million of them. */
+/** A list in a document, created and written element by element, because there may be a million. */
 export class List {
   readonly elements: Iterable<unknown>;
 
@@ -15,7 +15,7 @@ export class List {
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** What the document holds beside its vaults, by the names that --field takes. */
+/** Returns the parts of the document before and after its vaults, by the names that --field takes. */
 function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; after: Part } {
   const { items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
   return {
@@ -24,7 +24,7 @@ function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; afte
   };
 }
 
-/** What --field may begin with. */
+/** Keys that --field may begin with. */
 export const documentRoots = [
   "items",
   "asOf",
@@ -47,14 +47,14 @@ export const documentRoots = [
   "notes",
 ] as const;
 
-/** The document of --json, in pieces. */
+/** Yields the document of --json in pieces. */
 export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   const { before, after } = factsOf(replay);
   yield* jsonPieces({ ...before, vaults: new List(vaults), ...withLists(after) }, 2);
   yield "\n";
 }
 
-/** The lines of -o ndjson, in pieces: one of each vault, and one with all the rest. */
+/** Yields the lines of -o ndjson in pieces: one for each vault, and one with the rest. */
 export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   for (const vault of vaults) yield `${jsonText(vault)}\n`;
   const { before, after } = factsOf(replay);
@@ -62,15 +62,15 @@ export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): 
   yield "\n";
 }
 
-/** Each vault that a change makes a difference to stands in it twice. */
+/** Turns the vaults of `whatIf`, each of which has two reports, into a list. */
 const withLists = (after: Part): Part => {
   const whatIf = after["whatIf"] as Replay["whatIf"];
   return whatIf === undefined ? after : { ...after, whatIf: { ...whatIf, vaults: new List(whatIf.vaults) } };
 };
 
 /**
- * The value at a path, in pieces; the whole list of vaults is one line of JSON.
- * @throws `usage` where there is none
+ * Yields the value at a path in pieces; the whole list of vaults is one line of JSON.
+ * @throws `usage` if there is none
  */
 export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path: string): Generator<string> {
   const [root, index] = path.split(".");
@@ -83,11 +83,11 @@ export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path
   yield typeof value === "string" ? value : jsonText(value);
 }
 
-/** Of the vaults only the one with that number, counted from 0. */
+/** Returns only the vault with that index. */
 function oneOf(vaults: Iterable<VaultReport>, index: string, path: string): Record<string, VaultReport> {
   if (!/^\d{1,9}$/.test(index)) {
-    throw new VaultError("usage", `--field ${path}: vaults is a list: the number of one must follow, counted from 0`, {
-      hint: "--field vaults.0.verdict, with --vault UUID for a certain one",
+    throw new VaultError("usage", `--field ${path}: vaults is a list; an index must follow, from 0`, {
+      hint: "--field vaults.0.verdict; --vault UUID selects a vault",
     });
   }
   let number = 0;
@@ -98,10 +98,10 @@ function oneOf(vaults: Iterable<VaultReport>, index: string, path: string): Reco
   return {};
 }
 
-/** How deep in a document lists stand. Objects below that are written whole. */
+/** Maximum depth of lists in a document. Objects below are written whole. */
 const deepest = 3;
 
-/** As JSON.stringify writes it, with 2 spaces or none; lists element by element. */
+/** Yields what JSON.stringify returns, with 2 spaces or none, lists element by element. */
 export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<string> {
   const isList = value instanceof List;
   if (!isList && (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))) {
@@ -126,7 +126,7 @@ function* unnamed(elements: Iterable<unknown>): Generator<[null, unknown]> {
 
 const lineEnd = (space: number, depth: number): string => (space === 0 ? "" : `\n${" ".repeat(space * depth)}`);
 
-/** With the lines of a document that is nested `depth` deep. */
+/** Formats a value, indented for its depth in the document. */
 function indentedJson(value: unknown, space: 0 | 2, depth: number): string {
   const text = jsonText(value, space);
   return space === 0 ? text : text.replaceAll("\n", lineEnd(space, depth));

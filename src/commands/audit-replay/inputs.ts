@@ -13,20 +13,21 @@ type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "state
 
 type History = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
 
-/** What is replayed, and what this machine knows of it. To be closed. */
+/** Inputs of a replay, with what this machine knows about them. Must be closed. */
 interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
   close(): void;
 }
 
 /**
- * The files as they are named, or without one this machine's journal. The state is read only: where files are given and it cannot
- * be read, that is a warning.
+ * Opens the named files, or without any this machine's journal. The state is only read; with files, a state that cannot be read is a
+ * warning.
  * @throws `invalid-input` for a file that cannot be read
  */
 export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
   const inputs = await Promise.all(files.map(async (file) => await inputOf(app, file)));
   const history = await openHistory(app, files);
-  if (history === null && files.length === 0) app.narrator.note("this machine has no state yet, so no journal: name a file to replay");
+  if (history === null && files.length === 0)
+    app.narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
   return {
     inputs,
     journal: files.length > 0 ? undefined : history === null ? [] : journalItems(history.journal()),
@@ -43,29 +44,29 @@ async function inputOf(app: Pick<App, "host">, name: string): Promise<ReplayOpti
       hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
     });
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw refuse(error.code === "ENOENT" ? "there is no such file" : `it cannot be read (${error.code ?? error.message})`);
+    throw refuse(error.code === "ENOENT" ? "no such file" : `cannot be read (${error.code ?? error.message})`);
   });
-  if (found.isDirectory()) throw refuse("it is a folder");
+  if (found.isDirectory()) throw refuse("is a folder");
   return { name, path };
 }
 
 async function openHistory(app: Pick<App, "narrator" | "settings" | "state">, files: readonly string[]): Promise<History | null> {
   const { stateKeySpec } = app.settings;
   if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
-    throw new VaultError("usage", "--state-key: standard input holds the audit items, and only one can have it", {
-      hint: "leave --state-key out: no key is needed here",
+    throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
+      hint: "leave out --state-key: no key is needed here",
     });
   }
   try {
     return await (await app.state()).history();
   } catch (error) {
     if (files.length === 0) throw error;
-    app.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+    app.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
     return null;
   }
 }
 
-/** A state that fails while it is read is told once, and nothing more is asked of it. */
+/** Warns once about a state that fails while it is read, and then does not read it again. */
 function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Sources["own"]> {
   let failed = false;
   return (externalRef, near) => {
@@ -74,7 +75,7 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
       return history.own(externalRef, near);
     } catch (error) {
       failed = true;
-      app.narrator.warn(`this machine's own exchanges are not named: ${asVaultError(error).message}`);
+      app.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
       return undefined;
     }
   };
@@ -87,7 +88,7 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
 export async function checkPage(app: Needs, page: string, files: readonly string[]): Promise<void> {
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;
-    throw new VaultError("usage", "--html -: standard output holds the document, and only one of them can have it", {
+    throw new VaultError("usage", "--html -: standard output already holds the document", {
       hint: "name a file: --html report.html",
     });
   }
@@ -95,13 +96,13 @@ export async function checkPage(app: Needs, page: string, files: readonly string
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
   const target = real(resolve(app.host.cwd, page));
   if (files.some((file) => file !== "-" && real(resolve(app.host.cwd, file)) === target)) {
-    throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay: nothing was written`, {
+    throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay; nothing was written`, {
       hint: "name another file, like --html report.html",
     });
   }
   const why = obstacleAt(resolve(app.host.cwd, page));
   if (why !== null) {
-    throw new VaultError("invalid-input", `--html: ${page} is ${why}: nothing was written`, {
+    throw new VaultError("invalid-input", `--html: ${page} is ${why}; nothing was written`, {
       hint: "name a file, like --html report.html; --html - is standard output",
     });
   }

@@ -8,7 +8,7 @@ import { VaultError } from "../../errors.ts";
 import { instant } from "../../protocol/fields.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
-/** A moment, in milliseconds since the epoch, or so many milliseconds before now. */
+/** A time: milliseconds since the epoch, or milliseconds before now. */
 type Moment = { at: number } | { ago: number };
 
 export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
@@ -40,7 +40,7 @@ export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...
   return options;
 }
 
-/** The time of a moment. Milliseconds since the epoch. */
+/** Returns a moment in milliseconds since the epoch. */
 export const timeOf = (moment: Moment, now: number): number => ("at" in moment ? moment.at : now - moment.ago);
 
 function momentOf(value: string, source: string): Moment {
@@ -55,13 +55,13 @@ function momentOf(value: string, source: string): Moment {
 function lifetime(value: string, source: string): number {
   const milliseconds = parseDuration(value, source);
   if (milliseconds > 0) return milliseconds;
-  throw new VaultError("invalid-input", `${source}: must be longer than nothing`, { hint: `${source} 5m` });
+  throw new VaultError("invalid-input", `${source}: must be greater than 0`, { hint: `${source} 5m` });
 }
 
 function checkTogether({ files, vault, timeline, map }: AuditReplayOptions): void {
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
-  if (timeline === true && vault === undefined) throw usage("--timeline shows one vault: it needs --vault", "--vault UUID --timeline");
-  if (map !== undefined && files.length === 0) throw usage("--map is about files: the journal of this machine needs none", "leave it out");
+  if (timeline === true && vault === undefined) throw usage("--timeline shows one vault and needs --vault", "--vault UUID --timeline");
+  if (map !== undefined && files.length === 0) throw usage("--map is for files; the journal of this machine needs none", "leave it out");
   if (files.filter((file) => file === "-").length > 1)
-    throw usage("- is given twice: there is one standard input", "leave one of them out");
+    throw usage("- is given twice, but there is only one standard input", "leave one of them out");
 }

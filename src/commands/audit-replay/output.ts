@@ -10,10 +10,10 @@ import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
 
-/** Characters that are written at once: each write to a file is synced. */
+/** Number of characters in a write. */
 const portion = 1024 * 1024;
 
-/** Prints a replay as the flags ask for it; the page first, so that it is there when the rest is printed. */
+/** Prints a replay as the flags ask. Writes the page first, so that it exists when the rest is printed. */
 export async function printReplay(
   app: Pick<App, "host" | "narrator" | "output">,
   options: AuditReplayOptions,
@@ -78,7 +78,7 @@ async function printPage(app: Pick<App, "host" | "narrator">, file: string, repl
   app.narrator.close(`written to ${file}`);
 }
 
-/** With the final newline that a terminal needs, and fit for one: a value is what somebody else has put into a log. */
+/** Prints a value; on a terminal with a newline and made safe, because it comes from a log. */
 async function printField(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
   const { isTTY } = app.host.stdout;
   await print(app, isTTY ? forTerminal(pieces) : pieces);
@@ -89,7 +89,7 @@ function* forTerminal(pieces: Iterable<string>): Generator<string> {
   yield "\n";
 }
 
-/** Piece by piece, as fast as they are taken; signals are noticed between them. */
+/** Prints pieces as fast as they are read, and handles signals between them. */
 async function print(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
   for (const text of portions(pieces)) {
     await app.host.stdout.write(text);

@@ -16,7 +16,7 @@ import { count as inNumber } from "../../terminal/count.ts";
 
 type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory">;
 
-/** Replays audit items: calls no service, changes nothing. Exit 17 with --fail-on if what it names was found, after the document. */
+/** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
   const options = parseAuditReplay(flags);
   checkField(app.output.field, documentRoots);
@@ -51,14 +51,14 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
     if (options.vault !== undefined && replayed.summary.vaults === 0) app.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
     await printReplay(app, options, replayed).catch((error: unknown) => {
-      // A reader of the output that has gone does not change what was found.
+      // A reader that closes the output early does not change the finding.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
     if (finding !== undefined) throw finding;
     return 0;
   } catch (error) {
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
-    throw new VaultError("interrupted", "interrupted: the replay is not whole, and nothing was changed", { retry: "safe", cause: error });
+    throw new VaultError("interrupted", "interrupted: the replay is incomplete, and nothing was changed", { retry: "safe", cause: error });
   } finally {
     bar?.clear();
     await opened?.close();
@@ -66,13 +66,13 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
   }
 }
 
-/** @throws `usage` for a span of time that holds nothing */
+/** @throws `usage` for an empty span of time */
 function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
   const from = since === undefined ? undefined : timeOf(since, now);
   const to = until === undefined ? undefined : timeOf(until, now);
   if (from !== undefined && to !== undefined && from >= to) {
-    throw new VaultError("usage", "--since is not before --until: nothing lies between", { hint: "--since 2h --until 1h" });
+    throw new VaultError("usage", "--since is not before --until", { hint: "--since 2h --until 1h" });
   }
   return defined({ since: from, until: to });
 }
@@ -93,7 +93,7 @@ function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOption
   return vault === undefined ? "problems" : "vault";
 }
 
-/** A bar on a terminal, while files are read. */
+/** Opens a progress bar on a terminal, for reading files. */
 async function openProgress({ host, flags }: Pick<App, "flags" | "host">, { files }: AuditReplayOptions) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
@@ -103,10 +103,10 @@ async function openProgress({ host, flags }: Pick<App, "flags" | "host">, { file
   return { update, clear: () => bar.clear() };
 }
 
-/** How many vaults a finding names, and among how many it looks for them. */
+/** Maximum number of vaults that a finding names, and of vaults that are searched for them. */
 const named = { vaults: 3, among: 1000 };
 
-/** What --fail-on was told to look for, if it is there. */
+/** Returns the error of a --fail-on condition that is met. */
 function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
   const found = [...new Set(failOn)].flatMap((verdict) => {
     const count = replayed.summary.verdicts[verdict];
@@ -116,7 +116,7 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
     return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`];
   });
   if (found.length === 0) return undefined;
-  return new VaultError("finding", found.join("; "), { hint: "--problems shows them; --vault UUID --timeline tells all about one" });
+  return new VaultError("finding", found.join("; "), { hint: "--problems lists them; --vault UUID --timeline shows one in detail" });
 }
 
 function firstOf(vaults: Iterable<{ uuid: string; verdict: string }>, verdict: string): string[] {

@@ -62,7 +62,7 @@ function checkFound(search: ColumnSearch, undecided: readonly string[], input: s
     hint:
       almost !== undefined && missing.length === 1
         ? "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z"
-        : `say which it is with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
+        : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
   });
 }
 

@@ -12,7 +12,7 @@ export function itemOf(fields: ReadonlyMap<string, string>, columns: Columns, in
   const values = valuesByRole(fields, columns);
   if (values.time === undefined) return { reason: "no time" };
   const time = parseTime(values.time);
-  if (time === null) return { reason: `time not understood: ${clip(values.time)}` };
+  if (time === null) return { reason: `invalid time: ${clip(values.time)}` };
   if (values.action === undefined) return { reason: "no action" };
   return {
     input,

@@ -54,6 +54,6 @@ export function findLine(file: PlainFile, columns: Columns, input: number, locat
     if (end < 0 && length === size && length <= longestRecord) continue;
     const item = itemOfLine(bytes.toString("utf8", 0, end < 0 ? length : end), columns, input, line);
     if (!("reason" in item)) return item;
-    throw new VaultError("invalid-input", `${file.path} has changed while it was read`, { hint: "run it again" });
+    throw new VaultError("invalid-input", `${file.path} changed while it was read`, { hint: "run it again" });
   }
 }

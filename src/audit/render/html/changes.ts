@@ -18,7 +18,7 @@ export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }:
         <td>${standing(after)}</td>
       </tr>`,
   );
-  const listed = rows.length === 0 ? "" : table("What if", [["Vault"], ["As it is"], ["What if"]], rows);
+  const listed = rows.length === 0 ? "" : table("What if", [["Vault"], ["Now"], ["What if"]], rows);
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">What if ${value(change)}</h2>
     <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
@@ -27,7 +27,7 @@ export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }:
 }
 
 function standing({ verdict, since, unackedStarts, failedAttempts, cause }: VaultReport): Markup {
-  const counts = `${counted(unackedStarts, "start")} without acknowledgement, ${counted(failedAttempts, "failed access", "failed accesses")} in a row`;
+  const counts = `${counted(unackedStarts, "unacknowledged start")}, ${counted(failedAttempts, "failed attempt")} in a row`;
   return html`${badge(verdict)}${since === undefined ? "" : html` since ${time(since)}`}
     <p>${counts}</p>
     ${cause === undefined ? "" : html`<p>${sentence(cause.text)}</p>`}`;
@@ -50,14 +50,14 @@ export function reenactmentSection({ vaults, agree, differences, notPerformed }:
   return html`<section aria-labelledby="reenacted">
     <h2 id="reenacted">Re-enacted in the sandbox</h2>
     <p>
-      ${grouped(agree)} of ${counted(vaults, "vault")} came to the same state;
+      ${grouped(agree)} of ${counted(vaults, "vault")} ended in the same state;
       ${differences.length === 0 ? "none" : grouped(differences.length)} did not.
     </p>
     ${listed}${more(differences.length)}
     ${
       missing.length === 0
         ? ""
-        : html`<h3>Could not be performed</h3>
+        : html`<h3>Could not be re-enacted</h3>
             <ul>
               ${missing}
             </ul>

@@ -15,8 +15,8 @@ const heads: readonly Head[] = [
   ["After"],
   ["Event"],
   ["Who"],
-  ["Starts", "starts without acknowledgement"],
-  ["Failed", "failed accesses in a row"],
+  ["Unacked", "unacknowledged starts in a row"],
+  ["Failures", "failed attempts in a row"],
   ["State"],
 ];
 

@@ -64,8 +64,8 @@ const legend: [Shape, Lane, string][] = [
   ["arrow", "starts", "update started"],
   ["disc", "acknowledgements", "acknowledged"],
   ["ring", "acknowledgements", "acknowledgement refused"],
-  ["cross", "failures", "refused: counts towards a lock"],
-  ["bar", "failures", "refused: was locked already"],
+  ["cross", "failures", "refused: counts toward lockout"],
+  ["bar", "failures", "refused: already locked"],
   ["plus", "other", "created"],
   ["minus", "other", "deleted"],
   ["square", "other", "locked by administrator"],
@@ -83,7 +83,7 @@ export function legendOf(): Markup {
   );
   const more: [Markup, string][] = [
     [html`<circle class="halo" r="9" /><g class="event failures">${shape("cross")}</g>`, "part of the cause, numbered"],
-    [html`<rect class="open" x="-10" y="-3" width="20" height="6" />`, "an exchange that is open"],
+    [html`<rect class="open" x="-10" y="-3" width="20" height="6" />`, "open exchange"],
     [html`<rect class="locked" x="-10" y="-9" width="20" height="18" />`, "locked"],
   ];
   const others = more.map(

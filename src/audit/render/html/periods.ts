@@ -46,6 +46,6 @@ export function lockedPeriods({ timeline = [], lockedAt, state }: VaultReport, u
     last = at;
   }
   if (from === undefined && state === "locked") from = known ?? last;
-  if (from !== undefined && Number.isFinite(from)) periods.push({ from, to: Math.max(until, from), end: "until now" });
+  if (from !== undefined && Number.isFinite(from)) periods.push({ from, to: Math.max(until, from), end: "still locked" });
   return periods;
 }

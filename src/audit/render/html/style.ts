@@ -143,7 +143,7 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   .vault { border: 0; border-top: 2px solid var(--text); border-radius: 0; padding: 0; }
   .scroll { overflow: visible; }
   .timeline, .scroll table { min-width: 0; }
-  table { font-size: 8.5pt; }
+  table { font-size: 7.5pt; }
   th, td { padding: .25rem .35rem; }
   tbody th, .vaults th[scope=row] { min-width: 8rem; }
   h2, h3, h4, .standing, #shown { break-after: avoid; }

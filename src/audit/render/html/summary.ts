@@ -57,7 +57,7 @@ function inputs(all: readonly InputReport[]): Markup {
   const rows = all.slice(0, maxInputs).map((input) => {
     const columns = Object.entries(input.columns).map(([role, { name, by }], index) => {
       const why = { name: "", value: ", by its values", "--map": ", by --map" }[by];
-      return html`${index === 0 ? "" : "; "}${role} from ${value(name, 80)}${why}`;
+      return html`${index === 0 ? "" : "; "}${role}: ${value(name, 80)}${why}`;
     });
     return html`<tr>
       <th scope="row">${value(input.name, 80)}</th>
@@ -68,7 +68,7 @@ function inputs(all: readonly InputReport[]): Markup {
   });
   const more = all.length > maxInputs ? html`<p>and ${all.length - maxInputs} more</p>` : "";
   return html`<h3>Inputs</h3>
-    ${table("Inputs", [["Input"], ["Form"], ["Items"], ["Columns"]], rows)} ${more}`;
+    ${table("Inputs", [["Input"], ["Format"], ["Items"], ["Column mapping"]], rows)} ${more}`;
 }
 
 const maxSkipped = 100;
@@ -80,7 +80,7 @@ function skipped({ skipped, skippedLines }: ReplaySummary): Markup | string {
     .map(({ input, line, reason }) => html`<li>${value(input, 80)}, line ${line}: ${value(reason)}</li>`);
   const more = skippedLines - rows.length;
   return html`<details>
-    <summary>${counted(skippedLines, "line that is no item", "lines that are no items")}</summary>
+    <summary>${counted(skippedLines, "line that is not an item", "lines that are not items")}</summary>
     <ul>
       ${rows}${more > 0 ? html`<li>and ${grouped(more)} more</li>` : ""}
     </ul>

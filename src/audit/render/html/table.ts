@@ -27,9 +27,9 @@ export const heads: readonly Head[] = [
   ["Verdict"],
   ["Since"],
   ["Rule"],
-  ["Sure"],
-  ["Starts", "starts without acknowledgement"],
-  ["Failed", "failed accesses in a row"],
+  ["Confidence"],
+  ["Unacked", "unacknowledged starts in a row"],
+  ["Failures", "failed attempts in a row"],
 ];
 
 /** Renders the filter, which is hidden until the script shows it. */

@@ -33,7 +33,7 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
     <dl class="facts">
       ${cause === undefined ? "" : fact("Rule", html`${ruleWords[cause.rule]}, <span class="sure">${cause.certainty}</span>: ${sentence(cause.reason)}`)}
       ${cause?.reason === vault.reason ? "" : fact("Why", html`<span class="sure">${vault.certainty}</span>: ${sentence(vault.reason)}`)}
-      ${pending(vault)} ${fact("Counted", `${starts} starts without acknowledgement, ${failed} failed accesses in a row`)} ${who(vault)}
+      ${pending(vault)} ${fact("Counters", `${starts} unacknowledged starts, ${failed} failed attempts in a row`)} ${who(vault)}
       ${fact("Items", html`${counted(vault.items, "item")}, from ${time(vault.firstAt)} to ${time(vault.lastAt)}`)}
     </dl>
     ${chain(vault)} ${contradictions(vault)} ${timeline.length === 0 ? "" : figure(vault, drawing)}
@@ -85,7 +85,7 @@ function chain(vault: VaultReport): Markup | string {
     left > 0
       ? [...items.slice(0, 4).map(entry), html`<li class="more">… ${left} more …</li>`, ...items.slice(4 + left).map(entry)]
       : items.map(entry);
-  return html`<h4>How it came to this</h4>
+  return html`<h4>What happened</h4>
     <ol class="chain">
       ${head}
     </ol>`;
@@ -98,7 +98,7 @@ function contradictions({ contradictions, moreContradictions }: VaultReport): Ma
       html`<li>${time(at)} <strong>${contradictionWords[kind]}</strong>: ${sentence(text)} ${itemLocation(item)}</li>`,
   );
   const more = moreContradictions > 0 ? html`<li>and ${moreContradictions} more</li>` : "";
-  return html`<h4>What does not fit in the log</h4>
+  return html`<h4>Contradictions in the log</h4>
     <ul class="odd">
       ${entries}${more}
     </ul>`;

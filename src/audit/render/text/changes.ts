@@ -13,11 +13,11 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
   const { columns } = view.facts;
   const differ =
     vaults.length === 0
-      ? palette.good("nothing would differ")
+      ? palette.good("no vault would differ")
       : palette.strong(`${counted(vaults.length + moreChanged, "vault")} would differ`);
   const lines = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
     const rows: [string, Piece[]][] = [
-      ["As it is", [standing(before, view, palette)]],
+      ["Now", [standing(before, view, palette)]],
       ["What if", [standing(after, view, palette), ...(after.cause === undefined ? [] : [shownSentence(after.cause.text, view)])]],
     ];
     return ["", `  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, columns)];
@@ -31,8 +31,8 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
 /** Formats verdict, time and counters. */
 function standing({ verdict, since, unackedStarts, failedAttempts }: VaultReport, view: AuditView, palette: Palette): Piece {
   const counts = [
-    ...(unackedStarts === 0 ? [] : [`${counted(unackedStarts, "start")} without acknowledgement`]),
-    ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed access", "failed accesses")} in a row`]),
+    ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
+    ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
   ];
   const from = since === undefined ? "" : ` since ${exactTime(since, view.timeZone)}`;
   return { text: [`${verdictWords[verdict]}${from}`, ...counts].join("; "), paint: verdictPaint(verdict, palette) };
@@ -46,7 +46,7 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
   const words = [
     `${grouped(agree)} of ${grouped(vaults)} agree`,
     differences.length === 0 ? "none differs" : counted(differences.length, "differs", "differ"),
-    ...(notPerformed.length === 0 ? [] : [`${grouped(notPerformed.length)} could not be performed`]),
+    ...(notPerformed.length === 0 ? [] : [`${grouped(notPerformed.length)} could not be re-enacted`]),
   ];
   const differing = differences.slice(0, most).flatMap(({ uuid, replayed, emulated, at, line, text }) => {
     const where = [...(at === undefined ? [] : [exactTime(at, view.timeZone)]), ...(line === undefined ? [] : [`line ${line}`])];
@@ -62,7 +62,7 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
     .slice(0, most)
     .flatMap(({ uuid, reason }) => [
       "",
-      `  ${palette.warn("not performed")}  ${palette.strong(shown(uuid, 48))}`,
+      `  ${palette.warn("not re-enacted")}  ${palette.strong(shown(uuid, 48))}`,
       ...paragraph([shownSentence(reason, view)], 4, view.facts.columns),
     ]);
   return ended([
@@ -76,6 +76,6 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
 }
 
 const left = (count: number, palette: Palette): string[] =>
-  count <= most ? [] : ["", `  ${palette.dim(`… and ${grouped(count - most)} more: --json or -o ndjson lists all`)}`];
+  count <= most ? [] : ["", `  ${palette.dim(`… and ${grouped(count - most)} more; --json or -o ndjson lists all`)}`];
 
 const ended = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");

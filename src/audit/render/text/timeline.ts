@@ -27,7 +27,7 @@ export async function auditTimeline(vault: VaultReport, rules: Rules, view: Audi
     ...vaultBlock(vault, view, palette),
     "",
     ...heading(vault, view, palette),
-    ...(omitted > 0 ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")}, not shown`)}`] : []),
+    ...(omitted > 0 ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`] : []),
     ...events(timeline, vault.contradictions, rules, view, palette),
     ...ending(vault, view, palette),
   ];
@@ -38,7 +38,7 @@ function heading({ items, timeline = [] }: VaultReport, view: AuditView, palette
   const { input } = timeline[0]?.item ?? {};
   const from = input !== undefined && isOneInput(timeline) ? `in ${shown(input)}; ` : "";
   const words = `${counted(items, "item")}, ${from}times in ${zoneName(view.timeZone)}`;
-  const counts = "counted: starts without acknowledgement, failed accesses in a row";
+  const counts = "counters: unacknowledged starts, failed attempts in a row";
   return [
     `  ${palette.strong("Timeline")}`,
     ...paragraph(
@@ -65,7 +65,7 @@ function* events(
   for (const [index, event] of timeline.entries()) {
     const since = distances[index - 1];
     const distance = since === undefined ? "" : span(since.milliseconds);
-    if (since?.isSilence === true) yield `    ${palette.dim(`┄┄┄┄  nothing for ${distance}  ┄┄┄┄`)}`;
+    if (since?.isSilence === true) yield `    ${palette.dim(`┄┄┄┄  no items for ${distance}  ┄┄┄┄`)}`;
     const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
     if (date !== day) yield `  ${palette.strong(date)}`;
     day = date;
@@ -151,6 +151,6 @@ function ending(vault: VaultReport, view: AuditView, palette: Palette): string[]
     const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.expiresAt, view.timeZone)}`;
     lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
   }
-  if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "contradiction")} more`)}`);
+  if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`);
   return lines;
 }

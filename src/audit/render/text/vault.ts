@@ -89,7 +89,7 @@ function who(vault: VaultReport, view: AuditView): Piece[] {
     ...tallies("endpoint", who.endpoints, 100),
     ...(who.applications.length > 1 ? tallies("application", who.applications) : []),
     ...[...own].slice(0, maxOwn).map((words) => shownSentence(words, view)),
-    ...(own.size > maxOwn ? [`and ${counted(own.size - maxOwn, "exchange")} more of this machine's`] : []),
+    ...(own.size > maxOwn ? [`and ${counted(own.size - maxOwn, "more exchange")} of this machine`] : []),
   ];
 }
 
@@ -107,5 +107,5 @@ export function contradictions(vault: VaultReport, view: AuditView, palette: Pal
     const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${itemLocation(each.item)}`;
     return { text, paint: palette.warn };
   });
-  return more === 0 ? lines : [...lines, { text: `… and ${counted(more, "contradiction")} more`, paint: palette.dim }];
+  return more === 0 ? lines : [...lines, { text: `… and ${counted(more, "more contradiction")}`, paint: palette.dim }];
 }

@@ -115,7 +115,13 @@ async function vaultTable(summary: ReplaySummary, vaults: readonly VaultReport[]
   if (vaults.length === 0) return "";
   const { columns } = view.facts;
   const wide = columns >= 119;
-  const heading = ["Vault", "Verdict", "Since", ...(columns >= 88 ? ["Starts", "Failed"] : ["Counts"]), ...(wide ? ["Rule", "Sure"] : [])];
+  const heading = [
+    "Vault",
+    "Verdict",
+    "Since",
+    ...(columns >= 88 ? ["Unacked", "Failures"] : ["Counts"]),
+    ...(wide ? ["Rule", "Confidence"] : []),
+  ];
   const rows = vaults.map((vault): Cell[] => {
     const { starts, failed } = counters(vault, summary.rules);
     const counts = columns >= 88 ? [starts, failed] : [`${starts} ${failed}`.replaceAll(" of ", "/")];
@@ -130,20 +136,20 @@ async function vaultTable(summary: ReplaySummary, vaults: readonly VaultReport[]
   const listed = vaults.filter(({ verdict }) => isProblem(verdict)).length;
   const all = needsOf(summary);
   const more = [
-    ...moreLine(all.problems - listed, "that need somebody"),
-    ...moreLine(all.others - (vaults.length - listed), all.problems > 0 ? "that need nobody" : ""),
-    ...(columns >= 88 ? [] : ["Counts: starts without acknowledgement, failed accesses in a row"]),
+    ...moreLine(all.problems - listed, "that need action"),
+    ...moreLine(all.others - (vaults.length - listed), all.problems > 0 ? "that need no action" : ""),
+    ...(columns >= 88 ? [] : ["Counts: unacknowledged starts, failed attempts in a row"]),
   ];
   return (await listTable(heading, rows, { palette, columns })) + lines(more.map((line) => `  ${palette.dim(line)}`));
 }
 
 const moreLine = (count: number, which: string): string[] =>
-  count <= 0 ? [] : [`… and ${grouped(count)} more${which === "" ? "" : ` ${which}`}: --json or -o ndjson lists all`];
+  count <= 0 ? [] : [`… and ${grouped(count)} more${which === "" ? "" : ` ${which}`}; --json or -o ndjson lists all`];
 
 function blocks(problems: readonly VaultReport[], total: number, limit: SummaryLimits, view: AuditView, palette: Palette): string[] {
   if (total <= limit.blocks) return problems.map((vault) => lines(vaultBlock(vault, view, palette)));
   const few = problems.slice(0, limit.sketches);
-  const hint = `  ${palette.dim(`--vault UUID tells all about one${total > few.length ? `; ${grouped(total - few.length)} more are not told here` : ""}`)}`;
+  const hint = `  ${palette.dim(`--vault UUID shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
   return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
 }
 
@@ -165,7 +171,7 @@ function skippedLines({ skipped, skippedLines, otherActions }: ReplaySummary, pa
   const more = skippedLines - each.length;
   const actions = otherActions.slice(0, maxSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
   return lines([
-    ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are no items")}`, ...paragraph(each, 4, columns)]),
+    ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are not items")}`, ...paragraph(each, 4, columns)]),
     ...(more > 0 && each.length > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
     ...(actions.length === 0
       ? []
