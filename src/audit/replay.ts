@@ -5,6 +5,7 @@ import { journalSource, openSource } from "./read/open-source.ts";
 import type { ColumnMap } from "./read/columns/parse-map.ts";
 import { inputOf, maxInputs } from "./read/item.ts";
 import { readMerged, Skips } from "./read/source.ts";
+import { foundOf } from "./report/found.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Replayer } from "./replayer.ts";
@@ -155,6 +156,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
+      found: foundOf(context, every, counts),
       options,
       inputs,
       replayer,

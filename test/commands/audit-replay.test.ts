@@ -28,6 +28,7 @@ const vault = (uuid: string): VaultReport => ({
 });
 
 const summary: ReplaySummary = {
+  found: { text: "2 vaults locked by auto-lock.", by: [{ vaults: 2, rule: "auto-lock" }] },
   items: 6,
   asOf: "2026-11-20T14:02:00.000Z",
   inputs: [{ name: "a.ndjson", format: "ndjson", gzip: false, order: "oldest-first", items: 6, columns: {} }],
@@ -81,6 +82,7 @@ describe("the document of --json", () => {
       `${JSON.stringify(document, null, 2)}\n`,
     );
     const order = Object.keys(document);
+    expect(order[0]).toBe("found");
     expect(["items", "rules", "columns", "vaults", "skipped"].map((key) => order.indexOf(key))).toEqual(
       ["items", "rules", "columns", "vaults", "skipped"].map((key) => order.indexOf(key)).toSorted((a, b) => a - b),
     );

@@ -430,6 +430,10 @@ export function summaryOf(vaults: readonly VaultReport[], more: Partial<ReplaySu
     ip: { name: "ipAddress", by: "name" },
   };
   return {
+    found: {
+      text: "2 vaults locked; both by reference nightly-backup-0412 from 203.0.113.7.",
+      by: [{ vaults: 2, externalRef: worker.externalRef, address: worker.address }],
+    },
     items: 1_204_331,
     asOf: "2026-11-20T15:02:11.000Z",
     inputs: [
@@ -456,11 +460,39 @@ export function summaryOf(vaults: readonly VaultReport[], more: Partial<ReplaySu
   };
 }
 
+/** More origins than the headline names. */
+export const found = (): ReplaySummary["found"] => ({
+  text: "12 vaults locked; 8 by reference report-cron from 10.0.0.7, 3 by calls from 10.0.0.8, 1 by auto-lock.",
+  by: [
+    { vaults: 8, externalRef: "report-cron", address: "10.0.0.7" },
+    { vaults: 3, address: "10.0.0.8" },
+    { vaults: 1, rule: "auto-lock" },
+  ],
+});
+
+export const emptySummary = (): ReplaySummary =>
+  summaryOf([], {
+    found: { text: "No vaults found.", by: [] },
+    items: 0,
+    asOf: null,
+    skipped: [],
+    skippedLines: 0,
+    otherActions: [],
+    notes: [],
+  });
+
 export function hostileSummary(vaults: readonly VaultReport[]): ReplaySummary {
   const [script, image, , , , escapes, bidi] = hostileTexts;
   const base = summaryOf(vaults);
   return {
     ...base,
+    found: {
+      text: `2 vaults locked by ${script}${escapes}.`,
+      by: [
+        { vaults: 1, externalRef: `${image}${escapes}`, address: bidi },
+        { vaults: 1, application: `${script}${escapes}` },
+      ],
+    },
     inputs: base.inputs.map((each) => ({
       ...each,
       name: `${script}${escapes}`,

@@ -4,7 +4,8 @@ import { reenactmentView, whatIfView } from "../../src/audit/render/text/changes
 import { exactTime, shown } from "../../src/audit/render/text/text.ts";
 import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import type { AuditView } from "../../src/audit/render/text/text.ts";
-import { auditSummary, columnLines } from "../../src/audit/render/text/view.ts";
+import { auditBasis, columnLines } from "../../src/audit/render/text/basis.ts";
+import { auditSummary } from "../../src/audit/render/text/view.ts";
 import { widthOf } from "../../src/terminal/width.ts";
 import * as reports from "../support/audit-reports.ts";
 
@@ -23,6 +24,9 @@ const views: Record<string, (view: AuditView) => Promise<string>> = {
   "few vaults": (view) => auditSummary(reports.summaryOf(few()), few(), view),
   "a vault of each kind": (view) => auditSummary(reports.summaryOf(every()), every(), view),
   "the same, in few lines each": (view) => auditSummary(reports.summaryOf(every()), every(), view, { blocks: 2, sketches: 3, problems: 5 }),
+  "who caused how many": (view) => auditSummary(reports.summaryOf(few(), { found: reports.found() }), [], view),
+  "the basis": (view) => auditBasis(reports.summaryOf(few()), view),
+  "the basis of an empty log": (view) => auditBasis(reports.emptySummary(), view),
   "a lock of failures": (view) => auditTimeline(reports.lockedByFailures(), reports.rules, view),
   "a lock of starts": (view) => auditTimeline(reports.lockedByStarts(), reports.rules, view),
   "contradictions in place": (view) => auditTimeline(reports.atRisk(), reports.rules, view),
@@ -34,6 +38,7 @@ const views: Record<string, (view: AuditView) => Promise<string>> = {
 
 const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
   summary: (view) => auditSummary(reports.hostileSummary(hostile()), hostile(), view),
+  basis: (view) => auditBasis(reports.hostileSummary(hostile()), view),
   timeline: (view) => auditTimeline(reports.hostile(), reports.rules, view),
   "what if": (view) => {
     const [script, , , , , escapes] = reports.hostileTexts;
@@ -113,8 +118,7 @@ describe("many vaults", () => {
   });
 
   test("without any, and with nothing to say", async () => {
-    const summary = reports.summaryOf([], { items: 0, asOf: null, skipped: [], skippedLines: 0, otherActions: [], notes: [] });
-    expect(await auditSummary(summary, [], viewOf(80))).toMatchSnapshot();
+    expect(await auditSummary(reports.emptySummary(), [], viewOf(80))).toMatchSnapshot();
   });
 });
 

@@ -8,6 +8,7 @@ import type { Replay } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/audit/report/report.ts";
 import { jsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { VaultError } from "../../src/errors.ts";
+import { auditBasis } from "../../src/audit/render/text/basis.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
 import { replayWith } from "../audit/support.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
@@ -59,8 +60,9 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 /** Whatever was read can be shown in each form. */
 async function lookAt(result: Replay, vaults: readonly VaultReport[]): Promise<void> {
   const view = { facts: { isTTY: true, columns: 80, color: false }, now: Date.UTC(2026, 10, 20, 13), timeZone: "UTC" };
+  const text = (await auditSummary(result.summary, vaults, view)) + (await auditBasis(result.summary, view));
   // oxlint-disable-next-line no-control-regex -- what must not be there
-  expect(await auditSummary(result.summary, vaults, view)).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
+  expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
   expect(JSON.parse([...jsonDocument(result, vaults)].join(""))).toMatchObject({ items: result.summary.items });
   expect([...writeHtml({ title: "x", generatedAt: "2026-11-20T13:00:00Z", summary: result.summary, vaults })].length).toBeGreaterThan(0);
 }

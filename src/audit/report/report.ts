@@ -146,8 +146,27 @@ export interface InputReport {
   columns: Columns;
 }
 
+/** Origin of locks. `rule` is set only if the origin is not a client: `auto-lock`, `administrator` or `unseen`. */
+export interface Origin {
+  /** Number of vaults. */
+  vaults: number;
+  rule?: LockRule;
+  externalRef?: string;
+  address?: string;
+  application?: string;
+}
+
+/** The answer first: what is wrong, and who caused it. */
+export interface Found {
+  /** Sentences with values from items. */
+  text: string;
+  /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
+  by: Origin[];
+}
+
 /** Result of a replay, without the vaults. */
 export interface ReplaySummary {
+  found: Found;
   /** Number of items read. */
   items: number;
   /** Time of the verdicts: --until, else that of the last item. */

@@ -1,13 +1,14 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
 import type { Columns } from "../read/item.ts";
 import type { Replayer } from "../replayer.ts";
-import type { InputReport, ReplaySummary, Verdict } from "./report.ts";
+import type { Found, InputReport, ReplaySummary, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
 import type { Skips } from "../read/source.ts";
 
-interface Found {
+interface Facts {
+  found: Found;
   options: { rules: Rules };
   inputs: InputReport[];
   replayer: Replayer;
@@ -24,16 +25,17 @@ export const distinguishesFailures = (inputs: readonly InputReport[], { failures
   items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
 /** Summarizes a replay. */
-export function summaryOf(found: Found): ReplaySummary {
-  const { options, inputs, replayer, classifier, skips, asOf } = found;
+export function summaryOf(facts: Facts): ReplaySummary {
+  const { options, inputs, replayer, classifier, skips, asOf } = facts;
   return {
+    found: facts.found,
     items: replayer.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules: options.rules,
-    columns: found.columns,
-    vaults: found.vaults,
-    verdicts: found.verdicts,
+    columns: facts.columns,
+    vaults: facts.vaults,
+    verdicts: facts.verdicts,
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({ input: inputs[input]?.name ?? "", line, reason })),
     otherActions: [...classifier.others].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count),
@@ -42,11 +44,11 @@ export function summaryOf(found: Found): ReplaySummary {
     duplicates: replayer.fold.duplicates,
     reordered: replayer.reordered,
     late: replayer.fold.late,
-    notes: notesOf(found),
+    notes: notesOf(facts),
   };
 }
 
-function notesOf({ options: { rules }, inputs, replayer, classifier }: Found): string[] {
+function notesOf({ options: { rules }, inputs, replayer, classifier }: Facts): string[] {
   const former = beforeRelease(rules.release, "1.2.11");
   const most = Math.max(1, Math.floor(replayer.items / 2));
   const withoutWords = inputs.filter(({ format, columns }) => format !== "journal" && columns.description === undefined);

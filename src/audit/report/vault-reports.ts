@@ -8,7 +8,7 @@ import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
-import type { Contradiction, ItemReference, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import type { Contradiction, ItemReference, LockRule, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
@@ -105,6 +105,13 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
     advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, context.now),
     ...timelineOf(context, vault, chain),
   };
+}
+
+/** Returns the rule of a lock, with the number and the origins of the items that led to it or count toward lockout. */
+export function evidenceOf(context: ReportContext, vault: number): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
+  const judgement = judgementOf(context, vault);
+  const chain = chainOf(context, vault, judgement).map((link) => context.references.to(link));
+  return { rule: judgement.rule, items: chain.length, who: whoOf(chain) };
 }
 
 /** Returns the items that led to the lock, or that count toward lockout. */

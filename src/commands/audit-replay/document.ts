@@ -17,15 +17,16 @@ type Part = Readonly<Record<string, unknown>>;
 
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
 function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; after: Part } {
-  const { items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
+  const { found, items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
   return {
-    before: { items, asOf, inputs, rules, columns, vaultCount, verdicts },
+    before: { found, items, asOf, inputs, rules, columns, vaultCount, verdicts },
     after: { whatIf, reenactment, skippedLines, skipped, ...rest },
   };
 }
 
 /** Keys that --field may begin with. */
 export const documentRoots = [
+  "found",
   "items",
   "asOf",
   "inputs",

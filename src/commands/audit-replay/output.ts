@@ -39,11 +39,8 @@ async function printViews(
   const { summary, whatIf, reenactment } = replay;
   const { stdout, stderr } = app.host;
   const view = { facts: stdout, now: app.host.now() };
-  const { auditSummary, columnLines } = await import("../../audit/render/text/view.ts");
-  for (const line of columnLines(summary)) {
-    if (stderr.isTTY) app.narrator.note(line);
-    else app.narrator.detail(line);
-  }
+  const { auditSummary } = await import("../../audit/render/text/view.ts");
+  const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const parts: string[] = [];
   if (options.timeline === true) {
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
@@ -55,7 +52,12 @@ async function printViews(
     if (whatIf !== undefined) parts.push(await whatIfView(whatIf, view));
     if (reenactment !== undefined) parts.push(await reenactmentView(reenactment, view));
   }
+  parts.push(await auditBasis(summary, view));
   await stdout.write(parts.join("\n"));
+  for (const line of columnLines(summary)) {
+    if (stderr.isTTY) app.narrator.note(line);
+    else app.narrator.detail(line);
+  }
 }
 
 async function printPage(app: Pick<App, "host" | "narrator">, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {

@@ -20,9 +20,10 @@ exit 6
 $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
 | items written to audit.ndjson
 $ vault audit-replay audit.ndjson
+| …1 vault locked by reference nightly-job
 | …locked
 | …nightly-job
-| …was this machine's exchange …
+| …was this machine's exchange
 | …with credentials of generation 3.
 $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read started
@@ -39,7 +40,7 @@ $ vault audit-replay audit.ndjson --problems --field vaults.0.cause.item.own.gen
 | 3
 $ vault audit-replay audit.ndjson --fail-on locked,at-risk -o ndjson
 | {"uuid":…"verdict":"locked"
-| {"summary":{"items":
+| {"summary":{"found":
 | 1 vault is locked (
 exit 17
 

@@ -6,7 +6,7 @@ import { reenactmentSection, whatIfSection } from "./changes.ts";
 import { legendOf } from "./lanes.ts";
 import { tableEnd, tableStart } from "./parts.ts";
 import { style } from "./style.ts";
-import { summarySection } from "./summary.ts";
+import { basisSection, summarySection } from "./summary.ts";
 import { filterControls, heads, vaultRow } from "./table.ts";
 import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
@@ -104,6 +104,7 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
     }
     yield "</section>\n";
   }
+  yield basisSection(summary).markup;
   yield `</main>\n${footer.markup}<script>${script}</script>\n</body>\n</html>\n`;
 }
 

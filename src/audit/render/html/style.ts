@@ -34,6 +34,7 @@ abbr { text-decoration: none; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--sheet); color: var(--link); z-index: 1; }
 .skip:focus { left: .5rem; top: .5rem; }
+.found { font-size: 1.15rem; font-weight: 600; }
 .quiet, .place { color: var(--quiet); }
 .place { font-size: .875rem; overflow-wrap: anywhere; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 1rem 0; }

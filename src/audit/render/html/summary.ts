@@ -1,12 +1,13 @@
 import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { sentence, table } from "./parts.ts";
-import type { InputReport, ReplaySummary } from "../../report/report.ts";
+import { originWords } from "../../report/found.ts";
+import type { InputReport, Origin, ReplaySummary } from "../../report/report.ts";
 import { counted, countsOf, formatOf, grouped, leftOut, ruleLines, verdictWords } from "../words.ts";
 
-/** Renders counts, rules, inputs with their columns, and what was left out. */
+/** Renders what was found: the answer, who caused how many problems, counts and notes. */
 export function summarySection(summary: ReplaySummary): Markup {
-  const { items, asOf, vaults, rules, notes } = summary;
+  const { found, items, asOf, vaults, notes } = summary;
   const tiles = countsOf(summary).map(
     ({ verdict, count }) =>
       html`<div class="tile ${verdict}${count === 0 ? " none" : ""}">
@@ -14,9 +15,10 @@ export function summarySection(summary: ReplaySummary): Markup {
         <dd>${grouped(count)}</dd>
       </div>`,
   );
-  const left = leftOut(summary);
   return html`<section aria-labelledby="summary">
     <h2 id="summary">Summary</h2>
+    <p class="found">${sentence(found.text)}</p>
+    ${origins(found.by)}
     <p>
       ${counted(items, "item")} of ${counted(vaults, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times are in UTC.
     </p>
@@ -28,11 +30,19 @@ export function summarySection(summary: ReplaySummary): Markup {
             ${notes.slice(0, 50).map((note) => html`<li>${sentence(note)}</li>`)}
           </ul>`
     }
+  </section> `;
+}
+
+/** Renders the basis of the report: rules, inputs with their column mapping, and what was left out. */
+export function basisSection(summary: ReplaySummary): Markup {
+  const left = leftOut(summary);
+  return html`<section aria-labelledby="basis">
+    <h2 id="basis">Rules and inputs</h2>
     <div class="columns">
       <section aria-labelledby="rules">
         <h3 id="rules">Rules</h3>
         <ul>
-          ${ruleLines(rules).map((line) => html`<li>${sentence(line)}</li>`)}
+          ${ruleLines(summary.rules).map((line) => html`<li>${sentence(line)}</li>`)}
         </ul>
       </section>
       ${
@@ -48,6 +58,18 @@ export function summarySection(summary: ReplaySummary): Markup {
     </div>
     ${inputs(summary.inputs)} ${skipped(summary)} ${otherActions(summary)}
   </section> `;
+}
+
+const maxOrigins = 10;
+
+/** Renders who caused how many problems, if that is more than the answer says. */
+function origins(by: readonly Origin[]): Markup | string {
+  if (by.length < 2) return "";
+  const rows = by.slice(0, maxOrigins).map((origin) => html`<li>${counted(origin.vaults, "vault")}: ${value(originWords(origin))}</li>`);
+  const more = by.length > maxOrigins ? html`<li>and ${counted(by.length - maxOrigins, "more origin")}</li>` : "";
+  return html`<ul class="tally">
+    ${rows}${more}
+  </ul>`;
 }
 
 const maxInputs = 50;

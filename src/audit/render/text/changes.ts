@@ -1,7 +1,7 @@
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
 import { counted, grouped, verdictWords } from "../words.ts";
 import type { AuditView, Piece } from "./text.ts";
-import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
+import { exactTime, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 
@@ -15,7 +15,7 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
     vaults.length === 0
       ? palette.good("no vault would differ")
       : palette.strong(`${counted(vaults.length + moreChanged, "vault")} would differ`);
-  const lines = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
+  const differing = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
     const rows: [string, Piece[]][] = [
       ["Now", [standing(before, view, palette)]],
       ["What if", [standing(after, view, palette), ...(after.cause === undefined ? [] : [shownSentence(after.cause.text, view)])]],
@@ -25,7 +25,7 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
   const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) => palette.strong(line));
   const noted = notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, columns));
   const others = vaults.length === 0 ? "" : `, ${grouped(unchanged)} would not`;
-  return ended([...head, `  ${differ}${others}`, ...noted, ...lines, ...left(vaults.length + moreChanged, palette)]);
+  return lines([...head, `  ${differ}${others}`, ...noted, ...differing, ...left(vaults.length + moreChanged, palette)]);
 }
 
 /** Formats verdict, time and counters. */
@@ -65,7 +65,7 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
       `  ${palette.warn("not re-enacted")}  ${palette.strong(shown(uuid, 48))}`,
       ...paragraph([shownSentence(reason, view)], 4, view.facts.columns),
     ]);
-  return ended([
+  return lines([
     `  ${palette.strong("Re-enacted in the sandbox")}`,
     `  ${paint(words.join(", "))}`,
     ...differing,
@@ -77,5 +77,3 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
 
 const left = (count: number, palette: Palette): string[] =>
   count <= most ? [] : ["", `  ${palette.dim(`… and ${grouped(count - most)} more; --json or -o ndjson lists all`)}`];
-
-const ended = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");

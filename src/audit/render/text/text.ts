@@ -89,3 +89,9 @@ export function labelled(
     return [`${" ".repeat(indent)}${palette.dim(label.padEnd(width))}${first.slice(indent + width)}`, ...others];
   });
 }
+
+/** Ends each line with a newline. */
+export const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
+
+/** Joins parts, without empty ones, with an empty line between them. */
+export const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n");

@@ -1,26 +1,14 @@
 import { isProblem } from "../../report/report.ts";
 import type { ReplaySummary, VaultReport } from "../../report/report.ts";
-import {
-  columnWords,
-  counted,
-  counters,
-  countsOf,
-  formatOf,
-  grouped,
-  leftOut,
-  needsOf,
-  ruleLines,
-  ruleWords,
-  verdictWords,
-} from "../words.ts";
+import { originWords } from "../../report/found.ts";
+import { counted, counters, countsOf, grouped, needsOf, ruleWords, verdictWords } from "../words.ts";
 import type { AuditView } from "./text.ts";
-import { exactTime, paragraph, shown, shownSentence, verdictPaint, zoneName } from "./text.ts";
-import { contradictions, itemLocation, vaultBlock, vaultSketch } from "./vault.ts";
+import { exactTime, joined, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
+import { contradictions, vaultBlock, vaultSketch } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
-import { factsTable, listTable } from "../../../terminal/tables.ts";
-import { distance } from "../../../terminal/time.ts";
+import { listTable } from "../../../terminal/tables.ts";
 
 /** Limits on what is shown of many vaults. */
 interface SummaryLimits {
@@ -35,7 +23,7 @@ interface SummaryLimits {
 const limits: SummaryLimits = { problems: 40, others: 10, blocks: 8, sketches: 25 };
 
 /**
- * Formats a replay for a person. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
+ * Formats the findings of a replay for a person. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
  * terminal. Ends with a newline.
  */
 export async function auditSummary(
@@ -49,30 +37,13 @@ export async function auditSummary(
   const { problems, others } = take(vaults, limit);
   const total = needsOf(summary).problems;
   const parts = [
-    await header(summary, total > 0, view, palette),
-    lines([countsLine(summary, palette)]),
+    lines([...headline(summary, view, palette), countsLine(summary, palette), ...origins(summary, view, palette)]),
     await vaultTable(summary, [...problems, ...others], view, palette),
     ...blocks(problems, total, limit, view, palette),
     ...contradictionsOf(others, view, palette),
-    skippedLines(summary, palette, view.facts.columns),
-    lines(summary.notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, view.facts.columns))),
   ];
-  return parts.filter((part) => part !== "").join("\n");
+  return joined(parts);
 }
-
-/** Describes the roles of the columns of each input, for stderr, in lines without newlines. */
-export function columnLines(summary: Pick<ReplaySummary, "inputs">): string[] {
-  return summary.inputs
-    .filter(({ format }) => format !== "journal")
-    .map(
-      (input) =>
-        `${shown(input.name)} (${formatOf(input)}): ${columnWords(input)
-          .map((words) => shown(words, 80))
-          .join(", ")}`,
-    );
-}
-
-const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
 
 function take(vaults: Iterable<VaultReport>, limit: SummaryLimits): { problems: VaultReport[]; others: VaultReport[] } {
   const problems: VaultReport[] = [];
@@ -85,23 +56,18 @@ function take(vaults: Iterable<VaultReport>, limit: SummaryLimits): { problems: 
   return { problems, others };
 }
 
-async function header(summary: ReplaySummary, anyProblem: boolean, view: AuditView, palette: Palette): Promise<string> {
-  const { asOf, inputs, rules, items } = summary;
-  const rule = ruleLines(rules).map((line) => shownSentence(line, view));
-  const left = leftOut(summary);
-  const until = asOf === null ? "" : `, up to ${exactTime(asOf, view.timeZone)} (${distance(Date.parse(asOf), view.now)})`;
-  const rows: [string, Cell][] = [
-    ["Items", { text: `${grouped(items)}${until}`, paint: palette.strong }],
-    [
-      inputs.length === 1 ? "Input" : "Inputs",
-      inputs.map((input) => `${shown(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`).join("\n"),
-    ],
-    // The other rules matter only to problems.
-    ["Rules", (anyProblem ? rule : rule.slice(0, 1)).join("\n")],
-    ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
-    ["Times", zoneName(view.timeZone)],
-  ];
-  return await factsTable(rows, { palette, columns: view.facts.columns });
+function headline({ found }: ReplaySummary, view: AuditView, palette: Palette): string[] {
+  return paragraph([{ text: shownSentence(found.text, view), paint: palette.strong }], 2, view.facts.columns);
+}
+
+const maxOrigins = 10;
+
+/** Formats who caused how many problems, if that is more than the headline says. */
+function origins({ found: { by } }: ReplaySummary, view: AuditView, palette: Palette): string[] {
+  if (by.length < 2) return [];
+  const rows = by.slice(0, maxOrigins).map((origin) => `${counted(origin.vaults, "vault")}: ${shown(originWords(origin), 200)}`);
+  const more = by.length > maxOrigins ? [`… and ${counted(by.length - maxOrigins, "more origin")}`] : [];
+  return labelled([["Caused by", [...rows, ...more]]], 2, palette, view.facts.columns);
 }
 
 /** Formats counts: `1,250 vaults: 3 locked, 1,247 ok`. */
@@ -162,19 +128,4 @@ function contradictionsOf(others: readonly VaultReport[], view: AuditView, palet
       const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(shown(vault.uuid, 48))}`;
       return lines([head, ...paragraph(pieces, 4, view.facts.columns)]);
     });
-}
-
-const maxSkipped = 10;
-
-function skippedLines({ skipped, skippedLines, otherActions }: ReplaySummary, palette: Palette, columns: number): string {
-  const each = skipped.slice(0, maxSkipped).map((skip) => `${itemLocation(skip)}: ${shown(skip.reason, 200)}`);
-  const more = skippedLines - each.length;
-  const actions = otherActions.slice(0, maxSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
-  return lines([
-    ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are not items")}`, ...paragraph(each, 4, columns)]),
-    ...(more > 0 && each.length > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
-    ...(actions.length === 0
-      ? []
-      : paragraph([`Unknown actions: ${actions.join(", ")}${otherActions.length > maxSkipped ? ", …" : ""}`], 2, columns)),
-  ]);
 }

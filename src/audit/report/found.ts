@@ -1,0 +1,89 @@
+import { defined } from "../../defined.ts";
+import type { Found, Origin, Tally, Verdict } from "./report.ts";
+import { isProblem, verdicts } from "./report.ts";
+import type { Ranked, ReportContext } from "./vault-reports.ts";
+import { evidenceOf } from "./vault-reports.ts";
+
+/** Maximum number of vaults whose items are read again to find out who locked them. */
+const maxRead = 500;
+/** Maximum number of origins in the text. */
+const maxNamed = 3;
+
+/** Returns the answer to "what is wrong, and who caused it" across all vaults, which are sorted worst first. */
+export function foundOf(context: ReportContext, vaults: readonly Ranked[], counts: Readonly<Record<Verdict, number>>): Found {
+  const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
+  if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
+  const read = worst === "open-exchange" ? [] : vaults.slice(0, Math.min(counts[worst], maxRead));
+  const by = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
+  const others = verdicts.filter((verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0);
+  const also =
+    others.length === 0 ? "" : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
+  return { text: `${vaultsIn(counts[worst])} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`, by };
+}
+
+const conditions: Record<Verdict, string> = {
+  locked: "locked",
+  "at-risk": "at risk",
+  "open-exchange": "with an open exchange",
+  deleted: "deleted",
+  ok: "ok",
+};
+
+const grouped = (count: number): string => count.toLocaleString("en-US");
+
+const vaultsIn = (count: number): string => `${grouped(count)} ${count === 1 ? "vault" : "vaults"}`;
+
+function nothingIn(vaults: number, deleted: number): string {
+  if (vaults === 0) return "No vaults found.";
+  return `No locks found in ${vaultsIn(vaults)}${deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`}.`;
+}
+
+/** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
+function originOf(context: ReportContext, vault: number): Omit<Origin, "vaults"> {
+  const { rule, who, items } = evidenceOf(context, vault);
+  if (rule === "auto-lock" || rule === "unseen") return { rule };
+  const most = ([first]: readonly Tally[]): string | undefined =>
+    first !== undefined && first.count * 2 > items ? first.value : undefined;
+  const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
+  const application = externalRef === undefined && address === undefined ? most(who.applications) : undefined;
+  return defined({ rule: rule === "administrator" ? rule : undefined, externalRef, address, application });
+}
+
+/** Counts equal origins, most frequent first. */
+function tallyOrigins(origins: readonly Omit<Origin, "vaults">[]): Origin[] {
+  const counts = new Map<string, Origin>();
+  for (const origin of origins) {
+    const key = JSON.stringify([origin.rule, origin.externalRef, origin.address, origin.application]);
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { vaults: 1, ...origin });
+    else known.vaults += 1;
+  }
+  return [...counts.values()].sort((a, b) => b.vaults - a.vaults);
+}
+
+/** Describes who caused the problem: ` by …` for one vault, `; both by …`, `; 3 by …, 2 by …`. */
+function blame(verdict: Verdict, count: number, read: number, by: readonly Origin[]): string {
+  const [first] = by;
+  if (first === undefined) return "";
+  const preposition = verdict === "locked" ? "by" : "because of";
+  const words = (origin: Origin): string => `${preposition} ${originWords(origin)}`;
+  if (count === 1) return ` ${words(first)}`;
+  const part = read < count ? `of the latest ${grouped(read)}, ` : "";
+  if (by.length === 1) return `; ${part}${read === 2 ? "both" : "all"} ${words(first)}`;
+  const named = by.slice(0, maxNamed).map((origin) => `${grouped(origin.vaults)} ${words(origin)}`);
+  const rest = by.slice(maxNamed).reduce((sum, { vaults }) => sum + vaults, 0);
+  return `; ${part}${named.join(", ")}${rest === 0 ? "" : ` and ${grouped(rest)} ${preposition} others`}`;
+}
+
+/** Describes an origin: `reference report-cron from 10.0.0.7`. */
+export function originWords({ rule, externalRef, address, application }: Origin): string {
+  if (rule === "auto-lock") return "auto-lock";
+  if (rule === "unseen") return "a cause not in the log";
+  const from = address === undefined ? "" : ` from ${short(address)}`;
+  if (rule === "administrator") return `an administrator${from}`;
+  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
+  if (address !== undefined) return `calls${from}`;
+  return application === undefined ? "calls of unknown or mixed origin" : `application ${short(application)}`;
+}
+
+const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);
