@@ -23,8 +23,8 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
   try {
     return { client, readyFile, ready: await client.ready() };
   } catch (error) {
-    // Nothing listens there, or what has the port now is another sandbox.
-    if (error instanceof VaultError && (error.code === "network" || error.code === "unauthorised")) return null;
+    // Nothing listens there, what has the port now is another sandbox, or the file is not a ready file.
+    if (error instanceof VaultError && ["network", "unauthorised", "usage"].includes(error.code)) return null;
     throw error;
   }
 }
