@@ -3,6 +3,7 @@ import { chmodSync, chownSync, constants, copyFileSync, cpSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunOptions } from "./run-vault.ts";
+import { atEndOfFile } from "./end-of-file.ts";
 import { tempDir } from "./temp-dir.ts";
 
 /** Numbers of users that nobody has; the first is the one to run as. */
@@ -28,6 +29,8 @@ let copied: { node: string; bin: string } | undefined;
 function copyOfProgram(): { node: string; bin: string } {
   if (copied !== undefined) return copied;
   const folder = tempDir("program");
+  // The folder goes with the file, and the next file may be run by the same worker.
+  atEndOfFile(() => (copied = undefined));
   chmodSync(folder, 0o755);
   const root = join(import.meta.dirname, "..", "..");
   for (const name of ["bin", "dist"]) cpSync(join(root, name), join(folder, name), { recursive: true });
