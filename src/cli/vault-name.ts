@@ -41,10 +41,20 @@ const unknown = (name: string): VaultError =>
     hint: "vault status",
   });
 
-function severalFit(name: string, found: readonly { uuid: string; label: string | null }[]): VaultError {
+function severalFit(name: string, found: readonly Named[]): VaultError {
   const shown = found.slice(0, listedAtMost).map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
   const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : "";
   return new VaultError("usage", `${printableLine(name)} fits ${found.length} vaults: ${shown.join(", ")}${more}`, {
     hint: "vault status",
   });
 }
+
+type Named = { uuid: string; label: string | null };
+
+/** Order of vaults in lists: by label without regard to case, those without one last; then by UUID. */
+export function byLabel(a: Named, b: Named): number {
+  if (a.label === null || b.label === null) return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
+  return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -51,6 +51,7 @@ async function paste([opening, ...steps]: readonly Step[]): Promise<string[]> {
   const { text } = await startInPty(["/bin/sh", "-c", `${opening?.code} ${script}`], {
     cwd: root,
     env: { PATH: path, TMPDIR: temporary, HOME: temporary },
+    timeoutMs: 120_000,
   }).exit;
   return text.split(new RegExp(`(?<=^${mark} \\d+)\n`, "m"));
 }

@@ -12,6 +12,7 @@ import { base64, uuid as identifier } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { Rule } from "../../cli/prompts.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
+import { byLabel } from "../../cli/vault-name.ts";
 import type { GivenPair } from "./options.ts";
 import { learn, readCredentials } from "./options.ts";
 
@@ -69,7 +70,9 @@ export async function askVault(
   const known = (await (await app.store()).list()).filter(
     (record) => record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
   );
-  const choices = known.map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
+  const choices = known
+    .toSorted(byLabel)
+    .map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
   const another = { value: "", name: "another one, by its uuid", description: "a vault that is not known here yet" };
   const chosen = known.length === 0 ? "" : await app.ask.choose("Which vault?", [...choices, another]);
   return chosen === "" ? await app.ask.text({ message: "Uuid of the vault", rule: isUuid }) : chosen;

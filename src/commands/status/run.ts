@@ -1,6 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
+import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/prepare.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -54,14 +55,6 @@ async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<
   if (found.length === 0) throw noCredentials(options.uuid);
   return found;
 }
-
-/** By label without regard to case, those without one last; then by UUID. */
-function byLabel(a: VaultRecord, b: VaultRecord): number {
-  if (a.label === null || b.label === null) return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
-  return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
   if (finding === "locked") return vault.locked;
