@@ -29,7 +29,7 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
     return new VaultError("usage", "a command is missing", { hint: `${called} --help lists them` });
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
-  const elsewhere = place.path.length === 1 ? ofOtherTools[word] : undefined;
+  const elsewhere = place.path.length === 1 && Object.hasOwn(ofOtherTools, word) ? ofOtherTools[word] : undefined;
   const near =
     error.code === "commander.unknownCommand"
       ? (elsewhere ?? suggest(word, namesOf(commandAt(place)))).map((name) => `${called} ${name}`)
