@@ -11,6 +11,7 @@ import type {
 } from "../report/report.ts";
 import { isProblem, verdicts } from "../report/report.ts";
 import type { Rules } from "../fold/rules.ts";
+import { counted, grouped } from "../../terminal/count.ts";
 
 // Words for reports, on the terminal and in HTML.
 
@@ -87,13 +88,6 @@ const formats: Record<InputReport["format"], string> = {
 export function formatOf({ format, gzip, order }: InputReport): string {
   return [formats[format], ...(gzip ? ["gzip"] : []), ...(order === "newest-first" ? ["newest first"] : [])].join(", ");
 }
-
-/** Formats a count: `1,234 items`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${grouped(count)} ${count === 1 ? one : many}`;
-}
-
-export const grouped = (count: number): string => count.toLocaleString("en-US");
 
 const units = [
   { name: "d", ms: 86_400_000, from: 2 },

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { counted, grouped } from "../../terminal/count.ts";
 import type { Found, Origin, Tally, Verdict } from "./report.ts";
 import { isProblem, verdicts } from "./report.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
@@ -18,7 +19,7 @@ export function foundOf(context: ReportContext, vaults: readonly Ranked[], count
   const others = verdicts.filter((verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0);
   const also =
     others.length === 0 ? "" : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
-  return { text: `${vaultsIn(counts[worst])} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`, by };
+  return { text: `${counted(counts[worst], "vault")} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`, by };
 }
 
 const conditions: Record<Verdict, string> = {
@@ -29,13 +30,9 @@ const conditions: Record<Verdict, string> = {
   ok: "ok",
 };
 
-const grouped = (count: number): string => count.toLocaleString("en-US");
-
-const vaultsIn = (count: number): string => `${grouped(count)} ${count === 1 ? "vault" : "vaults"}`;
-
 function nothingIn(vaults: number, deleted: number): string {
   if (vaults === 0) return "No vaults found.";
-  return `No locks found in ${vaultsIn(vaults)}${deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`}.`;
+  return `No locks found in ${counted(vaults, "vault")}${deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`}.`;
 }
 
 /** Returns the origin of most of the items that locked a vault, or that count toward lockout. */

@@ -2,7 +2,7 @@ import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { badge, sentence, table } from "./parts.ts";
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
-import { counted, grouped } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 
 const most = 300;
 

@@ -5,7 +5,8 @@ import type { Head } from "./parts.ts";
 import { own, itemLocation, sentence, table } from "./parts.ts";
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
 import { distancesOf, isSame } from "../model.ts";
-import { contradictionWords, counted, eventWords, span, stateWords } from "../words.ts";
+import { contradictionWords, eventWords, span, stateWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 
 /** Maximum number of rows for a vault. */
 const maxRows = 100;

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "../../report/report.ts";
 import { isProblem } from "../../report/report.ts";
-import { counted, grouped, needsOf } from "../words.ts";
+import { needsOf } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 import { reenactmentSection, whatIfSection } from "./changes.ts";
 import { legendOf } from "./lanes.ts";
 import { tableEnd, tableStart } from "./parts.ts";

@@ -3,7 +3,8 @@ import { html, time, value } from "./text.ts";
 import { sentence, table } from "./parts.ts";
 import { originWords } from "../../report/found.ts";
 import type { InputReport, Origin, ReplaySummary } from "../../report/report.ts";
-import { counted, countsOf, formatOf, grouped, leftOut, ruleLines, verdictWords } from "../words.ts";
+import { countsOf, formatOf, leftOut, ruleLines, verdictWords } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 
 /** Renders what was found: the answer, who caused how many problems, counts and notes. */
 export function summarySection(summary: ReplaySummary): Markup {

@@ -1,7 +1,8 @@
 import type { Rules } from "../../fold/rules.ts";
 import type { TimelineEvent, VaultReport } from "../../report/report.ts";
 import { distancesOf } from "../model.ts";
-import { counted, eventWords, span, verdictWords } from "../words.ts";
+import { eventWords, span, verdictWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 import { drawn, lanes, laneWords, shape } from "./lanes.ts";
 import type { Period } from "./periods.ts";
 import { lockedPeriods, openPeriods } from "./periods.ts";

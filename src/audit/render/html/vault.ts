@@ -6,7 +6,8 @@ import { eventTable } from "./events.ts";
 import { badge, filterData, own, itemLocation, sentence } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, pendingOf } from "../model.ts";
-import { contradictionWords, counted, counters, eventWords, ruleWords } from "../words.ts";
+import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 
 const longestChain = 12;
 

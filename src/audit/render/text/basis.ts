@@ -1,5 +1,6 @@
 import type { ReplaySummary } from "../../report/report.ts";
-import { columnWords, counted, formatOf, grouped, leftOut, needsOf, ruleLines } from "../words.ts";
+import { columnWords, formatOf, leftOut, needsOf, ruleLines } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
 import { exactTime, joined, lines, paragraph, shown, shownSentence, zoneName } from "./text.ts";
 import { itemLocation } from "./vault.ts";

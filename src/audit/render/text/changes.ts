@@ -1,5 +1,6 @@
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
-import { counted, grouped, verdictWords } from "../words.ts";
+import { verdictWords } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";

@@ -1,6 +1,7 @@
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
-import { contradictionWords, counted, eventWords, ownWords, span, stateWords } from "../words.ts";
+import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 import { distancesOf, isSame, pendingOf } from "../model.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";

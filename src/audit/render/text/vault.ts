@@ -1,6 +1,7 @@
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, pendingOf } from "../model.ts";
-import { contradictionWords, counted, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
+import { contradictionWords, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";

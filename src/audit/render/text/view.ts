@@ -1,7 +1,8 @@
 import { isProblem } from "../../report/report.ts";
 import type { ReplaySummary, VaultReport } from "../../report/report.ts";
 import { originWords } from "../../report/found.ts";
-import { counted, counters, countsOf, grouped, needsOf, ruleWords, verdictWords } from "../words.ts";
+import { counters, countsOf, needsOf, ruleWords, verdictWords } from "../words.ts";
+import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
 import { exactTime, joined, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import { contradictions, vaultBlock, vaultSketch } from "./vault.ts";
