@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { ArgumentNode, CommandNode, OptionNode } from "../completion/tree.ts";
 import type { ValueSource } from "../completion/values.ts";
 import { valuesByName } from "../completion/values.ts";
@@ -33,7 +34,7 @@ function describeOption(spec: OptionSpec): OptionNode {
   const values = valuesOf(spec, [long, name], help.includes("@FILE") ? "given" : "anything");
   return {
     flags: flag,
-    ...(short === undefined ? {} : { short }),
+    ...defined({ short }),
     long,
     description: help,
     value: name === "" ? null : { name, required: flag.includes("<"), variadic: flag.includes("..."), values },
