@@ -29,6 +29,9 @@ export interface ArgumentSpec extends ValueSpec {
   help: string;
 }
 
+/** The argument of a command that is about a vault; its value is the UUID by the time the command is run. */
+export const vaultArgument = { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } as const;
+
 /**
  * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
  * it imports next to nothing.

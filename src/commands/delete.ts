@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import { exchangeFlags, extended } from "./exchange/flags.ts";
 
@@ -13,7 +13,7 @@ export const deleteVault = command(
     description:
       "Delete a vault at the service, for good, and then its credentials here. Needs the right credentials, which this machine must know; " +
       `wrong ones count towards a lock, so it passes the guard like a start. ${extended}`,
-    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault", exact: true } },
+    arguments: { uuid: { ...vaultArgument, exact: true } },
     options: {
       externalRef: exchangeFlags.externalRef,
       discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },

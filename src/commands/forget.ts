@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
@@ -11,7 +11,7 @@ export const forget = command(
     name: "forget",
     summary: "remove a vault's credentials from the state",
     description: "Remove a vault's credentials from the state. The counters towards a lock are kept.",
-    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault", exact: true } },
+    arguments: { uuid: { ...vaultArgument, exact: true } },
     options: {
       discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },
       yes: { flag: "--yes", help: "do not ask" },

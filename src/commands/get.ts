@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import { exchangeFields, exchangeFlags } from "./exchange/flags.ts";
 import type { ExchangeNeeds } from "./exchange/plan.ts";
@@ -10,7 +10,7 @@ export const get = command(
     name: "get",
     summary: "read a vault",
     description: "Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.",
-    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } },
+    arguments: { uuid: vaultArgument },
     options: { ...exchangeFlags, yes: { flag: "--yes", help: "do not ask, with --generation and --force" } },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",

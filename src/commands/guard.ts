@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 
 type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
@@ -10,7 +10,7 @@ export const guard = command(
     name: "guard",
     summary: "the counters towards a lock, and what the guard would refuse",
     description: "The counters towards a lock, and what the guard would refuse. Never calls the service.",
-    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (default: all)", is: "vault" } },
+    arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
     options: {
       reset: { flag: "--reset", help: "zero the counters, after an administrator has unlocked the vault" },
       unanswered: { flag: "--unanswered", help: "with --reset: clear only what is counted as possibly failed" },

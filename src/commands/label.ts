@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 
 type Needs = Pick<App, "hold" | "output" | "store">;
@@ -11,7 +11,7 @@ export const label = command(
     summary: "name a vault",
     description: "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
     arguments: {
-      uuid: { term: "<vault>", help: "UUID, label, or first digits of the UUID", is: "vault" },
+      uuid: { ...vaultArgument, term: "<vault>" },
       text: { term: "<text>", help: "its new label" },
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],

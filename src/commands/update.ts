@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeResult } from "../exchange/run.ts";
 import type { Contents } from "./exchange/contents.ts";
@@ -16,7 +16,7 @@ export const update = command(
     description:
       "Give an offline vault new contents: start, store the new credentials durably, acknowledge, print a receipt. " +
       "On a terminal it shows the new contents, masked, and asks before it sends them.",
-    arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault", exact: true } },
+    arguments: { uuid: { ...vaultArgument, exact: true } },
     options: { ...contentsFlags, ...exchangeFlags, yes: { flag: "--yes", help: "do not ask" } },
     examples: [
       "vault update $VAULT --card @card.json",

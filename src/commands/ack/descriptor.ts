@@ -1,10 +1,11 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { vaultArgument } from "../../cli/command.ts";
 
 export const ack = {
   name: "ack",
   summary: "acknowledge a pending or held exchange",
   description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error.",
-  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } },
+  arguments: { uuid: vaultArgument },
   options: {
     all: { flag: "--all", help: "every pending exchange" },
     unread: { flag: "--unread", help: "also a read of a limited vault that is not known to have been delivered" },

@@ -1,11 +1,12 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { vaultArgument } from "../../cli/command.ts";
 
 export const exportVaults = {
   name: "export",
   summary: "print credentials as JSON, in clear",
   description:
     "Print the credentials that the next start would send first as JSON, in plain text; of an open exchange the recovery document.",
-  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (or --all)", is: "vault" } },
+  arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
   options: {
     all: { flag: "--all", help: "every vault, a line each, as vault import --file reads them" },
     generation: {

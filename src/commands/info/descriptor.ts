@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { vaultArgument } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import { extended } from "../exchange/flags.ts";
 
@@ -6,7 +7,7 @@ export const info = {
   name: "info",
   summary: "ask the service for a vault's dates and metadata (extended)",
   description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing towards a lock. ${extended}`,
-  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } },
+  arguments: { uuid: vaultArgument },
   options: { kind: { flag: "--kind <kind>", help: `needed where the vault is not known here: ${kindList}`, is: "kind" } },
   examples: ["vault info $VAULT", "vault info $VAULT --json", "vault info $VAULT --field info.autoLockDate"],
   fields: ["info", "kind", "uuid"],

@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { vaultArgument } from "../../cli/command.ts";
 
 const findings = ["locked", "pending", "at-risk"] as const;
 
@@ -6,7 +7,7 @@ export const status = {
   name: "status",
   summary: "what this machine knows, without calling the service",
   description: "What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.",
-  arguments: { uuid: { term: "[vault]", help: "UUID, label, or first digits of the UUID (default: all)", is: "vault" } },
+  arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
   options: {
     pending: { flag: "--pending", help: "only vaults that need an acknowledgement" },
     history: { flag: "--history", help: "also the generations and exchanges that are kept" },
