@@ -99,27 +99,32 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   });
 }
 
+/** Columns of a vault that is forgotten, as a new one is until it has credentials. The counters and the last generation remain. */
+export const forgotten = {
+  label: null,
+  uses_remaining: null,
+  limited: 0,
+  expiry_date: null,
+  auto_lock_date: null,
+  date_created: null,
+  last_modified: null,
+  last_error: null,
+  forgotten: 1,
+} satisfies Partial<VaultRow>;
+
 /** The row of the vault, created if there is none. */
 export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
   rows.vault ??= {
     service: rows.service,
     uuid: rows.uuid,
     kind,
-    label: null,
     last_generation: 0,
     unacked_starts: 0,
     failed_attempts: 0,
     possibly_failed: 0,
     proven_at: null,
     proof_expiry: null,
-    uses_remaining: null,
-    limited: 0,
-    expiry_date: null,
-    auto_lock_date: null,
-    date_created: null,
-    last_modified: null,
-    last_error: null,
-    forgotten: 1,
+    ...forgotten,
   };
   return rows.vault;
 }

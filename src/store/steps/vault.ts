@@ -5,7 +5,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { exchangeIn, openToken, sealToken, settleCounted } from "./exchange-rows.ts";
 import { openCredentials, sealCredentials } from "./generations.ts";
 import type { VaultRow, VaultRows } from "./rows.ts";
-import { journal, update, vaultOf } from "./rows.ts";
+import { forgotten, journal, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function mergeAttempts(rows: VaultRows, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
@@ -39,7 +39,7 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), { unacked_starts: 0, failed_attempts: 0, possibly_failed: 0 });
-  forgetContents(rows);
+  update(vaultOf(rows), forgotten);
 }
 
 export function noteDates(rows: VaultRows, dates: VaultDates): void {
@@ -58,22 +58,8 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
 }
 
 export function forget(rows: VaultRows): void {
-  forgetContents(rows);
+  update(vaultOf(rows), forgotten);
   journal(rows, "forgotten", null);
-}
-
-function forgetContents(rows: VaultRows): void {
-  update(vaultOf(rows), {
-    forgotten: 1,
-    label: null,
-    uses_remaining: null,
-    limited: 0,
-    expiry_date: null,
-    auto_lock_date: null,
-    date_created: null,
-    last_modified: null,
-    last_error: null,
-  });
 }
 
 export function setLabel(rows: VaultRows, label: string): void {
