@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { startVault } from "../support/run-vault.ts";
 import { hasCurl, note, rehearse, rehearseScript } from "../support/rehearse.ts";
 
 describe("sandbox rehearse (two programs that survive it: torture/rehearse)", () => {
@@ -16,5 +17,25 @@ describe("sandbox rehearse (two programs that survive it: torture/rehearse)", ()
     expect(await rehearse("--check", "true", "--", "true")).toMatchObject({ code: 2 });
     expect(await rehearse("--check", "false", "--", "vault", "get", note)).toMatchObject({ code: 2 });
     expect(await rehearse("--", "true")).toMatchObject({ code: 2 });
+  });
+
+  test("Ctrl-C ends the program that runs, and the rehearsal", async () => {
+    const running = startVault([
+      "sandbox",
+      "rehearse",
+      "--json",
+      "--setup",
+      "echo ready; sleep 60",
+      "--check",
+      "true",
+      "--debug",
+      "--",
+      "true",
+    ]);
+    await running.waitFor(/ready/, "stderr");
+    running.kill("SIGINT");
+    const { code, stderr } = await running.exit;
+    expect(stderr).toContain('"code":"interrupted"');
+    expect(code).toBe(130);
   });
 });

@@ -37,6 +37,8 @@ interface Commands {
 
 type Needs = Pick<App, "host" | "settings">;
 
+const hint = "try it alone: vault sandbox exec -- COMMAND";
+
 /** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
 export class Rehearsal {
   /** What the scenarios did not go as planned in. */
@@ -58,11 +60,11 @@ export class Rehearsal {
   async listCalls(): Promise<RehearsedCall[]> {
     return await this.#inSandbox({}, async (sandbox, run) => {
       const code = await run.command();
-      if (code !== 0) throw new VaultError("usage", `the command ends with ${code} even where nothing fails`, { hint: this.#hint });
+      if (code !== 0) throw new VaultError("usage", `the command ends with ${code} even where nothing fails`, { hint });
       const calls = sandbox.running.sandbox.requests().map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
-      if (calls.length === 0) throw new VaultError("usage", "the command makes no call to the sandbox", { hint: this.#hint });
+      if (calls.length === 0) throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
       const checked = await run.check();
-      if (checked !== 0) throw new VaultError("usage", `--check ends with ${checked} even where nothing fails`, { hint: this.#hint });
+      if (checked !== 0) throw new VaultError("usage", `--check ends with ${checked} even where nothing fails`, { hint });
       return calls;
     });
   }
@@ -90,8 +92,6 @@ export class Rehearsal {
     });
   }
 
-  readonly #hint = "try it alone: vault sandbox exec -- COMMAND";
-
   async #inSandbox<T>(settings: Partial<SandboxSettings>, play: (sandbox: PrivateSandbox, run: Runner) => Promise<T>): Promise<T> {
     const sandbox = await openPrivateSandbox(this.#app, { ...this.#settings, ...settings });
     try {
@@ -100,7 +100,7 @@ export class Rehearsal {
       const run = runnerIn(this.#app, cwd, sandbox.env, this.#commands);
       const { setup } = this.#commands;
       const prepared = setup === undefined ? 0 : await run.shell(setup);
-      if (prepared !== 0) throw new VaultError("usage", `--setup ends with ${prepared}`, { hint: this.#hint });
+      if (prepared !== 0) throw new VaultError("usage", `--setup ends with ${prepared}`, { hint });
       return await play(sandbox, run);
     } finally {
       await sandbox.close();
@@ -118,10 +118,14 @@ interface Runner {
 /** Not "ignore": that is no standard output at all, without which `vault get` sends nothing. */
 const nowhere = once(() => openSync("/dev/null", "w"));
 
+function throwIfInterrupted(host: Needs["host"]): void {
+  if (host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", { retry: "safe" });
+}
+
 /** Runs what the rehearsal is about, in its directory and environment; what it prints goes nowhere, but with --debug to stderr. */
 function runnerIn({ host, settings }: Needs, cwd: string, env: Record<string, string>, commands: Commands): Runner {
   const run = async (words: readonly string[], started?: (kill: () => void) => void): Promise<number> => {
-    host.interrupted.throwIfAborted();
+    throwIfInterrupted(host);
     const [program = "", ...args] = words;
     const output = settings.debug ? 2 : nowhere();
     const child = spawn(program, args, { cwd, env, stdio: ["ignore", output, output], detached: true });
@@ -139,7 +143,7 @@ function runnerIn({ host, settings }: Needs, cwd: string, env: Record<string, st
       });
       // Whatever it left running must not go on beside the next one.
       kill();
-      host.interrupted.throwIfAborted();
+      throwIfInterrupted(host);
       return code ?? 137;
     } finally {
       host.interrupted.removeEventListener("abort", kill);
