@@ -89,7 +89,13 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     terminal: () => {
       throw new Error("a fake host has no terminal to prompt on");
     },
-    endGroup: () => {},
+    endGroup: (pid) => {
+      try {
+        process.kill(-pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    },
     readFile: async (path) => {
       if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
       const text = options.files?.[path];

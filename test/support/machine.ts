@@ -49,9 +49,9 @@ export interface Status {
 
 export type MachineOptions = Partial<Pick<Machine, "home" | "stateDir" | "configDir" | "env">>;
 
-/** What the runtime reads when it starts, and what takes real time: a command that is run. */
+/** What the runtime reads when it starts, and a command that looks at the process that runs it. */
 const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean =>
-  Boolean(env["NODE_OPTIONS"]) || Boolean(env["NODE_EXTRA_CA_CERTS"]) || args.includes("--save-cmd");
+  Boolean(env["NODE_OPTIONS"]) || Boolean(env["NODE_EXTRA_CA_CERTS"]) || args.some((arg) => arg.includes("$PPID"));
 
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
 export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "application">, options: MachineOptions = {}): Machine {

@@ -175,6 +175,7 @@ export async function saveRecovery(
     await runSaveCommand(
       {
         command,
+        cwd: app.host.cwd,
         timeoutMs: app.settings.timeoutMs,
         env: environmentWithoutSecrets(app.host.env, (text) => app.redactor.redact(text)),
         exchangeId: document.exchangeId,

@@ -5,6 +5,7 @@ import { pause } from "../../terminal/signals.ts";
 
 interface SaveCommand {
   command: string;
+  cwd: string;
   timeoutMs: number;
   /** Without this program's secrets. */
   env: Record<string, string>;
@@ -33,6 +34,7 @@ const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
 export async function runSaveCommand(save: SaveCommand, document: string): Promise<void> {
   const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", save.command], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
+    cwd: save.cwd,
     env: { ...save.env, VAULTSVC_EXCHANGE_ID: save.exchangeId, VAULTSVC_GIVEN_SHA256: save.givenSha256 },
     detached: true,
   });
