@@ -10,7 +10,9 @@ if (isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
 const deepened = [
   "test/crash/**/*.test.ts",
+  "test/audit/accuracy.test.ts",
   "test/audit/generator.test.ts",
+  "test/audit/html-browser.test.ts",
   "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
 ];

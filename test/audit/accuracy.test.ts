@@ -6,6 +6,7 @@ import type { VaultReport } from "../../src/audit/report/report.ts";
 import type { Truth, VaultTruth } from "../support/audit-log/facts.ts";
 import type { LogOptions } from "../support/audit-log/audit-log.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
+import { isWhole } from "../support/campaign.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { replayWith } from "./support.ts";
 
@@ -15,7 +16,7 @@ async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth;
   const folder = tempDir("audit");
   const ending = endings[options.form ?? "ndjson"];
   const files = Array.from({ length: parts }, (_, part) => join(folder, `part-${part}.${ending}${options.gzip === true ? ".gz" : ""}`));
-  const truth = await writeLog(files, { items: 4000, vaults: 300, problems: 0.4, ...options });
+  const truth = await writeLog(files, { items: isWhole ? 4000 : 2000, vaults: isWhole ? 300 : 150, problems: 0.4, ...options });
   const inputs = files.map((path) => ({ name: path, path }));
   const result = await replayWith({ inputs });
   const reports = new Map([...result.vaults({ problems: false })].map((report) => [report.uuid, report]));

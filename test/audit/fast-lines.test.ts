@@ -6,9 +6,6 @@ import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { FastLines } from "../../src/audit/read/scan/fast-lines.ts";
 import { parseTime } from "../../src/audit/read/columns/times.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
-import { compileScanner } from "../support/scanner.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { line, vaultUuid } from "./support.ts";
 
 const column = (name: string) => ({ name, by: "name" as const });
@@ -268,9 +265,4 @@ describe("values", () => {
       );
     expect(vaults.size).toBe(2);
   });
-});
-
-it("the module is what its sources are compiled to (else: npm run scanner)", () => {
-  const path = join(import.meta.dirname, "..", "..", "src", "audit", "read", "scan", "scanner-module.ts");
-  expect(readFileSync(path, "utf8")).toBe(compileScanner());
 });

@@ -19,17 +19,23 @@ interface Help {
   wide: string[];
 }
 
+/** What the program prints, run in this process. */
+async function printed(...words: string[]): Promise<string> {
+  const host = fakeHost();
+  expect(await main(words, host), host.err).toBe(0);
+  return host.out;
+}
+
 /** The help of a command and of all below it, as the tree lists them. */
 async function readHelp({ name, commands, examples }: CommandNode, parents: readonly string[]): Promise<Help[]> {
-  const { stdout, code } = await runVault([...parents, name, "--help"].slice(1));
-  expect(code).toBe(0);
+  const stdout = await printed(...parents.slice(1), ...(parents.length > 0 ? [name] : []), "--help");
   const below = await Promise.all(commands.map((each) => readHelp(each, [...parents, name])));
   const wide = stdout.split("\n").filter((line) => line.length > 80);
   for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
   return [{ command: [...parents, name].join(" "), examples, wide }, ...below.flat()];
 }
 
-const helps = await readHelp(JSON.parse((await runVault(["help", "--json"])).stdout) as CommandNode, []);
+const helps = await readHelp(JSON.parse(await printed("help", "--json")) as CommandNode, []);
 
 describe("the help of each command", () => {
   test.each(helps)("$command: two examples at least, each of this command, within 80 columns", ({ command, examples, wide }) => {

@@ -24,6 +24,15 @@ describe("sandbox rehearse", () => {
     expect(code).toBe(0);
   });
 
+  test.skipIf(!hasCurl)("a naive script with curl loses the vault, and is found out", async () => {
+    const { code, stderr, document } = await rehearseScript("naive.sh");
+    const lost = document.scenarios.filter(({ outcome }) => outcome === "lost").map(({ call, failure }) => `${call.n} ${failure}`);
+    expect(lost).toContain("2 killed-after");
+    expect(lost).not.toContain("1 lost-before");
+    expect(code).toBe(17);
+    expect(stderr).toMatch(/"code":"finding"/);
+  });
+
   test("the examples of its help work", async () => {
     const cwd = tempDir("rehearse");
     for (const name of ["read.sh", "check.sh"]) writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${note}\n`, { mode: 0o700 });
