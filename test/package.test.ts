@@ -70,7 +70,7 @@ describe("the packed program, installed in an empty folder without network", () 
     expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(["_vault", "vault.bash", "vault.fish"]);
   });
 
-  test("has the licence of each package that is bundled in it, and of no other", () => {
+  test("has the license of each package that is bundled in it, and of no other", () => {
     const chunks = JSON.parse(readFileSync(join(root, "dist", "chunks.json"), "utf8")) as Record<string, { packages: string[] }>;
     const bundled = [...new Set(Object.values(chunks).flatMap(({ packages }) => packages))].toSorted();
     expect(bundled.length).toBeGreaterThan(40);

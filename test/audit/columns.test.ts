@@ -21,7 +21,7 @@ const records = (make: (n: number) => Values, count = 12): { line: number; field
 const told = (columns: Columns): Record<string, string> =>
   Object.fromEntries(Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]));
 
-const recognise = (make: (n: number) => Values, map?: ColumnMap, count?: number): Record<string, string> =>
+const recognize = (make: (n: number) => Values, map?: ColumnMap, count?: number): Record<string, string> =>
   told(recognizeColumns(records(make, count), map));
 
 describe("columns by their names", () => {
@@ -52,7 +52,7 @@ describe("columns by their names", () => {
     const column: Record<string, string> = { time: "time", action: "action", vault: "vaultUuid" };
     for (const name of names.split(" ")) {
       const roles = new Set(["time", "action", "vault", role]);
-      const found = recognise((n) =>
+      const found = recognize((n) =>
         Object.fromEntries([...roles].map((one) => [one === role ? name : (column[one] ?? ""), usual[one]?.(n) ?? ""])),
       );
       expect(found, name).toMatchObject({ [role]: `${name} (name)` });
@@ -67,7 +67,7 @@ describe("columns by their names", () => {
       "Requestor IP": "10.0.0.1",
       "HTTP endpoint": endpoint(n),
     });
-    expect(recognise(make)).toEqual({
+    expect(recognize(make)).toEqual({
       time: "Transaction Time (name)",
       action: "Audit Item (name)",
       vault: "Vault UUID (name)",
@@ -86,7 +86,7 @@ describe("columns by their names", () => {
       applicationUUID: application(),
       transactionTime: String(1_795_183_331_000 + n),
     });
-    expect(recognise(make)).toEqual({
+    expect(recognize(make)).toEqual({
       time: "transactionTime (name)",
       action: "description (value)",
       vault: "walletUdid (name)",
@@ -107,17 +107,17 @@ describe("columns by their names", () => {
       path: "none",
       host: "node-1",
     });
-    expect(recognise(make)).toEqual({ time: "timestamp (name)", action: "event (name)", vault: "target.uuid (name)" });
+    expect(recognize(make)).toEqual({ time: "timestamp (name)", action: "event (name)", vault: "target.uuid (name)" });
   });
 
   test("the action is where the known ones are", () => {
     const make = (n: number): Values => ({ time: time(n), action: n === 0 ? "READ_VAULT" : "bulk", kind: action(n), vault: vault(n) });
-    expect(recognise(make)).toMatchObject({ action: "kind (name)" });
+    expect(recognize(make)).toMatchObject({ action: "kind (name)" });
   });
 
   test("unknown actions and vaults that are no uuids, where nothing fits better", () => {
     const make = (n: number): Values => ({ time: time(n), action: `THING_${n}`, vault: `vault-${n}` });
-    expect(recognise(make)).toEqual({ time: "time (name)", action: "action (name)", vault: "vault (name)" });
+    expect(recognize(make)).toEqual({ time: "time (name)", action: "action (name)", vault: "vault (name)" });
   });
 });
 
@@ -134,7 +134,7 @@ describe("columns by the look of their values", () => {
       column8: n % 2 === 0 ? "fe80::1" : "10.0.0.1",
       column9: endpoint(n).replace("POST ", ""),
     });
-    expect(recognise(make)).toEqual({
+    expect(recognize(make)).toEqual({
       time: "column2 (value)",
       action: "column3 (value)",
       vault: "column5 (value)",
@@ -152,13 +152,13 @@ describe("columns by the look of their values", () => {
     ["nanoseconds", (n: number) => String(1_795_183_331_000 + n).padEnd(19, "0")],
     ["with an offset", (n: number) => time(n).replace("Z", "+0200")],
   ])("times in %s", (_what, make) => {
-    expect(recognise((n) => ({ a: String(1_000_000_000 + n), b: make(n), c: action(n), vault: vault(n) }))["time"]).toBe("b (value)");
+    expect(recognize((n) => ({ a: String(1_000_000_000 + n), b: make(n), c: action(n), vault: vault(n) }))["time"]).toBe("b (value)");
   });
 
   test.each(["REGISTER_VAULT", "START_USE_VAULT", "COMPLETE_USE_VAULT", "Read vault", "acknowledge-update-vault", "DeleteVault"])(
     "the action %s",
     (name) => {
-      expect(recognise((n) => ({ a: time(n), b: name, vault: vault(n) }))["action"]).toBe("b (value)");
+      expect(recognize((n) => ({ a: time(n), b: name, vault: vault(n) }))["action"]).toBe("b (value)");
     },
   );
 
@@ -170,24 +170,24 @@ describe("columns by the look of their values", () => {
       b: uuid(n, "7"),
       endpoint: `/vault/generic/offline/${uuid(n, "7").toUpperCase()}/get-end`,
     });
-    expect(recognise(make)).toMatchObject({ vault: "b (value)" });
+    expect(recognize(make)).toMatchObject({ vault: "b (value)" });
   });
 
   test("the vault has more values than the application", () => {
     const make = (n: number): Values => ({ time: time(n), action: action(n), a: application(), b: vault(n), c: id(n) });
-    expect(recognise(make)).toMatchObject({ vault: "b (value)", application: "a (value)", id: "c (value)" });
+    expect(recognize(make)).toMatchObject({ vault: "b (value)", application: "a (value)", id: "c (value)" });
   });
 
   test("a column called uuid is the vault's where its values repeat", () => {
-    expect(recognise((n) => ({ time: time(n), action: action(n), uuid: vault(n) }))).toMatchObject({ vault: "uuid (value)" });
-    expect(recognise((n) => ({ time: time(n), action: action(n), uuid: id(n), b: vault(n) }))).toMatchObject({
+    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: vault(n) }))).toMatchObject({ vault: "uuid (value)" });
+    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: id(n), b: vault(n) }))).toMatchObject({
       vault: "b (value)",
       id: "uuid (name)",
     });
   });
 
   test("of a single record", () => {
-    expect(recognise((n) => ({ a: time(n), b: action(n), c: vault(n) }), {}, 1)).toEqual({
+    expect(recognize((n) => ({ a: time(n), b: action(n), c: vault(n) }), {}, 1)).toEqual({
       time: "a (value)",
       action: "b (value)",
       vault: "c (value)",
@@ -195,7 +195,7 @@ describe("columns by the look of their values", () => {
   });
 
   test("without a column for it, the vault is in the endpoint", () => {
-    expect(recognise((n) => ({ id: id(n), time: time(n), action: action(n), url: endpoint(n) }))).toEqual({
+    expect(recognize((n) => ({ id: id(n), time: time(n), action: action(n), url: endpoint(n) }))).toEqual({
       time: "time (name)",
       action: "action (name)",
       endpoint: "url (name)",
@@ -205,7 +205,7 @@ describe("columns by the look of their values", () => {
   });
 });
 
-describe("what cannot be recognised", () => {
+describe("what cannot be recognized", () => {
   test("nothing is required of no records", () => {
     expect(recognizeColumns([])).toEqual({});
   });
@@ -246,7 +246,7 @@ describe("--map", () => {
   const make = (n: number): Values => ({ time: time(n), sent: time(n), action: action(n), vault: vault(n), b: uuid(1), Status: "x" });
 
   test("overrules", () => {
-    expect(recognise(make, { time: "sent", vault: "b", outcome: "status" })).toMatchObject({
+    expect(recognize(make, { time: "sent", vault: "b", outcome: "status" })).toMatchObject({
       time: "sent (--map)",
       vault: "b (--map)",
       outcome: "Status (--map)",
@@ -255,7 +255,7 @@ describe("--map", () => {
   });
 
   test("can give one column two roles", () => {
-    expect(recognise(make, { action: "action", description: "action" })).toMatchObject({
+    expect(recognize(make, { action: "action", description: "action" })).toMatchObject({
       action: "action (--map)",
       description: "action (--map)",
     });

@@ -81,7 +81,7 @@ describe("a timeline", () => {
   const second = 1000;
   const scale = scaleOf([0, second, 2 * second, 40 * 86_400_000], 100, 900);
 
-  test("goes from one end to the other, keeps the order, and leaves room between neighbours", () => {
+  test("goes from one end to the other, keeps the order, and leaves room between neighbors", () => {
     const times = [-5, 0, 500, second, 1500, 2 * second, 3 * second, 20 * 86_400_000, 40 * 86_400_000, 41 * 86_400_000];
     const places = times.map((time) => scale.x(time));
     expect(places).toEqual([...places].sort((a, b) => a - b));

@@ -116,7 +116,7 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     expect(JSON.stringify(probe ?? {})).not.toContain("credentials");
   });
 
-  it("has colour on a terminal only", async () => {
+  it("has color on a terminal only", async () => {
     const { machine } = await healthy();
     const run = await vaultInPty(["doctor"], { env: machine.env, cwd: machine.home }).exit;
     expect(run.code).toBe(0);

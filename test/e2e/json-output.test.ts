@@ -79,7 +79,7 @@ describe("output for programs", () => {
   );
 
   it.each([["get", "UUID"], ["status"], ["status", "UUID"], ["guard"], ["get", "UUID", "--dry-run"]].map((args) => ({ args })))(
-    "%o: without a terminal a table has no colour, and stderr is empty",
+    "%o: without a terminal a table has no color, and stderr is empty",
     async ({ args }) => {
       const table = await run(args);
       expectExit(table, 0);

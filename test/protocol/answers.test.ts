@@ -52,7 +52,7 @@ describe("an answer that keeps the interface is accepted whole, without a warnin
   });
 
   test("with unknown fields, which pass through untouched, the very object", () => {
-    const body = { ...offline, more: 1, vault: { ...offline.vault, colour: { red: [1] }, credentials: { ...pair, version: 2 } } };
+    const body = { ...offline, more: 1, vault: { ...offline.vault, color: { red: [1] }, credentials: { ...pair, version: 2 } } };
     const success = read(body);
     expect(success?.vault).toBe(body.vault);
     expect(success?.warnings).toEqual([]);

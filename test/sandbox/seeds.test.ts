@@ -58,7 +58,7 @@ describe("a seed", () => {
     [{}, /must be a list/],
     [[7], /vault 1: the vault must be an object/],
     [[note, { kind: "file/offline" }], /vault 2: kind must be one of/],
-    [[{ ...note, colour: "red" }], /vault 1: colour is not a field/],
+    [[{ ...note, color: "red" }], /vault 1: color is not a field/],
     [[{ ...note, maxUsage: 0 }], /vault 1: maxUsage must be/],
     [[{ ...note, expiryDate: "soon" }], /vault 1: expiryDate must be/],
     [[{ ...note, creditCard: card }], /creditCard does not belong/],

@@ -128,11 +128,11 @@ describe("a state that is restored while others have it open", () => {
   });
 
   it("a backup of an older version is brought up to date; a present state of a newer one is refused", async () => {
-    const newer = [...migrations, "ALTER TABLE vaults ADD COLUMN colour TEXT"];
+    const newer = [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT"];
     const later = openWholeState(options(), newer);
     const facts = await later.restore(file, false, patient(state.clock));
     expect(facts.format).toBe(newer.length);
-    expect(state.sql("SELECT colour FROM vaults")).toEqual([{ colour: null }]);
+    expect(state.sql("SELECT color FROM vaults")).toEqual([{ color: null }]);
     expect(await openStore(options(), newer).list()).toHaveLength(1);
     await expect(restore()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("newer version") as string });
     expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: newer.length }]);

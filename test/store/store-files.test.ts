@@ -119,7 +119,7 @@ describe("the files of a state", () => {
 });
 
 describe("migrations", () => {
-  const scripts = [...migrations, "ALTER TABLE vaults ADD COLUMN colour TEXT"];
+  const scripts = [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT"];
   const newer = () =>
     openStore(
       {
@@ -150,7 +150,7 @@ describe("migrations", () => {
   it("make a new state in the same steps", async () => {
     await (await newer().lock(service, uuid, patient(state.clock))).release();
     expect(version()).toBe(scripts.length);
-    expect(state.sql("SELECT colour FROM vaults")).toEqual([]);
+    expect(state.sql("SELECT color FROM vaults")).toEqual([]);
   });
 
   it("wait for every vault that is held, so that no exchange sees the tables change", async () => {
@@ -173,7 +173,7 @@ describe("migrations", () => {
         platform: "linux",
         warn: () => undefined,
       },
-      [...migrations, "ALTER TABLE vaults ADD COLUMN colour TEXT; CREATE TABLE vaults (id)"],
+      [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT; CREATE TABLE vaults (id)"],
     );
     await expect(broken.list()).rejects.toMatchObject({ code: "state" });
     expect(version()).toBe(migrations.length);

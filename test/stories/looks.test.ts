@@ -72,7 +72,7 @@ describe.each([80, 120])("on a terminal of %i columns", (columns) => {
   });
 });
 
-describe("colour", () => {
+describe("color", () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await prepare();

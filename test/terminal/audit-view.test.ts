@@ -69,7 +69,7 @@ describe.each([80, 120])("at %i columns", (columns) => {
   });
 });
 
-describe("colour", () => {
+describe("color", () => {
   test.each(Object.entries(views))("changes nothing else: %s", async (_name, render) => {
     const colored = await render(viewOf(80, true));
     expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(await render(viewOf(80)));

@@ -85,7 +85,7 @@ describe("the findings of vault doctor", () => {
     `);
   });
 
-  test("in colour, which changes nothing else", async () => {
+  test("in color, which changes nothing else", async () => {
     const colored = await table(80, true);
     expect(colored).toContain("\u001b[31merror\u001b[39m");
     expect(colored).toContain("\u001b[33mwarn \u001b[39m");

@@ -47,7 +47,7 @@ describe("an output stream", () => {
 });
 
 describe("stderr", () => {
-  test("replaces secrets and shows control characters, but keeps lines, and colours where they are ours and there is colour", async () => {
+  test("replaces secrets and shows control characters, but keeps lines, and colors where they are ours and there is color", async () => {
     const lines: string[] = [];
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {

@@ -28,7 +28,7 @@ test("a card number of the service that is none is shown in time that grows with
   expect(performance.now() - start).toBeLessThan(2000);
 });
 
-describe("colour", () => {
+describe("color", () => {
   test.each([
     [{ choice: undefined, isTTY: true, env: {} }, true],
     [{ choice: undefined, isTTY: false, env: {} }, false],
