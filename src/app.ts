@@ -89,8 +89,8 @@ export async function createApp(
   const { settings, profile, problem } = await readSettings({ directory, profile: chosen, flags: given, host }, mode);
   const redactor = createRedactor();
   host.stderr.redactWith(redactor);
-  const talk = { quiet: flags["quiet"] === true, verbose: flags["verbose"] === true, json: settings.output !== "table" };
-  const narrator = createNarrator({ stderr: host.stderr, ...talk });
+  const verbosity = { quiet: flags["quiet"] === true, verbose: flags["verbose"] === true, json: settings.output !== "table" };
+  const narrator = createNarrator({ stderr: host.stderr, ...verbosity });
   const mayAsk = (): boolean => host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && flags["input"] !== false;
   const { sources, isStdinTaken } = valueSources(host, narrator.warn);
   const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };
@@ -151,7 +151,7 @@ export async function createApp(
 async function openClient(app: App, version: string): Promise<Service> {
   const { host, settings, narrator, profile, redactor } = app;
   const name = app.serviceName();
-  if (settings.live) narrator.note(`live profile ${profile.name}: ${settings.baseUrl}`);
+  if (settings.live) narrator.note(`Production profile ${profile.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
     import("./settings/transport/client-options.ts"),
     import("./service/open-service.ts"),

@@ -13,7 +13,7 @@ export const errorKinds = {
   "invalid-input": {
     exitCode: 3,
     retry: "after-fix",
-    meaning: "a value breaks the interface's rules (Luhn, lengths, uuid, …): nothing was sent",
+    meaning: "a value breaks the interface's rules (Luhn, lengths, UUID, …): nothing was sent",
   },
   "no-credentials": {
     exitCode: 4,
@@ -30,29 +30,29 @@ export const errorKinds = {
   network: {
     exitCode: 10,
     retry: "safe",
-    meaning: "no answer: if nothing was sent retry is safe, if a start was sent it is after-status (it counts)",
+    meaning: "no response: if nothing was sent retry is safe, if a start was sent it is after-status (it counts)",
   },
   pending: {
     exitCode: 11,
     retry: "after-status",
     meaning:
-      "started and stored, the acknowledgement is outstanding and its token alive, or the contents could not be delivered: " +
-      "run vault ack (with --no-ack this was asked for: 0)",
+      "the new credentials are stored, but not acknowledged, and the token is still valid; or the contents could not be delivered: " +
+      "run vault ack (with --no-ack this is no error: 0)",
   },
   "in-doubt": {
     exitCode: 12,
     retry: "after-status",
-    meaning: "an acknowledgement went unanswered and its token is dead: both pairs are kept",
+    meaning: "the acknowledgement got no response and its token expired; the old and the new credentials are kept",
   },
   service: {
     exitCode: 13,
     retry: "after-status",
-    meaning: "the service answered with an error or with something that is not the interface",
+    meaning: "the service responded with an error, or with an unexpected response",
   },
   state: { exitCode: 14, retry: "after-fix", meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)" },
-  busy: { exitCode: 15, retry: "safe", meaning: "another process holds this vault and did not finish within --max-wait" },
-  partial: { exitCode: 16, retry: "after-status", meaning: "bulk: some failed" },
-  finding: { exitCode: 17, retry: "safe", meaning: "a --fail-on found what it was told to look for" },
+  busy: { exitCode: 15, retry: "safe", meaning: "another process is using this vault and did not finish within --max-wait" },
+  partial: { exitCode: 16, retry: "after-status", meaning: "of several vaults, some failed" },
+  finding: { exitCode: 17, retry: "safe", meaning: "a --fail-on condition was met; sandbox rehearse found a loss" },
   interrupted: {
     exitCode: 130,
     retry: "after-status",

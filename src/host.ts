@@ -168,7 +168,7 @@ function homeOf(process: NodeJS.Process, given = ""): string {
   const recorded = recordedHome(process);
   if (isAbsolute(recorded)) return recorded;
   throw new VaultError("usage", "no home directory: HOME is not an absolute path, and the password database has none for this user", {
-    hint: "export HOME=/path/to/home, or both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
+    hint: "export HOME=/path/to/home (or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE)",
   });
 }
 

@@ -52,7 +52,7 @@ function outputFailure(thrown: unknown): VaultError | undefined {
   if (thrown instanceof VaultError || code === undefined || (syscall !== "write" && syscall !== "fsync")) return undefined;
   const why = code === "ENOSPC" ? "the disk is full" : code;
   return new VaultError("state", `the output could not be written: ${why}`, {
-    hint: "what the command did is done: give its output another place, and run it again",
+    hint: "the command has done its work; send its output elsewhere, and run it again",
     cause: thrown,
   });
 }

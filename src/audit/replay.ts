@@ -32,7 +32,7 @@ export interface ReplayOptions {
   journal?: Iterable<Item> | undefined;
   rules: Rules;
   map: ColumnMap;
-  /** Uuid of the only vault to replay, in either case. */
+  /** UUID of the only vault to replay, in either case. */
   vault?: string;
   /** First and last time of items to replay, in milliseconds since the epoch. */
   since?: number;

@@ -15,13 +15,13 @@ export const globalOptions = {
   output: ofSetting(output),
   json: { flag: "--json", help: "the same as --output json" },
   field: { flag: "--field <path>", help: "print one value, raw: --field vault.creditCard.number" },
-  reveal: { flag: "--reveal", help: "show secrets in table form" },
-  quiet: { flag: "-q, --quiet", help: "less talk" },
-  verbose: { flag: "-v, --verbose", help: "more talk" },
+  reveal: { flag: "--reveal", help: "show secrets in tables" },
+  quiet: { flag: "-q, --quiet", help: "fewer messages" },
+  verbose: { flag: "-v, --verbose", help: "more messages" },
   debug: ofSetting(debug),
-  color: { flag: "--color", help: "colour also where the output is not a terminal" },
-  noColor: { flag: "--no-color", help: "no colour" },
-  input: { flag: "--no-input", help: "never ask" },
+  color: { flag: "--color", help: "use color even if the output is not a terminal" },
+  noColor: { flag: "--no-color", help: "do not use color" },
+  input: { flag: "--no-input", help: "never prompt" },
   ...Object.fromEntries(
     Object.entries<SettingDefinition>(settings)
       .filter(([, { flag }]) => flag !== undefined)

@@ -5,10 +5,10 @@ import { topics } from "./topics.ts";
 /** Tasks with their commands, in the order in which people need them. A command that is missing here is listed last. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
   "Read or change a vault": ["get", "update", "info", "create", "delete"],
-  "Finish what was left": ["ack"],
-  "See where things stand": ["status", "guard", "audit-replay"],
+  "Finish an interrupted exchange": ["ack"],
+  Inspect: ["status", "guard", "audit-replay"],
   "Set up, and try it": ["init", "sandbox", "config", "doctor", "completion"],
-  "Take over, move and keep credentials": ["import", "export", "forget", "label", "backup"],
+  "Import, move and back up credentials": ["import", "export", "forget", "label", "backup"],
 };
 
 /** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */
@@ -24,7 +24,7 @@ export function helpScreen({ name, description = "", commands = [] }: Command, h
   const more = [
     "With every command: --json, --field PATH, --reveal, --quiet, --verbose.",
     "vault COMMAND --help shows the options and examples of a command.",
-    `vault help TOPIC tells more: ${Object.keys(topics).join(", ")}.`,
+    `vault help TOPIC explains more: ${Object.keys(topics).join(", ")}.`,
   ];
   return [
     `Usage: ${name} <command> [options]`,

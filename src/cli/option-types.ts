@@ -14,7 +14,7 @@ export const listOf = (words: readonly string[]) =>
   z.pipe(
     z.string().check(
       z.refine((value) => value.split(",").every((one) => words.includes(one.trim())), {
-        error: `must be of ${words.join(", ")}, separated by commas`,
+        error: `must be one or more of ${words.join(", ")}, separated by commas`,
       }),
     ),
     z.transform((value) => value.split(",").map((one) => one.trim())),
@@ -34,10 +34,10 @@ export const optionTypes = {
   keySource: oneOf(keySourceNames),
   anyKeySource: oneOf([...keySourceNames, "given"]),
   wholeNumber: z.pipe(
-    z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, like 3" })),
+    z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, such as 3" })),
     z.transform(Number),
   ),
-  port: z.pipe(z.string().check(z.refine(isPort, { error: "must be a port, 0 to 65535, like 4000" })), z.transform(Number)),
+  port: z.pipe(z.string().check(z.refine(isPort, { error: "must be a port from 0 to 65535, such as 4000" })), z.transform(Number)),
 };
 
 export type OptionTypes = { [Name in keyof typeof optionTypes]: z.infer<(typeof optionTypes)[Name]> };

@@ -46,7 +46,7 @@ export function createOutput(host: { stdout: DataStream; now(): number }, choice
         const { code } = error as NodeJS.ErrnoException;
         if (done === undefined || error instanceof VaultError || code === undefined || code === "EPIPE") throw error;
         const { what, ...facts } = done;
-        throw new VaultError("state", `${what}, but that could not be printed (${code})`, {
+        throw new VaultError("state", `${what}, but the result could not be printed (${code})`, {
           retry: "after-status",
           ...facts,
           cause: error,
@@ -81,8 +81,8 @@ export function fieldOf(document: unknown, path: string): unknown {
       typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
     if (inner === undefined) {
       const known = typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
-      throw new VaultError("usage", `--field ${path}: there is no ${part}`, {
-        hint: known === "" ? "see --json for the document" : `there is: ${known}`,
+      throw new VaultError("usage", `--field ${path}: no such field: ${part}`, {
+        hint: known === "" ? "--json shows the document" : `fields: ${known}`,
       });
     }
     value = inner;
@@ -97,6 +97,6 @@ export function fieldOf(document: unknown, path: string): unknown {
 export function checkField(field: string | undefined, roots: readonly string[]): void {
   if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
   throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {
-    hint: `--field ${roots[0]} prints the whole of it; --json shows the document`,
+    hint: `--field ${roots[0]} prints all of it; --json shows the document`,
   });
 }

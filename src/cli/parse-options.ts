@@ -23,7 +23,7 @@ export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInpu
   const [name = "", ...rest] = (first?.path ?? "").split(".");
   const shown = Object.hasOwn(terms, name) ? `<${name}>` : [flagName(name), ...rest].join(".");
   throw new VaultError("invalid-input", `${shown}: ${first?.rule ?? "does not fit"}`, {
-    hint: "nothing was sent; see --help for examples",
+    hint: "nothing was sent; --help shows examples",
   });
 }
 

@@ -171,7 +171,7 @@ function addCommand(parent: CommanderCommand, command: Command, act: Act): void 
   for (const { flag, help } of Object.values(command.options ?? {})) made.addOption(new Option(flag, help));
   if (command.commands === undefined) made.action(act(command));
   else {
-    made.helpCommand("help [command]", "show the help of a command");
+    made.helpCommand("help [command]", "show help for a command");
     for (const each of command.commands) addCommand(made, each, act);
   }
 }
@@ -181,7 +181,7 @@ const examplesOf = ({ examples }: Command): string => ["\nExamples:", ...example
 /** Refuses a second --field: commander would silently take the last. */
 function onlyField(path: string, earlier: string | undefined): string {
   if (earlier === undefined) return path;
-  throw new VaultError("usage", "--field is given twice: it prints one value", {
-    hint: "name one path, as deep as you need it; --json prints the whole document",
+  throw new VaultError("usage", "--field is given twice, but prints only one value", {
+    hint: "give one path; --json prints the whole document",
   });
 }

@@ -72,10 +72,10 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
 /** A new passphrase, asked for twice. */
 export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<string> {
   const first = await ask.secret({
-    message: "New passphrase of the state",
+    message: "New passphrase",
     rule: (answer) => (answer.length < 8 ? "must be at least 8 characters" : null),
   });
-  await ask.secret({ message: "The same once more", rule: (answer) => (answer === first ? null : "is not the same") });
+  await ask.secret({ message: "Repeat the passphrase", rule: (answer) => (answer === first ? null : "does not match") });
   return first;
 }
 
@@ -90,12 +90,11 @@ export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string)
     const answered = answers.get(id ?? "");
     if (answered !== undefined) return answered;
     if (!ask.isPossible) {
-      throw new VaultError("usage", "the passphrase of the state is missing", {
-        hint: `give it by ${waysToSet("statePassphrase")}, or run it on a terminal, where it is asked for`,
+      throw new VaultError("usage", "the passphrase is missing", {
+        hint: `set it with ${waysToSet("statePassphrase")}, or run this on a terminal to be asked`,
       });
     }
-    const answer =
-      id === null ? await askNewPassphrase(ask) : await ask.secret({ message: `Passphrase of the state (key ${id})`, rule: notEmpty });
+    const answer = id === null ? await askNewPassphrase(ask) : await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
     learnSecret(answer);
     answers.set(id ?? "", answer);
     return answer;
@@ -109,7 +108,7 @@ export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string)
  */
 export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {
   if (yes) return;
-  if (!ask.isPossible) throw new VaultError("usage", `${question} Nobody can be asked here`, { hint: "give --yes to confirm" });
+  if (!ask.isPossible) throw new VaultError("usage", `confirmation required: ${question}`, { hint: "use --yes to confirm" });
   if (!(await ask.confirm(question))) throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
@@ -138,6 +137,6 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
     // Ctrl-C or a signal; anything else is a failure of its own.
     const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
     if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name))) throw error;
-    throw new VaultError("interrupted", "interrupted at a question: nothing was changed", { retry: "safe", cause: error });
+    throw new VaultError("interrupted", "canceled; nothing was changed", { retry: "safe", cause: error });
   }
 }

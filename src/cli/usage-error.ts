@@ -26,7 +26,7 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
   const place = locate(root, argv);
   const called = place.path.map(({ name }) => name).join(" ");
   if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
-    return new VaultError("usage", "a command is missing", { hint: `${called} --help lists them` });
+    return new VaultError("usage", "a command is missing", { hint: `${called} --help` });
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
   const elsewhere = place.path.length === 1 && Object.hasOwn(ofOtherTools, word) ? ofOtherTools[word] : undefined;
@@ -36,11 +36,27 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
       : error.code === "commander.unknownOption" && word.startsWith("--")
         ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
         : [];
-  const ways = [
-    ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
-    error.code === "commander.unknownCommand" ? `${called} --help lists the commands` : `${called} --help shows what it takes`,
-  ];
-  return new VaultError("usage", error.message.replace(/^error: /, "").replaceAll("\n", " "), { hint: ways.join("; ") });
+  const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), `${called} --help`];
+  return new VaultError("usage", messageOf(error, called), { hint: ways.join("; ") });
+}
+
+/** commander's message in the words of this program. Those about unknown commands and options say enough. */
+function messageOf({ code, message }: CommanderError, called: string): string {
+  const [, subject = ""] = /'([^']+)'/.exec(message) ?? [];
+  switch (code) {
+    case "commander.missingArgument":
+      return `<${subject}> is missing`;
+    case "commander.optionMissingArgument":
+      return `${subject}: a value is missing`;
+    case "commander.excessArguments":
+      return `too many arguments for ${called}`;
+    case "commander.invalidArgument": {
+      const [, name = "", choices = ""] = /argument '(\w+)'\. Allowed choices are (.*)\.$/.exec(message) ?? [];
+      return `<${name}>: must be one of ${choices}`;
+    }
+    default:
+      return message.replace(/^error: /, "").replaceAll("\n", " ");
+  }
 }
 
 const namesOf = ({ commands }: CommandNode): string[] => commands.map(({ name }) => name);

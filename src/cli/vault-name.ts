@@ -37,7 +37,7 @@ export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string, 
 }
 
 const unknown = (name: string): VaultError =>
-  new VaultError("no-credentials", `no vault known here has the label or UUID ${printableLine(name)}: nothing was sent`, {
+  new VaultError("no-credentials", `no vault known here has the label or UUID ${printableLine(name)}; nothing was sent`, {
     hint: "vault status",
   });
 

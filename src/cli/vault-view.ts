@@ -22,7 +22,7 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
   const table = await knownFacts(view, palette, [
     ...subject(delivery, palette),
     ...contentRows(delivery.vault, view.reveal, palette.strong),
-    ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses}, this one included`, palette) : undefined],
+    ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses} (this one included)`, palette) : undefined],
     ...facts(delivery, view),
   ]);
   return view.reveal ? table + revealed(delivery) : table;
@@ -78,7 +78,7 @@ function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
   const date = (value: unknown): string | undefined => (typeof value === "string" ? printableLine(when(value, view.now)) : undefined);
   return [
     ["Expires", date(vault["expiryDate"])],
-    ["Locks itself", date(vault["autoLockDate"])],
+    ["Auto-locks", date(vault["autoLockDate"])],
     ["Created", date(vault["dateCreated"])],
     ["Last modified", date(vault["lastModified"])],
     ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(fingerprint)}`],

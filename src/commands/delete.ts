@@ -9,16 +9,16 @@ type Needs = Pick<App, "ask" | "device" | "hold" | "narrator" | "output" | "serv
 export const deleteVault = command(
   {
     name: "delete",
-    summary: "delete a vault at the service, for good (extended)",
+    summary: "delete a vault permanently (extended)",
     description:
-      "Delete a vault at the service, for good, and then its credentials here. Needs the right credentials, which this machine must know; " +
-      `wrong ones count towards a lock, so it passes the guard like a start. ${extended}`,
+      "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials, which this machine must " +
+      `know; wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
     arguments: { uuid: { ...vaultArgument, exact: true } },
     options: {
       externalRef: exchangeFlags.externalRef,
-      discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },
+      discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
       force: exchangeFlags.force,
-      yes: { flag: "--yes", help: "do not ask for the last four characters of the uuid" },
+      yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
     },
     examples: ["vault delete $VAULT --yes", "vault delete $VAULT --yes --external-ref 'closed account 2291'"],
     fields: ["deleted"],
@@ -48,7 +48,7 @@ export const deleteVault = command(
       });
       const document = { deleted: [{ uuid: target, kind: deleted.kind, externalRef: deleted.externalRef }] };
       const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
-      const done = { what: `vault ${target} is deleted`, vault: target, hint: "nothing is left to do" };
+      const done = { what: `vault ${target} was deleted`, vault: target, hint: "nothing is left to do" };
       await app.output.printDone(document, () => line, done);
       return 0;
     } finally {
@@ -63,13 +63,13 @@ export const deleteVault = command(
  */
 async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
   if (yes) return;
-  const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, for good?`;
+  const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, permanently?`;
   if (!app.ask.isPossible) {
-    throw new VaultError("usage", `${question} Nobody can be asked here`, { vault: target, hint: "give --yes to confirm" });
+    throw new VaultError("usage", `confirmation required: ${question}`, { vault: target, hint: "use --yes to confirm" });
   }
   const wanted = target.slice(-4).toLowerCase();
   const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
-  const typed = await app.ask.text({ message: `${question} Type the last four characters of its uuid (Enter to keep it)`, rule });
+  const typed = await app.ask.text({ message: `${question} Type the last four characters of its UUID (Enter to keep it)`, rule });
   if (typed.trim().toLowerCase() === wanted) return;
   throw new VaultError("canceled", "canceled; nothing was changed", { vault: target, retry: "safe" });
 }

@@ -10,10 +10,10 @@ export const forget = command(
   {
     name: "forget",
     summary: "remove a vault's credentials from the state",
-    description: "Remove a vault's credentials from the state. The counters towards a lock are kept.",
+    description: "Remove a vault's credentials from the state. The counters toward lockout are kept.",
     arguments: { uuid: { ...vaultArgument, exact: true } },
     options: {
-      discardPending: { flag: "--discard-pending", help: "also with an exchange open or in doubt" },
+      discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
       yes: { flag: "--yes", help: "do not ask" },
     },
     examples: ["vault export $VAULT > copy.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"],
@@ -38,7 +38,7 @@ export const forget = command(
     } finally {
       await context.session.release();
     }
-    await app.output.printDone({ forgotten: [target] }, () => `${target}  forgotten; the counters towards a lock are kept\n`);
+    await app.output.printDone({ forgotten: [target] }, () => `${target}  forgotten; the counters toward lockout are kept\n`);
     return 0;
   },
 );
@@ -52,11 +52,11 @@ async function check(uuid: string, record: VaultRecord | null | undefined, disca
   const isDoubt = open.state === "in-doubt";
   throw new VaultError(
     isDoubt ? "in-doubt" : "pending",
-    `an exchange of vault ${uuid} is ${open.state}: forgetting it now could lose the vault`,
+    `an exchange of vault ${uuid} is ${open.state}; forgetting the vault now could lose it`,
     {
       vault: uuid,
       exchange: summarize(open),
-      hint: `finish it first: vault ${isDoubt ? "get" : "ack"} ${uuid}; or forget it all the same: vault forget ${uuid} --discard-pending`,
+      hint: `vault ${isDoubt ? "get" : "ack"} ${uuid} (finishes it); vault forget ${uuid} --discard-pending (forgets the vault anyway)`,
     },
   );
 }

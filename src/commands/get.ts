@@ -9,9 +9,9 @@ export const get = command(
   {
     name: "get",
     summary: "read a vault",
-    description: "Read a vault: start, store the new credentials durably, deliver the contents, acknowledge.",
+    description: "Read a vault: start, store the new credentials durably, print the contents, acknowledge.",
     arguments: { uuid: vaultArgument },
-    options: { ...exchangeFlags, yes: { flag: "--yes", help: "do not ask, with --generation and --force" } },
+    options: { ...exchangeFlags, yes: { flag: "--yes", help: "with --generation and --force: do not ask" } },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
       "vault get $VAULT --json",
@@ -34,7 +34,7 @@ export const get = command(
 /** Refuses a closed output: contents that nobody receives would count as delivered. */
 function refuseClosedOutput({ host }: Pick<App, "host">): void {
   if (!host.stdout.isClosed) return;
-  throw new VaultError("usage", "standard output is closed, and the contents would be lost: nothing was sent", {
-    hint: "run it again with an output, like > FILE (> /dev/null, opened for writing only, discards the contents)",
+  throw new VaultError("usage", "standard output is closed, and the contents would be lost; nothing was sent", {
+    hint: "run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the contents)",
   });
 }

@@ -8,12 +8,12 @@ type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | 
 export const guard = command(
   {
     name: "guard",
-    summary: "the counters towards a lock, and what the guard would refuse",
-    description: "The counters towards a lock, and what the guard would refuse. Never calls the service.",
+    summary: "show the counters toward lockout, and what would be refused",
+    description: "Show the counters toward lockout, and what the guard would refuse. Never calls the service.",
     arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
     options: {
-      reset: { flag: "--reset", help: "zero the counters, after an administrator has unlocked the vault" },
-      unanswered: { flag: "--unanswered", help: "with --reset: clear only what is counted as possibly failed" },
+      reset: { flag: "--reset", help: "reset the counters, after an administrator has unlocked the vault" },
+      unanswered: { flag: "--unanswered", help: "with --reset: clear only possibly failed attempts" },
       yes: { flag: "--yes", help: "do not ask" },
     },
     examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset --yes"],
@@ -21,7 +21,7 @@ export const guard = command(
   },
   async (app: Needs, { uuid, reset, unanswered, yes }) => {
     if (unanswered === true && reset !== true) {
-      throw new VaultError("usage", "--unanswered says what --reset clears: give both", {
+      throw new VaultError("usage", "--unanswered requires --reset", {
         hint: "vault guard <uuid> --reset --unanswered",
       });
     }

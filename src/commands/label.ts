@@ -25,7 +25,7 @@ export const label = command(
     const isSame = (other: string): boolean => other.toLowerCase() === uuid.toLowerCase();
     const taken = (await (await app.store()).list()).find((record) => record.label === text && !isSame(record.uuid));
     if (taken !== undefined) {
-      throw new VaultError("usage", `vault ${taken.uuid} has this label already`, {
+      throw new VaultError("usage", `vault ${taken.uuid} already has this label`, {
         vault: taken.uuid,
         hint: `vault label ${taken.uuid} TEXT`,
       });

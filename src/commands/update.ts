@@ -12,10 +12,10 @@ type Needs = ExchangeNeeds & Pick<App, "profile">;
 export const update = command(
   {
     name: "update",
-    summary: "give a vault new contents",
+    summary: "replace a vault's contents",
     description:
-      "Give an offline vault new contents: start, store the new credentials durably, acknowledge, print a receipt. " +
-      "On a terminal it shows the new contents, masked, and asks before it sends them.",
+      "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
+      "On a terminal, show the new contents, masked, and ask before sending them.",
     arguments: { uuid: { ...vaultArgument, exact: true } },
     options: { ...contentsFlags, ...exchangeFlags, yes: { flag: "--yes", help: "do not ask" } },
     examples: [
@@ -53,7 +53,7 @@ async function confirmUpdate(
   const label = record?.label ?? null;
   const question = `Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
   const { settings, profile } = app;
-  const mark = settings.live ? `Live profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
+  const mark = settings.live ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
   // An update with a live profile needs --yes where nobody can be asked.
   if (!app.ask.isPossible) {
     if (settings.live) await (await import("../cli/prompts.ts")).confirmOrFail(app.ask, false, `${mark}${question}`);
@@ -75,7 +75,7 @@ async function printReceipt(
   const { state, acknowledgedAt } = exchange;
   const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
   const [{ receiptTable }, { summarize }] = await Promise.all([import("../cli/vault-view.ts"), import("../exchange/context.ts")]);
-  const hint = state === "held" ? `vault ack ${uuid} finishes it` : `nothing is left to do: vault status ${uuid} shows it`;
+  const hint = state === "held" ? `vault ack ${uuid}` : `vault status ${uuid}`;
   const done = { what: `the update is ${state}`, vault: uuid, exchange: summarize(exchange), hint };
   await app.output.printDone(document, async (view) => await receiptTable(delivery, contents, exchange, view), done);
 }

@@ -86,24 +86,24 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   if (exchange === undefined) {
-    return new VaultError("interrupted", "interrupted: nothing is pending", { vault: uuid, retry: "safe", hint: "run the command again" });
+    return new VaultError("interrupted", "interrupted; nothing is pending", { vault: uuid, retry: "safe", hint: "run the command again" });
   }
   const facts = { vault: uuid, exchange: summarize(exchange) };
   if (exchange.state === "intent") {
     return new VaultError(
       "interrupted",
-      "interrupted while the start was under way: it may have reached the service and counts as one start",
+      "interrupted while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid",
       {
         ...facts,
-        hint: `the stored pair is still the current one: vault status ${uuid}`,
+        hint: `vault status ${uuid}`,
       },
     );
   }
   const isUnread = exchange.operation === "get" && exchange.limited && !exchange.delivered;
-  return new VaultError("interrupted", `interrupted: the new credentials are stored, the acknowledgement is outstanding`, {
+  return new VaultError("interrupted", "interrupted; the new credentials are stored, but not acknowledged", {
     ...facts,
     hint: isUnread
-      ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} reads it again with the old pair`
+      ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials)`
       : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
   });
 }

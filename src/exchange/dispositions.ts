@@ -19,7 +19,7 @@ interface Disposition {
 
 const unknown = {
   code: "service",
-  what: "the service answered with an error that is not known",
+  what: "the service responded with an unknown error",
   start: "unknown",
   end: "refused",
 } as const satisfies Disposition;
@@ -27,7 +27,7 @@ const unknown = {
 const table: Readonly<Record<ErrorClass, Disposition>> = {
   rate: { code: "rate-limited", what: "still rate limited by the service", start: "not-counted", end: "again" },
   application: { code: "unauthorised", what: "the service refused the application", start: "not-counted", end: "outstanding" },
-  validation: { code: "service", what: "the service found the request not valid", start: "not-counted", end: "refused" },
+  validation: { code: "service", what: "the service rejected the request as invalid", start: "not-counted", end: "refused" },
   credentials: { code: "rejected", what: "the service refused the credentials", start: "failed-attempt", end: "refused" },
   locked: { code: "locked", what: "the vault is locked", start: "no-starts", end: "outstanding" },
   gone: { code: "locked", what: "the vault is gone", start: "no-starts", end: "refused" },

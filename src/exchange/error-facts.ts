@@ -49,7 +49,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
       ...error.facts,
       ...facts,
       retry: "after-status",
-      hint: `an earlier start of this command was sent, and counts: vault status ${uuid}, then run it again`,
+      hint: `an earlier start of this command was sent, and counts; vault status ${uuid} (then run it again)`,
     });
   }
 }

@@ -29,15 +29,15 @@ export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLo
 export function guardStart(record: VaultRecord, policy: Policy): void {
   const verdict = judge(record, policy);
   if (allows(verdict)) return;
-  const possibly = verdict.onlyPossibly ? `, ${record.possiblyFailed} of them only possibly, because no answer came back` : "";
+  const possibly = verdict.onlyPossibly ? ` (${record.possiblyFailed} of them only possibly: no response)` : "";
   const why = verdict.failedWouldLock
     ? `${record.failedAttempts} of ${policy.failed} failed attempts used${possibly}; one more locks the vault`
     : `${record.unackedStarts} of ${policy.unacked} unacknowledged starts used; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
     vault: record.uuid,
     hint: verdict.onlyPossibly
-      ? `if the audit log shows no failed attempt: vault guard ${record.uuid} --reset --unanswered; else, after an administrator has unlocked the vault: vault guard ${record.uuid} --reset`
-      : `vault guard ${record.uuid} shows the counters; after an administrator has unlocked the vault: vault guard ${record.uuid} --reset`,
+      ? `vault guard ${record.uuid} --reset --unanswered (if the audit log shows no failed attempt); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`
+      : `vault guard ${record.uuid} (shows the counters); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`,
     spent: spentBy(record, policy),
   });
 }
@@ -59,9 +59,9 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
   const differing = (["browserType", "osType"] as const).filter((key) => accepted[key] !== device[key]);
   if (differing.length === 0) return;
   const what = differing.map((key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`).join(", ");
-  throw new VaultError("guard", `not sent: the device is not the one that vault ${uuid} was read with: ${what}`, {
+  throw new VaultError("guard", `not sent: the device differs from the one that vault ${uuid} was read with: ${what}`, {
     vault: uuid,
-    hint: "leave --device out to send the accepted one, or send this one with --force",
+    hint: "leave --device out to send the accepted one, or use --force",
   });
 }
 
@@ -70,10 +70,10 @@ export function refusedBeforeError({ uuid, provenAt }: VaultRecord, generation: 
   const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
     vault: uuid,
-    hint: `import the right credentials: vault import ${uuid} --credentials @FILE`,
+    hint: `vault import ${uuid} --credentials @FILE (the right credentials)`,
   });
 }
 
 /** Explains why credentials that have worked are refused. */
 export const explainRefusal = (provenAt: string): string =>
-  `Another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;
+  `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;

@@ -185,7 +185,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
 function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): void {
   const contents = kind.startsWith("generic") ? vault["content"] : object(vault["creditCard"])?.["number"];
   if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
-  throw new HandoverFailure("delivery", "the service's answer lacks the contents of the vault", {
+  throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault", {
     delivered: false,
     saveOwed: leavesState,
   });
@@ -210,12 +210,12 @@ function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: un
   const ways = held.saveOwed
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
     : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
-  return new VaultError("pending", `${message}; the new credentials are stored and nothing was acknowledged`, {
+  return new VaultError("pending", `${message}; the new credentials are stored, but not acknowledged`, {
     vault: uuid,
     exchange: summarize(held),
     hint:
       (error instanceof HandoverFailure ? error.hint : undefined) ??
-      `read it again with the old pair: vault ${held.operation} ${uuid} --discard-pending; or finish it: ${ways}`,
+      `vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials); ${ways}`,
   });
 }
 

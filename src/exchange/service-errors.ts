@@ -27,5 +27,5 @@ export function wording(answer: Answer): string {
   const code = typeof status?.["code"] === "string" ? status["code"] : "";
   const words = sentences.filter((s) => s !== "").join("; ") || code || "no reason given";
   const errorUuid = findErrorUuid(answer.body);
-  return `${words} [HTTP ${answer.httpStatus}${errorUuid === undefined ? "" : `, error ${errorUuid}`}]`;
+  return `service: "${words}", HTTP ${answer.httpStatus}${errorUuid === undefined ? "" : `, error ${errorUuid}`}`;
 }

@@ -71,7 +71,7 @@ export function refuseNetwork(folder: string): void {
     "state",
     `the state cannot be used: ${folder} is on a network file system (${found.name}), where SQLite cannot keep it safe`,
     {
-      hint: "name a directory on a local disk with --state; to move a state there: mv, while no vault command runs on any machine",
+      hint: "use a directory on a local disk with --state; to move a state there, use mv while no vault command runs on any machine",
     },
   );
 }

@@ -41,7 +41,7 @@ export function releaseLockFile(connection: DatabaseSync): void {
 export async function withLockFile<T>(path: string, what: string, clock: Clock, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   const connection = await retryWhileBusy(clock, waiting, 50, () => onState(path, () => tryLockFile(path)));
   if (connection === null) {
-    throw new VaultError("busy", `another process is changing ${what}`, { hint: "run it again when that one has finished" });
+    throw new VaultError("busy", `another process is changing ${what}`, { hint: "run it again when it has finished" });
   }
   try {
     return await work();

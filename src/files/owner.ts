@@ -12,7 +12,7 @@ export function checkOwner(path: string, uid: number | undefined, what: string):
   const foreign = [lstatSync, statSync].flatMap((look) => ownerBy(look, path)).find((owner) => owner !== uid && owner !== 0);
   if (foreign === undefined) return;
   throw new VaultError("state", `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`, {
-    hint: "run it as that user, give it to yours (chown), or name another place",
+    hint: "run it as that user, give it to yours (chown), or use another place",
   });
 }
 

@@ -46,12 +46,12 @@ export function findPrivateDirectory(path: string): Stats | null {
   if (stats === null) return null;
   if (!stats.isDirectory()) {
     throw new VaultError("state", `the state cannot be used: ${path}: a file is where a directory should be`, {
-      hint: "move that file away, or name another directory with --state",
+      hint: "move that file away, or use another directory with --state",
     });
   }
   if ((stats.mode & 0o022) !== 0) {
     throw new VaultError("state", `the state cannot be used: ${path}: other users can write to this directory`, {
-      hint: `chmod go-w ${path}, or name a directory of your own below it`,
+      hint: `use a directory of your own below it; chmod go-w ${path}`,
     });
   }
   return stats;
@@ -80,8 +80,8 @@ export function fileIfThere(path: string): Stats | null {
   // A file that another process has created in the meantime is not a link.
   const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
-  throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a link that leads nowhere" : "it is not a file"}`, {
-    hint: "nothing was changed: move it away, then run it again",
+  throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a broken link" : "it is not a file"}`, {
+    hint: "nothing was changed; move it away, then run it again",
   });
 }
 

@@ -7,18 +7,18 @@ interface Cause {
 
 const damaged: Cause = {
   cause: "it is damaged, or not a database",
-  hint: "nothing was changed: bring a backup back, the present files are kept beside it: vault backup FILE --restore",
+  hint: "nothing was changed; vault backup FILE --restore (the present files are kept beside it)",
 };
-const full: Cause = { cause: "the disk is full", hint: "nothing was changed: free some space there, then run it again" };
-const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or name another directory with --state" };
+const full: Cause = { cause: "the disk is full", hint: "nothing was changed; free some space there, then run it again" };
+const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or use another directory with --state" };
 const denied: Cause = {
   cause: "permission denied",
-  hint: "give your user access to it (chown, chmod u+rwX), or name another directory with --state",
+  hint: "give your user access to it (chown, chmod u+rwX), or use another directory with --state",
 };
-const nowhere: Cause = { cause: "it cannot be made there", hint: "name another directory with --state" };
+const nowhere: Cause = { cause: "it cannot be created there", hint: "use another directory with --state" };
 const inTheWay: Cause = {
   cause: "a file is where a directory should be",
-  hint: "move that file away, or name another directory with --state",
+  hint: "move that file away, or use another directory with --state",
 };
 
 /** By primary result code of SQLite. */
@@ -28,7 +28,7 @@ const sqliteCauses: Readonly<Record<number, Cause>> = {
   10: { cause: "reading or writing failed", hint: "check the disk (space, quota, file size limit), then run it again" },
   11: damaged,
   13: full,
-  14: { cause: "it cannot be opened", hint: "check that its folder exists, is yours, is writable and has space left, then run it again" },
+  14: { cause: "it cannot be opened", hint: "check that its folder exists, is yours, is writable and has free space, then run it again" },
   23: denied,
   26: damaged,
 };

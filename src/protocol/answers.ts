@@ -67,8 +67,8 @@ export function isSuccess(answer: Answer): boolean {
 
 function deviations(endpoint: Endpoint, answer: Answer): string[] {
   const checked = validate(responseSchema(endpoint), answer.body);
-  const warnings = checked.ok ? [] : checked.violations.map((v) => `the service's answer: ${v.path || "body"} ${v.rule}`);
-  if (answer.httpStatus < 200 || answer.httpStatus > 299) warnings.push(`the service answered SUCCESS with HTTP ${answer.httpStatus}`);
+  const warnings = checked.ok ? [] : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
+  if (answer.httpStatus < 200 || answer.httpStatus > 299) warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return warnings;
 }
 

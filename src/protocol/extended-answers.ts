@@ -104,7 +104,7 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
     ...datesOf(info),
     usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
     metadata: object(metadata) === undefined ? null : Object.fromEntries(pairs),
-    warnings: checked.ok ? [] : checked.violations.map((v) => `the service's answer: ${v.path || "body"} ${v.rule}`),
+    warnings: checked.ok ? [] : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`),
   };
 }
 

@@ -7,22 +7,22 @@ import { characters, limits } from "./limits.ts";
  */
 const text = (rule: string, check: (value: string) => boolean) => z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
-const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, like 123e4567-e89b-42d3-a456-426614174000`;
+const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
 export const uuid = text(uuidRule, (value) => /^[0-9a-fA-F-]{36}$/.test(value));
 
 export const externalRef = text(
-  `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, like order-2291`,
+  `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`,
   (value) => value.isWellFormed() && characters(value) >= limits.externalRef.min && characters(value) <= limits.externalRef.max,
 );
 
-export const base64 = text("must be base64, like c2VjcmV0LXBpbg==", (value) =>
+export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =>
   /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
 );
 
 export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
 
 /** ISO 8601 date-time. The offset may be missing, since the specification does not require one. */
-export const dateTime = text("must be an ISO 8601 date-time, like 2026-11-20T14:02:11Z", isDateTime);
+export const dateTime = text("must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z", isDateTime);
 
 const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 
@@ -52,7 +52,7 @@ export function instant(value: string): number | null {
 }
 
 const deviceText = (example: string) =>
-  text(`must be letters, digits, dashes, underscores or spaces, at least ${limits.deviceTextMin}, like ${example}`, (value) =>
+  text(`must be letters, digits, dashes, underscores or spaces, at least ${limits.deviceTextMin}, such as ${example}`, (value) =>
     /^[A-Za-z0-9_ -]{2,}$/.test(value),
   );
 
@@ -60,14 +60,14 @@ const deviceText = (example: string) =>
 export const device = z.object(
   {
     browserType: deviceText("Firefox"),
-    browserVersion: text("must be digits and dots, at least 2, like 128.0", (value) => /^[0-9.]{2,}$/.test(value)),
+    browserVersion: text("must be digits and dots, at least 2, such as 128.0", (value) => /^[0-9.]{2,}$/.test(value)),
     osType: deviceText("Linux"),
     fonts: z
-      .array(z.string({ error: 'must be text, like "Arial"' }), { error: 'must be a list of font names, like ["Arial"]' })
-      .check(z.minLength(limits.fontsMin, { error: 'must hold at least one font name, like ["Arial"]' })),
+      .array(z.string({ error: 'must be text, such as "Arial"' }), { error: 'must be a list of font names, such as ["Arial"]' })
+      .check(z.minLength(limits.fontsMin, { error: 'must have at least one font name, such as ["Arial"]' })),
   },
   {
-    error: 'must be an object, like {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
+    error: 'must be an object, such as {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
   },
 );
 export type Device = z.infer<typeof device>;
@@ -93,28 +93,31 @@ export const anyInteger = integer("must be a whole number", Number.MIN_SAFE_INTE
 export const creditCard = z.object(
   {
     expiryMonth: integer("must be a month, 1 to 12", 1, 12),
-    expiryYear: integer("must be a year of 4 digits, like 2029", 1000, 9999),
-    name: text(`must be at most ${limits.cardNameMax} characters, like Ada Lovelace`, (value) => characters(value) <= limits.cardNameMax),
+    expiryYear: integer("must be a year of 4 digits, such as 2029", 1000, 9999),
+    name: text(
+      `must be at most ${limits.cardNameMax} characters, such as Ada Lovelace`,
+      (value) => characters(value) <= limits.cardNameMax,
+    ),
     number: text(
-      `must be ${limits.cardNumber.min} to ${limits.cardNumber.max} digits that pass the Luhn check, like 4111111111111111`,
+      `must be ${limits.cardNumber.min} to ${limits.cardNumber.max} digits that pass the Luhn check, such as 4111111111111111`,
       (value) => /^[0-9]{8,19}$/.test(value) && passesLuhn(value),
     ),
   },
-  { error: 'must be an object, like {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}' },
+  { error: 'must be an object, such as {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}' },
 );
 export type CreditCard = z.infer<typeof creditCard>;
 
 const { metadata: pairs } = limits;
 const metadataText = "letters, digits, dashes, underscores and spaces";
-export const metadataKey = text(`must have keys of ${pairs.key.min} to ${pairs.key.max} ${metadataText}, like cost-centre`, (value) =>
+export const metadataKey = text(`must have keys of ${pairs.key.min} to ${pairs.key.max} ${metadataText}, such as cost-center`, (value) =>
   /^[A-Za-z0-9_ -]{1,32}$/.test(value),
 );
-export const metadataValue = text(`must have values of at most ${pairs.value.max} ${metadataText}, like EU-West 7`, (value) =>
+export const metadataValue = text(`must have values of at most ${pairs.value.max} ${metadataText}, such as EU-West 7`, (value) =>
   /^[A-Za-z0-9_ -]{0,255}$/.test(value),
 );
 
 /** Key-value pairs on a vault. Extended (service-facts: metadata). */
 export const metadata = z
-  .record(metadataKey, metadataValue, { error: 'must be an object, like {"cost-centre":"EU-West 7"}' })
-  .check(z.refine((value) => Object.keys(value).length <= pairs.pairs, { error: `must be at most ${pairs.pairs} pairs` }));
+  .record(metadataKey, metadataValue, { error: 'must be an object, such as {"cost-center":"EU-West 7"}' })
+  .check(z.refine((value) => Object.keys(value).length <= pairs.pairs, { error: `must have at most ${pairs.pairs} entries` }));
 export type Metadata = z.infer<typeof metadata>;

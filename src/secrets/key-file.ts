@@ -34,12 +34,12 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
     const stats = statIfThere(path);
     if (stats === null) return null;
     if (!stats.isFile()) throw notAKeyFile(path, "it is not a file");
-    if ((stats.mode & 0o022) !== 0) throw notAKeyFile(path, "other users can write to it, and may have put a key there that they know");
+    if ((stats.mode & 0o022) !== 0) throw notAKeyFile(path, "other users can write to it, and may have put their own key there");
     const entries = readFileSync(path, "utf8")
       .trimEnd()
       .split("\n")
       .map((line) => parse(path, line));
-    if ((stats.mode & 0o077) !== 0) warn(`other users can read the key file ${path}: chmod 600 ${path}`);
+    if ((stats.mode & 0o077) !== 0) warn(`other users can read the key file ${path}; to fix it: chmod 600 ${path}`);
     return entries;
   });
 }
@@ -53,7 +53,7 @@ export function createKeyFile(path: string, entry: KeyEntry, warn: (message: str
   ensurePrivateDirectory(dirname(path));
   onState(path, () => createFile(path, (_, descriptor) => writeFileSync(descriptor, linesOf([entry]))));
   const entries = readKeyFile(path, warn);
-  if (entries === null) throw notAKeyFile(path, "it was removed at once");
+  if (entries === null) throw notAKeyFile(path, "it was removed immediately");
   return entries;
 }
 
@@ -81,17 +81,17 @@ function parse(path: string, line: string): KeyEntry {
   const source = (Object.keys(words) as KeyEntry["source"][]).find((each) => words[each] === word);
   if (source === undefined) throw notAKeyFile(path, `its first word is not ${words.file}`);
   if (source === "file") return parseMaterial(path, id, rest);
-  if (!/^[0-9a-f]{16}$/.test(id)) throw notAKeyFile(path, "it does not hold the id of a key");
+  if (!/^[0-9a-f]{16}$/.test(id)) throw notAKeyFile(path, "it has no key id");
   if (source === "passphrase") return parsePassphrase(path, id, rest);
-  if (rest.length > 0) throw notAKeyFile(path, "a line of it is too long");
+  if (rest.length > 0) throw notAKeyFile(path, "a line is too long");
   return { source, id };
 }
 
 function parseMaterial(path: string, id: string, [encoded = "", ...more]: string[]): KeyEntry {
-  if (more.length > 0) throw notAKeyFile(path, "a line of it is too long");
-  if (!/^[A-Za-z0-9+/]{43}=$/.test(encoded)) throw notAKeyFile(path, "it does not hold 32 bytes in base64");
+  if (more.length > 0) throw notAKeyFile(path, "a line is too long");
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(encoded)) throw notAKeyFile(path, "it has no 32 bytes in base64");
   const material = Buffer.from(encoded, "base64");
-  if (id !== deriveKey(material).id) throw notAKeyFile(path, "its key and the id of its key do not fit");
+  if (id !== deriveKey(material).id) throw notAKeyFile(path, "its key does not match its key id");
   return { source: "file", id, material };
 }
 
@@ -101,12 +101,12 @@ function parsePassphrase(path: string, id: string, [costs = "", encoded = "", ..
   const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
   // A manipulated file must not exhaust the memory.
   const affordable = cost.log2N >= 14 && cost.log2N <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1 && cost.p <= 4;
-  if (!affordable || salt.length < 16 || more.length > 0) throw notAKeyFile(path, "its line about the passphrase is garbled");
+  if (!affordable || salt.length < 16 || more.length > 0) throw notAKeyFile(path, "its passphrase line is garbled");
   return { source: "passphrase", id, cost, salt };
 }
 
 function notAKeyFile(path: string, why: string): VaultError {
   return new VaultError("state", `the key file ${path} cannot be used: ${why}`, {
-    hint: "put the right key file there from its backup; it was not changed",
+    hint: "restore the key file from its backup; it was not changed",
   });
 }

@@ -43,6 +43,6 @@ export function parseGivenKey(text: string, flag = "--state-key (VAULTSVC_STATE_
   if (/^[0-9a-fA-F]{64}$/.test(key)) return deriveKey(Buffer.from(key, "hex"));
   if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return deriveKey(Buffer.from(key, "base64"));
   throw new VaultError("invalid-input", `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits`, {
-    hint: "make one with: openssl rand -base64 32",
+    hint: "openssl rand -base64 32 (makes one)",
   });
 }

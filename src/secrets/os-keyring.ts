@@ -18,8 +18,8 @@ export async function openOsKeyring(): Promise<OsKeyring> {
     try {
       return await work();
     } catch (error) {
-      throw new VaultError("state", `no keyring of the operating system answers here: ${(error as Error).message}`, {
-        hint: "on a machine without one use a key file: vault config set stateKeySource file; where a key exists already: vault config rekey --to file",
+      throw new VaultError("state", `no operating system keyring responds: ${(error as Error).message}`, {
+        hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault config rekey --to file (if a key already exists)",
         cause: error,
       });
     }
@@ -42,8 +42,8 @@ async function load(): Promise<{ AsyncEntry: typeof AsyncEntry }> {
   try {
     return await import("@napi-rs/keyring");
   } catch (error) {
-    throw new VaultError("state", "the keyring of the operating system cannot be used: the package @napi-rs/keyring is not installed", {
-      hint: "install it beside vault (it is an optional dependency); or use a key file, a passphrase or a given key",
+    throw new VaultError("state", "the operating system keyring cannot be used: the package @napi-rs/keyring is not installed", {
+      hint: "install it beside vault (an optional dependency), or use a key file, a passphrase or a given key",
       cause: error,
     });
   }

@@ -49,17 +49,17 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
 export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
   if (version !== format) throw damaged(place, `its format is not ${format}`);
-  if (keyId !== key.id) throw damaged(place, `it is sealed with key ${keyId ?? ""}, and the key in use is ${key.id}`);
+  if (keyId !== key.id) throw damaged(place, `it is encrypted with key ${keyId ?? ""}, and the key in use is ${key.id}`);
   const bytes = Buffer.from(body, "base64");
   const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
-  if (!whole) throw damaged(place, "it is cut short or garbled");
+  if (!whole) throw damaged(place, "it is truncated or garbled");
   const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAAD(additionalData(key, place));
   decipher.setAuthTag(bytes.subarray(-tagBytes));
   try {
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString("utf8");
   } catch {
-    throw damaged(place, "it was changed, or moved here from another place");
+    throw damaged(place, "it was changed, or copied from another place");
   }
 }
 
@@ -76,12 +76,12 @@ function additionalData(key: SealingKey, place: SealedPlace): Buffer {
 
 function damaged(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {
-    return new VaultError("state", `the config key ${place.key} of profile ${place.profile} cannot be opened: ${why}`, {
-      hint: `set it again: vault config set ${place.key} @FILE --profile ${place.profile}; or give the key it was sealed with (--state-key, or its key file)`,
+    return new VaultError("state", `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`, {
+      hint: `use the key it was encrypted with (--state-key, or its key file); vault config set ${place.key} @FILE --profile ${place.profile} (sets it again)`,
     });
   }
-  return new VaultError("state", `a sealed value of vault ${place.uuid} cannot be opened (${place.column} ${place.row}): ${why}`, {
+  return new VaultError("state", `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`, {
     vault: place.uuid,
-    hint: "give the key it was sealed with (--state-key, or its key file); or bring a backup back: vault backup FILE --restore",
+    hint: "use the key it was encrypted with (--state-key, or its key file); vault backup FILE --restore",
   });
 }

@@ -37,7 +37,7 @@ export async function readExactly(spec: string, flag: string, sources: ValueSour
       if (error instanceof VaultError) throw error;
       const { code } = error as NodeJS.ErrnoException;
       throw new VaultError("invalid-input", `${flag}: cannot read the file ${path || '""'} (${code ?? "unreadable"})`, {
-        hint: `${flag} @FILE needs a file that you can read, like ${flag} @./secret.json`,
+        hint: `${flag} @FILE needs a readable file, such as ${flag} @./secret.json`,
       });
     }
   }
@@ -59,7 +59,7 @@ export async function readSecret(spec: string, flag: string, sources: ValueSourc
   const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
   if (isLiteral) {
     sources.warn(
-      `${flag} has its secret on the command line, where other users of this machine can see it: use ${flag} @FILE, - or env:NAME`,
+      `${flag} has a secret on the command line, where other users of this machine can see it; use ${flag} @FILE, - or env:NAME`,
     );
   }
   return await read(spec, flag, sources);
@@ -70,6 +70,6 @@ const stripNewline = (text: string): string => text.replace(/\r?\n$/, "");
 function nonEmpty(text: string, flag: string, where: string): string {
   if (stripNewline(text) !== "") return text;
   throw new VaultError("invalid-input", `${flag}: ${where} is empty`, {
-    hint: `give the value in it, or another form: @FILE, -, env:NAME`,
+    hint: "put the value there, or use another form: @FILE, -, env:NAME",
   });
 }

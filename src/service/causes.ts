@@ -35,8 +35,8 @@ export class ProxyFailure extends Error {
 }
 
 const checkAddress = "check --base-url and that the service is running";
-const trust = "if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS";
-const otherProxy = "if the way out is a proxy, name it by --proxy or HTTPS_PROXY";
+const trust = "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
+const otherProxy = "if this network needs a proxy, set --proxy or HTTPS_PROXY";
 
 const untrusted: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
@@ -45,9 +45,9 @@ const untrusted: Record<string, string> = {
   UNABLE_TO_GET_ISSUER_CERT: "its issuer is unknown",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its issuer is unknown",
   CERT_UNTRUSTED: "its issuer is unknown",
-  CERT_SIGNATURE_FAILURE: "it was not signed by the issuer of that name which is trusted",
-  INVALID_CA: "its issuer is not an authority",
-  INVALID_PURPOSE: "it is not one of a server",
+  CERT_SIGNATURE_FAILURE: "it was not signed by the trusted issuer of that name",
+  INVALID_CA: "its issuer is not a certificate authority",
+  INVALID_PURPOSE: "it is not a server certificate",
   CERT_HAS_EXPIRED: "it has expired",
   CERT_NOT_YET_VALID: "it is not valid yet",
   CERT_REVOKED: "it was revoked",
@@ -70,13 +70,13 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
       return { cause: `no such host ${hostname}`, hint: `check --base-url${network}` };
     case "EAI_AGAIN":
       return {
-        cause: `the name ${hostname} cannot be looked up: no name server answers`,
+        cause: `cannot look up ${hostname}: no name server responds`,
         hint: `check the network and --base-url${network}`,
       };
     case "ENETUNREACH":
     case "EHOSTUNREACH":
     case "EADDRNOTAVAIL":
-      return { cause: `no way to ${host}: the network is unreachable`, hint: `check the network and --base-url${network}` };
+      return { cause: `no route to ${host}: the network is unreachable`, hint: `check the network and --base-url${network}` };
     case "ETIMEDOUT":
     case "UND_ERR_CONNECT_TIMEOUT":
       return { cause: `no connection to ${host}: it does not respond`, hint: `check the network and --base-url${network}` };
@@ -88,19 +88,19 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
       return { cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`, hint: "check the host name in --base-url" };
     case "UND_ERR_DESTROYED":
     case "UND_ERR_CLOSED":
-      return { cause: "given up before it was sent" };
+      return { cause: "canceled before it was sent" };
     case "UND_ERR_INVALID_ARG":
       return { cause: `the request cannot be written: ${error.message}`, hint: "check --api-key, --app-uuid and --jwt" };
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
     case "ERR_SSL_HTTP_REQUEST":
-      return { cause: `no TLS connection to ${host}: what answers there does not speak TLS`, hint: "check scheme and port in --base-url" };
+      return { cause: `no TLS connection to ${host}: the server there does not speak TLS`, hint: "check scheme and port in --base-url" };
     case "ERR_SSL_UNSUPPORTED_PROTOCOL":
     case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
-      return { cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`, hint: "the service must be brought up to date" };
+      return { cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`, hint: "the service must be updated" };
     default:
       if (/SSL|TLS|EPROTO/.test(code)) {
-        return { cause: `no TLS connection to ${host}: ${code}`, hint: "check --base-url: does the service speak https there?" };
+        return { cause: `no TLS connection to ${host}: ${code}`, hint: "check --base-url; does the service use https there?" };
       }
       return { cause: `no connection to ${host}: ${code === "" ? error.message : code}`, hint: checkAddress };
   }
@@ -110,20 +110,20 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
 export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, answering: boolean): string {
   const { host } = named(origin);
   const code = codeOf(error);
-  if (code === "UND_ERR_HEADERS_OVERFLOW") return `answer of ${host} with headers too large`;
-  if (code === "UND_ERR_DESTROYED") return "given up while waiting for the answer";
-  if (answering) return `answer of ${host} cut short`;
-  if (error.name === "HTTPParserError") return `answer of ${host} is not HTTP`;
-  if (code === "ECONNRESET" || code === "EPIPE") return `connection reset by ${host} before it answered`;
-  if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it answered`;
-  return `no answer from ${host}: ${code === "" ? error.message : code}`;
+  if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
+  if (code === "UND_ERR_DESTROYED") return "canceled while waiting for the response";
+  if (answering) return `the response of ${host} was cut short`;
+  if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;
+  if (code === "ECONNRESET" || code === "EPIPE") return `connection reset by ${host} before it responded`;
+  if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it responded`;
+  return `no response from ${host}: ${code === "" ? error.message : code}`;
 }
 
 /** The cause if the answer was cut off because of its size, else undefined. `announced`: its size in bytes, if its head gives it. */
 export function tooLargeCause(error: Error, { origin }: Pick<Route, "origin">, announced: number): string | undefined {
   if (codeOf(error) !== "UND_ERR_RES_EXCEEDED_MAX_SIZE") return undefined;
   const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
-  return `answer of ${named(origin).host} larger than ${answerLimit.text}${size}, cut off`;
+  return `the response of ${named(origin).host} is larger than ${answerLimit.text}${size}`;
 }
 
 /** Why the connection to the proxy failed. */
@@ -160,7 +160,7 @@ export function proxyRefusal(httpStatus: number, { origin, proxy: { url, source 
   }
   return new ProxyFailure({
     cause: `${proxy} refused a connection to ${host} (HTTP ${httpStatus})`,
-    hint: `whoever runs the proxy must allow it; ${checkProxy(source, origin)}`,
+    hint: `ask the operator of the proxy to allow it; ${checkProxy(source, origin)}`,
   });
 }
 
@@ -169,8 +169,8 @@ const checkProxy = (source: string, origin: URL): string =>
 
 function trustHint(code: string): string {
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
-    return "check the clock of this machine; else the certificate must be renewed";
-  return code === "CERT_REVOKED" ? "it must not be trusted: ask who runs the service" : trust;
+    return "check this machine's clock; otherwise the certificate must be renewed";
+  return code === "CERT_REVOKED" ? "do not trust it; ask the operator of the service" : trust;
 }
 
 /** The first names in the certificate of Node's error. */

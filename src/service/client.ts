@@ -31,7 +31,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   const waiting = new Set<Call>();
 
   function send(request: HttpRequest, signal: AbortSignal): Promise<Reply> {
-    if (signal.aborted) return Promise.resolve({ type: "not-sent", cause: "given up before it was sent" });
+    if (signal.aborted) return Promise.resolve({ type: "not-sent", cause: "canceled before it was sent" });
     return new Promise((resolve) => {
       const call = new Call(connection.route, {
         settled(reply) {
@@ -42,7 +42,7 @@ export function createClient(options: ClientOptions): ServiceClient {
           resolve(reply);
         },
       });
-      const onAbort = (): void => call.abandon({ cause: "given up before it was sent" }, "given up while waiting for the answer");
+      const onAbort = (): void => call.abandon({ cause: "canceled before it was sent" }, "canceled while waiting for the response");
       const limit = duration(options.timeoutMs);
       const onTimeout = (): void =>
         call.abandon(

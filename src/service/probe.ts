@@ -47,9 +47,10 @@ export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe
     const failed = (cause: string, hint?: string, untrusted = false): void =>
       settle({ reached: false, cause, hint: hint ?? null, untrusted });
     const { host } = named(origin);
-    const onAbort = (): void => failed("given up");
+    const onAbort = (): void => failed("canceled");
     const timer = setTimeout(
-      () => failed(`no answer from ${host} within ${duration(options.timeoutMs)}`, "check the network and --base-url, or raise --timeout"),
+      () =>
+        failed(`no response from ${host} within ${duration(options.timeoutMs)}`, "check the network and --base-url, or raise --timeout"),
       Math.min(options.timeoutMs, 2 ** 31 - 1),
     );
     signal.addEventListener("abort", onAbort, { once: true });

@@ -52,7 +52,7 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     try {
       for (let taken = 1; taken < placesAtMost && limit.clock.now() - place > jitterMs; taken += 1) await takePlace(signal);
     } catch (error) {
-      if (signal.aborted) return { type: "not-sent", cause: "given up while waiting for a place under the rate limit" };
+      if (signal.aborted) return { type: "not-sent", cause: "canceled while waiting for the rate limit" };
       throw error;
     }
     return await send();
@@ -79,7 +79,7 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 function tooLate(rate: number, waitMs: number): VaultError {
   return new VaultError(
     "rate-limited",
-    `the next free place under the rate limit of ${rate} requests a second comes in ${(waitMs / 1000).toFixed(1)}s, and waiting for it is over --max-wait`,
-    { hint: "nothing was sent: run it again later, or raise --max-wait" },
+    `the rate limit of ${rate} requests per second leaves the next slot in ${(waitMs / 1000).toFixed(1)}s, and waiting for it would exceed --max-wait`,
+    { hint: "nothing was sent; run it again later, or raise --max-wait" },
   );
 }

@@ -24,8 +24,8 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   if (answer !== undefined) return { type: "answer", answer };
   const isRedirect = httpStatus >= 300 && httpStatus < 400;
   const cause = isRedirect
-    ? `redirect (HTTP ${httpStatus}) is not followed`
-    : `answer of ${host} is not JSON (HTTP ${httpStatus}${response.body.length === 0 ? ", empty" : ""})`;
+    ? `redirects (HTTP ${httpStatus}) are not followed`
+    : `the response of ${host} is not JSON (HTTP ${httpStatus}${response.body.length === 0 ? ", empty" : ""})`;
   return { type: "no-answer", cause, httpStatus };
 }
 

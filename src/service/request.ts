@@ -102,7 +102,7 @@ const applicationHeaders = ({ application }: Target): Record<string, string> => 
 function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
   const endpoint = findEndpoint(call.kind, call.operation, step);
   if (endpoint !== undefined) return endpoint;
-  throw new VaultError("invalid-input", `the service has no ${call.operation} of a ${call.kind} vault: nothing was sent`);
+  throw new VaultError("invalid-input", `the service has no ${call.operation} of a ${call.kind} vault; nothing was sent`);
 }
 
 function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<HttpRequest, "method" | "path"> {

@@ -23,7 +23,7 @@ export function withoutServerName(options: buildConnector.Options): buildConnect
 
 /**
  * A connector that asks `proxy` for a tunnel (CONNECT) and passes it to `toService`, which starts TLS in it. A failure of the proxy
- * is a `ProxyFailure`: nothing was written to the service.
+ * is a `ProxyFailure`; nothing was written to the service.
  */
 export function throughProxy(proxy: Proxy, http: Client.Options, toProxy: Connector, toService: Connector): Connector {
   return (options, callback) => {

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 
 const longestLine = 64 * 1024;
-const leftOut = `[a line of more than ${longestLine} characters was left out]\n`;
+const leftOut = `[a line of more than ${longestLine} characters was omitted]\n`;
 
 /**
  * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines

@@ -37,7 +37,7 @@ export async function readConfiguration(directory: string, uid?: number): Promis
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new VaultError("state", `the configuration ${configPath(directory)} cannot be read: ${message}`, {
-      hint: "mend the file, or move it away",
+      hint: "fix the file, or move it away",
       cause: error,
     });
   }
@@ -56,7 +56,7 @@ export async function writeConfiguration(directory: string, configuration: Confi
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new VaultError("state", `the configuration ${configPath(directory)} cannot be written: ${message}`, {
-      hint: "give your user access to it and some space; it is as it was",
+      hint: "check access and free space; the file was not changed",
       cause: error,
     });
   }
@@ -72,7 +72,7 @@ function isThere(path: string): boolean {
     why = (error as NodeJS.ErrnoException).code ?? String(error);
   }
   throw new VaultError("state", `the configuration cannot be used: ${path}: ${why}`, {
-    hint: "give your user access to it, or move away what is there",
+    hint: "give your user access to it, or move it away",
   });
 }
 

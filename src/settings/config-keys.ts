@@ -46,11 +46,11 @@ export function checkKey(key: string): void {
   const known = [...configKeys().keys()];
   if (known.includes(key)) return;
   if (key === "currentProfile") {
-    throw new VaultError("usage", "currentProfile is not a setting of a profile", { hint: "choose one with: vault config use NAME" });
+    throw new VaultError("usage", "currentProfile is not a setting of a profile", { hint: "vault config use NAME" });
   }
   const meant = nearest(key, known);
-  throw new VaultError("usage", `there is no config key ${key}${meant === undefined ? "" : `: did you mean ${meant}?`}`, {
-    hint: `the keys: ${known.join(", ")}`,
+  throw new VaultError("usage", `no such config key: ${key}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`, {
+    hint: `config keys: ${known.join(", ")}`,
   });
 }
 

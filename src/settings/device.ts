@@ -19,7 +19,7 @@ export async function readDevice({ text, source }: { text: string; source: strin
  * @throws `invalid-input`, which names the field and the rule and shows a valid value
  */
 export function parseDevice(text: string, source: string): Device {
-  const example = 'a right value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
+  const example = 'a valid value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
   const checked = validate(device, parseGivenJson(text, source, example));
   if (checked.ok) return checked.value;
   const [first] = checked.violations;

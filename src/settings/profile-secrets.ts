@@ -45,8 +45,8 @@ export async function openProfileSecret(
   sealed: string,
 ): Promise<string> {
   if (!isSealed(sealed)) {
-    throw new VaultError("state", `the config key ${at.key} of profile ${at.profile} stands there in clear`, {
-      hint: `it is only used sealed: vault config set ${at.key} @FILE --profile ${at.profile}`,
+    throw new VaultError("state", `the config key ${at.key} of profile ${at.profile} is stored in plain text`, {
+      hint: `vault config set ${at.key} @FILE --profile ${at.profile} (stores it encrypted)`,
     });
   }
   try {

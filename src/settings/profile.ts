@@ -25,12 +25,12 @@ export async function findProfile(directory: string, name: string | undefined, m
   const isNone = chosen === "default" && (name === undefined || configuration === null);
   if (isNone || mayMiss) return { name: chosen, exists: false, settings: {} };
   if (configuration === null) {
-    throw new VaultError("usage", `--profile: there is no profile ${chosen}: ${configPath(directory)} does not exist`, {
-      hint: `leave --profile out, or make it: vault init --profile ${chosen}`,
+    throw new VaultError("usage", `--profile: no such profile: ${chosen} (${configPath(directory)} does not exist)`, {
+      hint: `leave --profile out, or create it; vault init --profile ${chosen}`,
     });
   }
-  throw new VaultError("usage", `--profile: there is no profile ${chosen} in ${configPath(directory)}`, {
-    hint: `profiles there: ${Object.keys(profiles).join(", ") || "none"}; to make it: vault init --profile ${chosen}`,
+  throw new VaultError("usage", `--profile: no such profile: ${chosen} (in ${configPath(directory)})`, {
+    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${chosen}`,
   });
 }
 

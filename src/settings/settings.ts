@@ -123,7 +123,7 @@ function wholeNumber(found: Sourced | undefined, min: number, fallback: number):
   const value = Number(found.text);
   if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
   throw new VaultError("invalid-input", `${found.source}: must be a whole number of at least ${min}`, {
-    hint: `${found.source} ${fallback}`,
+    hint: `for example ${found.source} ${fallback}`,
   });
 }
 
@@ -148,18 +148,22 @@ function isTrue(found: Sourced | undefined): boolean {
 function outputFormat(found: Sourced | undefined): OutputFormat {
   const format = outputFormats.find((known) => known === (found?.text ?? "table"));
   if (format !== undefined) return format;
-  throw new VaultError("usage", `${found?.source}: must be one of ${outputFormats.join(", ")}`, { hint: `${found?.source} json` });
+  throw new VaultError("usage", `${found?.source}: must be one of ${outputFormats.join(", ")}`, {
+    hint: `for example ${found?.source} json`,
+  });
 }
 
 /** The error for a required setting that was not given. */
 export function missingSetting(name: SettingName, what: string): VaultError {
-  return new VaultError("usage", `${what} is missing`, { hint: `give it by ${waysToSet(name)}` });
+  return new VaultError("usage", `${what} is missing`, { hint: `set it with ${waysToSet(name)}` });
 }
 
 /** @throws `usage` for a state that is not a directory on this machine */
 export function checkState(state: string | undefined): void {
   if (state === undefined || !/^[a-z]+:\/\//i.test(state)) return;
-  throw new VaultError("usage", "--state: must be a directory: no other kind of state is supported", { hint: "--state /var/lib/vaultsvc" });
+  throw new VaultError("usage", "--state: must be a directory; no other kind of state is supported", {
+    hint: "use a directory, such as --state /var/lib/vaultsvc",
+  });
 }
 
 /**
@@ -185,15 +189,15 @@ export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
     throw new VaultError(
       "invalid-input",
-      `--base-url: http: is allowed to this machine only, not to ${url.hostname}: secrets would travel in clear`,
+      `--base-url: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
       {
         hint: `--base-url https://${url.host}, or --insecure-http if you accept that`,
       },
     );
   }
   if (!/^\/[A-Za-z0-9._~/-]*$/.test(settings.apiPrefix)) {
-    throw new VaultError("invalid-input", `--api-prefix: must be a path, like ${defaults.apiPrefix}`, {
-      hint: `--api-prefix ${defaults.apiPrefix}`,
+    throw new VaultError("invalid-input", `--api-prefix: must be a path, such as ${defaults.apiPrefix}`, {
+      hint: `use --api-prefix ${defaults.apiPrefix}`,
     });
   }
   return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;

@@ -15,8 +15,8 @@ export function valueSources(host: SourcesHost, warn: (message: string) => void)
   let reader: string | undefined;
   const readStdin = async (flag: string): Promise<string> => {
     if (reader !== undefined) {
-      throw new VaultError("usage", `${flag}: standard input was read for ${reader} already, and only one option can have it`, {
-        hint: "give one of them by @FILE or env:NAME",
+      throw new VaultError("usage", `${flag}: standard input was already read for ${reader}; only one option can use it`, {
+        hint: "use @FILE or env:NAME for one of them",
       });
     }
     reader = flag;

@@ -26,8 +26,8 @@ export function configDirectory(place: UserPlace): string {
   const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";
   if (isAbsolute(given)) return given;
   if (given !== "") {
-    throw new VaultError("usage", `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}: nothing was read`, {
-      hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory, or unset VAULTSVC_CONFIG_DIR",
+    throw new VaultError("usage", `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`, {
+      hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory (or unset it)",
     });
   }
   if (place.platform === "darwin") return join(place.home, "Library", "Preferences", name);

@@ -61,7 +61,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           if (!json || isShown) write(describeSettled(event.settled));
           break;
         case "retrying":
-          if (isShown || verbose) write(`${event.cause}: trying the ${event.step} call again in ${seconds(event.waitMs)}`);
+          if (isShown || verbose) write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
           break;
         case "starting":
           narrator.detail(
@@ -78,7 +78,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           narrator.note(`Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again leaves at once.`);
           break;
         case "acknowledged":
-          narrator.detail(`acknowledged: generation ${event.generation} is current`);
+          narrator.detail(`acknowledged (generation ${event.generation})`);
           break;
       }
     },
@@ -86,34 +86,53 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
   return narrator;
 }
 
-const outcomes: Record<Settled["outcome"], string> = {
-  acknowledged: "is acknowledged now",
-  applied: "is acknowledged now: the update took effect",
-  "not-applied": "was not acknowledged: the old credentials are the current ones",
-  "in-doubt": "is in doubt: both pairs are kept",
-};
-
 function describeSettled({ exchange, operation, outcome }: Settled): string {
-  const what =
-    operation === "update" && outcome === "not-applied" ? "was not acknowledged: the update did not take effect" : outcomes[outcome];
-  return `the ${operation} that an earlier run left (exchange ${exchange}) ${what}`;
+  const which = `the interrupted ${operation} (exchange ${exchange})`;
+  switch (outcome) {
+    case "acknowledged":
+      return `Finished ${which}.`;
+    case "applied":
+      return `Finished ${which}; the update took effect.`;
+    case "not-applied":
+      return `Dropped ${which}; ${operation === "update" ? "the update did not take effect" : "the old credentials are still valid"}.`;
+    case "in-doubt":
+      return `Could not finish ${which}: it is in doubt, and the old and the new credentials are kept.`;
+  }
 }
 
 const seconds = (milliseconds: number): string =>
   milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
 
-/** Formats an error for a person. The stream replaces secrets. */
+/** States of an exchange, in words for a person, where they differ. */
+const stateWords: Readonly<Record<string, string>> = {
+  intent: "start sent, no response",
+  started: "started, not acknowledged",
+  ending: "acknowledging",
+  "in-doubt": "in doubt",
+};
+
+/** Recognizes a command that can be pasted. */
+const command = /^(?:vault|chmod|export|openssl) /;
+
+/** Formats an error for a person: message, facts, advice, commands to run next. The stream replaces secrets. */
 export function errorLines(error: VaultError): string {
   const { hint, exchange, spent } = error.facts;
-  const lines = [`vault: ${error.message}`];
-  const pending = exchange === undefined ? "" : `exchange ${exchange.id} (${exchange.operation}) is ${exchange.state}`;
-  const counted =
-    spent === undefined
-      ? ""
-      : `counted towards a lock: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ${spent.failedAttempts} of ${spent.limits.failed} failed accesses`;
-  const facts = [pending, counted].filter((part) => part !== "").join("; ");
-  if (facts !== "") lines.push(`  ${facts}`);
+  const facts = [
+    ...(exchange === undefined ? [] : [`exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}`]),
+    ...(spent === undefined
+      ? []
+      : [
+          `counted toward lockout: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ` +
+            `${spent.failedAttempts} of ${spent.limits.failed} failed attempts`,
+        ]),
+  ];
   // A hint lists alternatives, separated by `; `: a line for each.
-  if (hint !== undefined) lines.push(...hint.split("; ").map((way, index) => `${index === 0 ? "  next: " : "        "}${way}`));
+  const ways = hint?.split("; ") ?? [];
+  const lines = [
+    `vault: ${error.message}`,
+    ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
+    ...ways.filter((way) => !command.test(way)).map((way) => `  hint: ${way}`),
+    ...ways.filter((way) => command.test(way)).map((way, index) => `${index === 0 ? "  next: " : "    or: "}${way}`),
+  ];
   return lines.map(printableLine).join("\n");
 }

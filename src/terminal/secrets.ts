@@ -27,6 +27,6 @@ export const shownFingerprint = (fingerprint: string): string => `sha256:${finge
 export function shownSetting(value: string, isSecret: boolean): string {
   if (!isSecret) return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1••••@");
   const [, key] = /^s1:([0-9a-f]{16}):/.exec(value) ?? [];
-  if (key !== undefined) return `•••••••• (sealed with key ${key})`;
+  if (key !== undefined) return `•••••••• (encrypted with key ${key})`;
   return /^(@|env:|-$)/.test(value) ? value : "••••••••";
 }

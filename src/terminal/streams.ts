@@ -1,3 +1,4 @@
+import { wrapMessage } from "./width.ts";
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";
@@ -25,7 +26,7 @@ export interface DataStream extends TerminalFacts {
 
 /** stderr, which carries messages. Writes are best effort: they resolve when the text is written or cannot be, and never reject. */
 export interface MessageStream extends TerminalFacts {
-  /** Writes a text with secrets replaced and control characters escaped, except line ends. */
+  /** Writes a text with secrets replaced and control characters escaped, except line ends. A terminal gets long lines wrapped. */
   write(text: string): Promise<void>;
   /**
    * Does the same, but keeps color sequences if color is on: for tables of this program, and for output of the user's commands. Never for
@@ -81,7 +82,11 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
   const redact = (text: string): string => redaction.redact(text);
   const send = (clean: string): Promise<void> => queue.write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
-    write: (text: string) => send(printable(redact(text))),
+    write: (text: string) => {
+      // Only now, so that no secret is broken before it is replaced.
+      const clean = printable(redact(text));
+      return send(options.facts.isTTY ? wrapMessage(clean, options.facts.columns) : clean);
+    },
     writeColored: (text: string) => send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
     writeJson: (value: unknown) => {
       const clean = jsonText(redaction.redactValue(value));

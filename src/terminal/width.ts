@@ -62,6 +62,22 @@ function breakWord(word: string, width: number): string[] {
   return [...pieces, piece];
 }
 
+/**
+ * Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole, and so does a command to run
+ * next: both are copied.
+ */
+export function wrapMessage(text: string, width: number): string {
+  const wrapped = text.split("\n").map((line) => {
+    if (widthOf(line) <= width || /^ *(?:next|or): /.test(line)) return line;
+    const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
+    return line.split(/(?<=\S) /).reduce((before, word) => {
+      const end = before.slice(before.lastIndexOf("\n") + 1);
+      return widthOf(`${end} ${word}`) <= width ? `${before} ${word}` : `${before}\n${indent}${word}`;
+    });
+  });
+  return wrapped.join("\n");
+}
+
 /** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
 export function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
   const result = [...widths];

@@ -115,7 +115,7 @@ describe("the format", () => {
 });
 
 test.each([
-  ["nothing", "missing.ndjson", "there is no such file"],
+  ["nothing", "missing.ndjson", "no such file"],
   ["a folder", "folder", "it is a folder"],
   ["something below a file", "file/items.csv", "ENOTDIR"],
 ])("%s cannot be read", async (_what, name, why) => {

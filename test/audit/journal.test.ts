@@ -138,7 +138,9 @@ describe("the journal as audit items", () => {
     lab.service.sandbox.unlock(one?.uuid ?? "");
     const [refused, reset] = (await itemsOf(machine)).slice(4);
     expect(refused).toMatchObject({ action: "READ_VAULT", outcome: "FAILURE", vault: one?.uuid });
-    expect(refused?.description).toMatch(/^vault is locked \(the vault is locked; .+\)$/);
+    expect(refused?.description).toMatch(
+      /^vault is locked \(service: "the vault is locked: vault locked \(vaultUuid\)", HTTP 423, error [0-9a-f-]{36}\)$/,
+    );
     expect(reset).toMatchObject({ action: "UNLOCK_VAULT", outcome: "SUCCESS", vault: one?.uuid, externalRef: null });
   });
 

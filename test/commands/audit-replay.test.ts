@@ -153,10 +153,10 @@ describe("--field", () => {
   });
 
   test.each([
-    ["vaults.2", /--field vaults\.2: there is no 2/],
+    ["vaults.2", /--field vaults\.2: no such field: 2/],
     ["vaults.locked", /--field vaults\.locked: vaults is a list; an index must follow/],
-    ["vaults.0.nothing", /there is no nothing/],
-    ["reenactment", /there is no reenactment/],
+    ["vaults.0.nothing", /no such field: nothing/],
+    ["reenactment", /no such field: reenactment/],
   ])("%s is not there", (path, message) => {
     let raised: unknown;
     try {

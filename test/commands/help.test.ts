@@ -132,7 +132,7 @@ describe("what was probably meant", () => {
     ["show x", "unknown command 'show'", "did you mean vault get or vault status?"],
     ["rm x", "unknown command 'rm'", "did you mean vault forget or vault delete?"],
     ["version", "unknown command 'version'", "did you mean vault --version?"],
-    ["sandbox ls", "unknown command 'ls'", "vault sandbox --help lists the commands"],
+    ["sandbox ls", "unknown command 'ls'", "vault sandbox --help"],
     ["stauts", "unknown command 'stauts'", "did you mean vault status?"],
     ["sttus --profile get", "unknown command 'sttus'", "did you mean vault status?"],
     ["sandbox strat", "unknown command 'strat'", "did you mean vault sandbox start?"],
@@ -150,7 +150,7 @@ describe("what was probably meant", () => {
     const { code, out, err } = await run(line);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(`vault: ${message}`);
-    expect(err).toContain(`  next: ${meant}\n`);
+    expect(err).toContain(`: ${meant}\n`);
   });
 
   test.each([["dance"], ["constructor"], ["get --wxyz"], ["help wxyz"], ["sandbox wxyz"], ["get -x"]])(
@@ -158,7 +158,7 @@ describe("what was probably meant", () => {
     async (line) => {
       const { code, err } = await run(line);
       expect(code).toBe(2);
-      expect(err).toMatch(/\n {2}next: vault.* --help /);
+      expect(err).toMatch(/\n {2}next: vault.* --help\n/);
       expect(err).not.toContain("did you mean");
     },
   );
@@ -171,10 +171,10 @@ describe("what was probably meant", () => {
   });
 
   test.each([
-    ["--quiet", "vault --help lists them"],
-    ["sandbox", "vault sandbox --help lists them"],
-    ["sandbox start --port", "vault sandbox start --help shows what it takes"],
-    ["completion tcsh", "vault completion --help shows what it takes"],
+    ["--quiet", "vault --help"],
+    ["sandbox", "vault sandbox --help"],
+    ["sandbox start --port", "vault sandbox start --help"],
+    ["completion tcsh", "vault completion --help"],
   ])("'%s' names the help to read: %s", async (line, hint) => {
     expect((await run(line)).err).toContain(`next: ${hint}\n`);
     const { err } = await run(`${line} --json`);

@@ -162,7 +162,7 @@ test.each<[string, RegExp]>([
   [`get ${uuid} --generation 0`, /^--generation: must be a whole number of at least 1/],
   [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   [`ack ${uuid} --operation read`, /^--operation: must be get or update/],
-  ["status --fail-on pending,broken", /^--fail-on: must be of locked, pending, at-risk/],
+  ["status --fail-on pending,broken", /^--fail-on: must be one or more of locked, pending, at-risk/],
   ["audit-replay --vault 123", /^--vault: must be 36 characters/],
   ["audit-replay --since yesterday", /^--since: must be a time in ISO 8601, or a duration back from now/],
   ["audit-replay --until 2026-13-01", /^--until: must be a time in ISO 8601/],
@@ -172,7 +172,7 @@ test.each<[string, RegExp]>([
   ["audit-replay --release 1.2", /^--release: must be a release, X\.Y\.Z, like 1\.2\.22/],
   ["audit-replay --token-lifetime 5", /^--token-lifetime: must be a duration/],
   ["audit-replay --token-lifetime 0s", /^--token-lifetime: must be greater than 0/],
-  ["audit-replay --fail-on pending", /^--fail-on: must be of locked, at-risk, open-exchange/],
+  ["audit-replay --fail-on pending", /^--fail-on: must be one or more of locked, at-risk, open-exchange/],
   ["audit-replay --what-if unlock", /^--what-if: must be one of ack@TIME, without@TIME, lock-after-failed=N/],
   ["audit-replay --what-if ack@noon", /^--what-if: ack@ needs a time in ISO 8601, like ack@2026-11-20T14:02:11Z/],
   ["audit-replay --what-if lock-after-failed=0", /^--what-if: lock-after-failed= needs a whole number of at least 1/],
@@ -197,9 +197,9 @@ test.each<[string, RegExp]>([
   ["audit-replay --map time=a", /^--map is for files/],
   ["audit-replay - a -", /^- is given twice/],
   ["audit-replay a --map when=a", /^--map: "when" must be one of time, action/],
-  ["backup b.db --restore --force", /^--force has no meaning with --restore/],
-  ["backup b.db --yes", /^--yes has no meaning without --restore/],
-  ["backup b.db --service-restored", /^--service-restored has no meaning without --restore/],
+  ["backup b.db --restore --force", /^--force cannot be used with --restore/],
+  ["backup b.db --yes", /^--yes cannot be used without --restore/],
+  ["backup b.db --service-restored", /^--service-restored cannot be used without --restore/],
 ])("%s is a contradiction", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
   expect(error).toMatchObject({ code: "usage", message: expect.stringMatching(message) as string });

@@ -121,7 +121,7 @@ describe.skipIf(!isInstalled("fish"))("fish (skipped where there is none)", () =
 
   test("shows labels, and kinds where there is none", () => {
     expect(fishOffers(user, "vault get ")).toEqual([`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`]);
-    expect(fishOffers(user, "vaultsvc sandbox star")).toEqual(["start\tstart it on loopback; it serves until interrupted"]);
+    expect(fishOffers(user, "vaultsvc sandbox star")).toEqual(["start\tstart a sandbox that serves until interrupted"]);
     expectNothingRun();
   });
 });

@@ -98,7 +98,7 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
         // Where it was killed late the key is needed already; where early, the key file still does.
         const early = await machine.vault("export", lab.vault.uuid, "--json");
         if (early.code !== 0) {
-          expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("is one that you give") as string });
+          expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("must be given") as string });
           expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: key } }, "export", lab.vault.uuid), 0);
         }
         expectExit(await machine.vault(...command), 0);

@@ -23,7 +23,12 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     const machine = await lab.warmMachine();
     expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
     lab.clock.ahead = hour;
-    expectError(await machine.vault("ack", uuid, "--json"), 13, "service", /no longer takes the token.*old pair is the current one/);
+    expectError(
+      await machine.vault("ack", uuid, "--json"),
+      13,
+      "service",
+      /no longer accepts the token .*; the read was not acknowledged, and the old credentials are still valid$/,
+    );
     expect(await machine.status(uuid)).toMatchObject({ state: "expired", pending: null });
     await expectInStepButForTheStart(lab, machine.copy());
     await expectGet(lab, machine, [], 0);

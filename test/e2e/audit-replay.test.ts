@@ -87,7 +87,7 @@ describe("audit-replay", () => {
     ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of found, items, asOf/],
     ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output already holds the document/],
     ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
-    ["a page in place of the state", ["--html", "state/vault.db"], 3, /is a file of this program's own: nothing was written/],
+    ["a page in place of the state", ["--html", "state/vault.db"], 3, /is one of this program's own files; nothing was written/],
   ])("%s: nothing is printed, nothing made", async (_what, args, exit, message) => {
     const machine = withExport();
     const code = exit === 2 ? "usage" : "invalid-input";

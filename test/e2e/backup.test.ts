@@ -16,7 +16,7 @@ describe.concurrent("vault backup", () => {
     const result = await machine.vault("backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n").slice(-2).join(" ").replaceAll(/\s+/g, " ")).toBe(
-      ` Not in it key file ${machine.configDir}/state.key: without it nothing opens the backup; keep a copy of it elsewhere`,
+      ` Not in it key file ${machine.configDir}/state.key: the backup cannot be opened without it; keep a copy of it elsewhere`,
     );
     expect(result.stdout).toMatch(/Vaults +1\n.*Pending +1 exchange\n.*Key +[0-9a-f]{16}\n/);
     expect(readdirSync(join(file, ".."))).toEqual(["backup.db"]);
@@ -64,7 +64,7 @@ describe.concurrent("vault backup", () => {
     const { machine, file } = await warm();
     writeFileSync(file, "precious");
     const refused = await machine.vault("backup", file, "--json");
-    expectError(refused, 3, "invalid-input", /exists already/);
+    expectError(refused, 3, "invalid-input", /already exists/);
     expect(errorOf(refused).hint).toContain("--force");
     expect(readFileSync(file, "utf8")).toBe("precious");
     chmodSync(file, 0o644);

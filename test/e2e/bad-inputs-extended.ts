@@ -79,7 +79,7 @@ export const extendedInputs: readonly BadInput[] = [
     what: "a card that is not JSON",
     args: create("credit-card/offline", "--card", "@not.json"),
     exit: 3,
-    says: /--card: is not JSON/,
+    says: /--card: not valid JSON/,
     example: rightCard,
   },
   {
@@ -94,7 +94,7 @@ export const extendedInputs: readonly BadInput[] = [
     what: "--expiry without a century",
     args: create("credit-card/offline", "--expiry", "04/29"),
     exit: 3,
-    says: /--expiry.*like 04\/2029/,
+    says: /--expiry.*such as 04\/2029/,
     example: rightCard,
   },
   {
@@ -116,7 +116,7 @@ export const extendedInputs: readonly BadInput[] = [
     args: [...note, "--metadata", "team"],
     exit: 3,
     says: /--metadata.*KEY=VALUE/,
-    example: /cost-centre=/,
+    example: /cost-center=/,
   },
   {
     what: "metadata with an umlaut",
@@ -137,27 +137,27 @@ export const extendedInputs: readonly BadInput[] = [
     args: [...note, "--metadata", "a=b", "a=c"],
     exit: 3,
     says: /--metadata: a is given twice/,
-    example: /cost-centre=/,
+    example: /cost-center=/,
   },
   {
     what: "51 pairs of metadata",
     args: [...note, "--metadata", ...Array.from({ length: 51 }, (_, n) => `k${n}=v`)],
     exit: 3,
-    says: /--metadata.*at most 50 pairs/,
-    example: /cost-centre=/,
+    says: /--metadata.*at most 50 entries/,
+    example: /cost-center=/,
   },
   {
     what: "a hashedPin offline",
     args: [...note, "--hashed-pin", "env:PAIR"],
     exit: 2,
-    says: /--hashed-pin is of online/,
+    says: /--hashed-pin is for online vaults only/,
     example: /--kind/,
   },
   {
     what: "an online vault with --max-usage",
     args: create("generic/online", "--content", "x", "--max-usage", "3"),
     exit: 2,
-    says: /--max-usage is of offline/,
+    says: /--max-usage is for offline vaults only/,
     example: /--kind/,
   },
   {
@@ -181,7 +181,7 @@ export const extendedInputs: readonly BadInput[] = [
     says: /--expiry-date.*has passed/,
     example: /2029-04-30T/,
   },
-  { what: "no usage at all", args: [...note, "--max-usage", "0"], exit: 3, says: /--max-usage.*at least 1/, example: /like 3/ },
+  { what: "no usage at all", args: [...note, "--max-usage", "0"], exit: 3, says: /--max-usage.*at least 1/, example: /such as 3/ },
   {
     what: "--credentials-out in a folder that is not there at creation",
     args: [...note, "--credentials-out", "no/where.json"],
@@ -190,6 +190,6 @@ export const extendedInputs: readonly BadInput[] = [
     example: /pair\.json/,
   },
   { what: "info without kind", args: ["info", uuid], exit: 2, says: /--kind is needed/, example: /generic\/offline/ },
-  { what: "info without uuid", args: ["info"], exit: 2, says: /uuid is missing/, example: /vault info <uuid>/ },
-  { what: "delete without uuid", args: ["delete", "--yes"], exit: 2, says: /uuid is missing/, example: /vault delete <uuid>/ },
+  { what: "info without uuid", args: ["info"], exit: 2, says: /a vault is missing/, example: /vault info --help/ },
+  { what: "delete without uuid", args: ["delete", "--yes"], exit: 2, says: /a vault is missing/, example: /vault delete --help/ },
 ];

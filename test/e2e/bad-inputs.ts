@@ -23,7 +23,7 @@ const given = [...first, "--credentials", "env:PAIR"];
 const aDevice = (change: object) => JSON.stringify({ ...device, ...change });
 
 export const badInputs: readonly BadInput[] = [
-  { what: "no uuid", args: ["get"], exit: 2, says: /uuid/, example: /--help/ },
+  { what: "no uuid", args: ["get"], exit: 2, says: /a vault is missing/, example: /vault get --help/ },
   {
     what: "an update without its card",
     args: ["update", uuid, ...given.slice(2)],
@@ -78,7 +78,7 @@ export const badInputs: readonly BadInput[] = [
     args: ["update", uuid, "--kind", "credit-card/offline", "--credentials", "-", "--card", "-"],
     input: JSON.stringify({ number: "5555555555554444", name: "Ada", expiryMonth: 4, expiryYear: 2031 }),
     exit: 2,
-    says: /--credentials: standard input was read for --card already/,
+    says: /--credentials: standard input was already read for --card/,
     example: /@FILE or env:NAME/,
   },
   { what: "a uuid that is too short", args: ["import", uuid.slice(1)], exit: 3, says: /<uuid>.*36 characters/, example: /123e4567/ },
@@ -95,7 +95,7 @@ export const badInputs: readonly BadInput[] = [
     what: "--field twice",
     args: ["get", uuid, "--field", "vault.uuid", "--field=vault.content"],
     exit: 2,
-    says: /--field is given twice.*prints one value/,
+    says: /--field is given twice.*prints only one value/,
     example: /--json/,
   },
   { what: "an unknown flag", args: ["get", uuid, "--knid", "x"], exit: 2, says: /--knid/, example: /--help/ },
@@ -271,14 +271,14 @@ export const badInputs: readonly BadInput[] = [
     says: /--file line 1.*JSON/,
     example: /"uuid"/,
   },
-  { what: "ack of nothing", args: ["ack"], exit: 2, says: /uuid.*--all/, example: /vault ack/ },
+  { what: "ack of nothing", args: ["ack"], exit: 2, says: /UUID.*--all/, example: /vault ack/ },
   {
     what: "a JWT with Bearer in front",
     args: [...given, "--jwt", "env:TOKEN"],
     env: { TOKEN: "Bearer eyJ0.eyJz.c2ln" },
     secret: "eyJ0.eyJz.c2ln",
     exit: 3,
-    says: /--jwt: must be a token alone/,
+    says: /--jwt: must be only a token/,
     example: /without Bearer/,
   },
   {
@@ -287,7 +287,7 @@ export const badInputs: readonly BadInput[] = [
     env: { VAULTSVC_JWT: "eyJ0.eyJz.c2ln\nx" },
     secret: "eyJ0.eyJz.c2ln",
     exit: 3,
-    says: /VAULTSVC_JWT: must be a token alone/,
+    says: /VAULTSVC_JWT: must be only a token/,
     example: /on one line/,
   },
   {
@@ -303,7 +303,7 @@ export const badInputs: readonly BadInput[] = [
     what: "certificates that are none",
     args: [...given, "--ca", "half.json"],
     exit: 3,
-    says: /--ca: there must be certificates in PEM in half\.json/,
+    says: /--ca: half\.json must contain only valid certificates in PEM/,
     example: /openssl x509/,
   },
   {

@@ -72,9 +72,9 @@ describe.concurrent("vault doctor: the service", () => {
         headers: { host: `127.0.0.1:${port}`, connection: "close", "user-agent": expect.stringMatching(/^vault\//) as string },
       },
     ]);
-    expect(found["service"]).toMatchObject({ level: "ok", message: expect.stringMatching(/answers \(in \d+ ms\)/) as string });
+    expect(found["service"]).toMatchObject({ level: "ok", message: expect.stringMatching(/responds \(in \d+ ms\)/) as string });
     expect(found["tls"]).toMatchObject({ level: "ok" });
-    expect(found["clock"]).toMatchObject({ level: "ok", message: "in step with the service's" });
+    expect(found["clock"]).toMatchObject({ level: "ok", message: "in sync" });
     expect(await findings(url, {}, "--offline")).not.toHaveProperty("service");
     expect(requests).toHaveLength(1);
   });
@@ -89,7 +89,7 @@ describe.concurrent("vault doctor: the service", () => {
     const silent = await service({ answers: false });
     expect((await findings(silent.url, {}, "--timeout", "300ms"))["service"]).toMatchObject({
       level: "error",
-      message: expect.stringMatching(/no answer from .* within 300ms/) as string,
+      message: expect.stringMatching(/no response from .* within 300ms/) as string,
     });
     const failing = await service({ status: 503 });
     expect((await findings(failing.url))["service"]).toMatchObject({ level: "warn", message: expect.stringMatching(/HTTP 503/) as string });
@@ -99,7 +99,7 @@ describe.concurrent("vault doctor: the service", () => {
     ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
     ["100 seconds ahead", 100, "warn", /is (98|99|100) seconds behind/],
     ["100 seconds behind", -100, "warn", /is (98|99|100) seconds ahead/],
-    ["an hour behind", -3600, "error", /59 minutes ahead of the service's, more than a token lives/],
+    ["an hour behind", -3600, "error", /59 minutes ahead of the service's, more than the lifetime of a token/],
     ["unknown", null, "warn", /no Date/],
   ])("whose clock is %s", async (_, ahead, level, message) => {
     const { url } = await service({ ahead });
@@ -119,7 +119,7 @@ describe.concurrent("vault doctor: the service", () => {
     const ca = join(tempDir("ca"), "ca.pem");
     writeFileSync(ca, certificate.cert);
     const trusted = await findings(url, { NODE_EXTRA_CA_CERTS: ca });
-    expect(trusted["tls"]).toMatchObject({ level: "ok", message: "TLSv1.3, certificate of vault test until 2120-01-01" });
+    expect(trusted["tls"]).toMatchObject({ level: "ok", message: "TLSv1.3, certificate by vault test, valid until 2120-01-01" });
     expect(trusted["service"]).toMatchObject({ level: "ok" });
   });
 
@@ -133,7 +133,7 @@ describe.concurrent("vault doctor: the service", () => {
     };
     expect(await tls("soon", selfSigned({ to: at(10) }))).toMatchObject({
       level: "warn",
-      message: expect.stringMatching(/ends soon/) as string,
+      message: expect.stringMatching(/expires soon/) as string,
     });
     expect(await tls("ended", selfSigned({ to: at(-1) }))).toMatchObject({
       level: "error",

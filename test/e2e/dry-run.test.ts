@@ -48,7 +48,7 @@ describe.concurrent("--dry-run", () => {
     expectExit(shown, 0);
     expect(JSON.parse(shown.stdout)).toMatchObject({
       request: {
-        generation: "the given pair",
+        generation: "the given credentials",
         body: {
           device: lab.vault.device,
           vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", hashedPin: "«secret»" } },
@@ -113,7 +113,7 @@ describe.concurrent("--dry-run", () => {
     expect(await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT")).toMatchObject({
       kind: lab.vault.kind,
       settlesFirst: expect.stringContaining("of the recovery document") as string,
-      request: { generation: "the new pair of the recovery document" },
+      request: { generation: "the new credentials of the recovery document" },
     });
   });
 });

@@ -129,8 +129,8 @@ describe("secrets that a service repeats in its messages", () => {
     await importOld(machine, uuid, kind);
     const { stderr } = await run("get", uuid, "--json");
     expect(errorOf({ code: 13, signal: null, stdout: "", stderr })).toMatchObject({
-      message: expect.stringMatching(/^the service no longer takes the token: /) as string,
-      hint: `nothing is lost: vault get ${uuid} starts again`,
+      message: expect.stringMatching(/^the service no longer accepts the token \(service: /) as string,
+      hint: `vault get ${uuid}`,
     });
   });
 

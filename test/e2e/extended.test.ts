@@ -203,7 +203,7 @@ describe.concurrent("vault create", () => {
     state.exec("ALTER TABLE credentials RENAME TO elsewhere");
     state.close();
     const result = await running.exit;
-    expectError(result, 14, "state", /was created, and its credentials could not be stored/);
+    expectError(result, 14, "state", /was created, but its credentials could not be stored/);
     expect(errorOf(result)).toMatchObject({ retry: "never", hint: expect.stringContaining("vault import") as string });
     const [uuid = ""] = others(lab);
     const pair = more.length === 0 ? createdOf(result).vault.credentials : pairIn(join(machine.home, "pair.json"));
@@ -222,7 +222,7 @@ describe.concurrent("vault create", () => {
     await hanging.exit;
     const next = await machine.vault(...createArgs(machine, "generic/offline"));
     expectExit(next, 0);
-    expect(next.stderr).toMatch(/^vault: warning: a create of .* was cut off: .*external reference the one that hangs among/);
+    expect(next.stderr).toMatch(/^vault: warning: a create of .* was interrupted; .*external reference the one that hangs among/);
     await create(machine);
   });
 
@@ -270,7 +270,7 @@ describe.concurrent("vault info", () => {
     const before = await machine.status(uuid);
     const table = await machine.vault("info", uuid);
     expectExit(table, 0);
-    expect(table.stdout).toMatch(/Kind +generic\/offline\n +Locks itself +\d{4}-\d\d-\d\d \d\d:\d\d \(in 1[12] months\)/);
+    expect(table.stdout).toMatch(/Kind +generic\/offline\n +Auto-locks +\d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 1[12] months\)/);
     const { autoLockDate, lastModified } = lab.service.sandbox.inspect(uuid);
     expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
     expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
@@ -321,7 +321,7 @@ describe.concurrent("vault delete", () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const refused = await machine.vault("delete", lab.vault.uuid, "--json");
-    expectError(refused, 2, "usage", /Nobody can be asked/);
+    expectError(refused, 2, "usage", /^confirmation required: /);
     expect(errorOf(refused).hint).toContain("--yes");
     expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
   });
@@ -387,12 +387,12 @@ describe.concurrent("vault delete", () => {
     const { uuid } = lab.vault;
     lab.faults(`delete:${fault}`);
     const result = await machine.vault("delete", uuid, "--yes", "--json");
-    expectError(result, 10, "network", /may be deleted, and its credentials are kept/);
+    expectError(result, 10, "network", /may have been deleted; its credentials are kept/);
     expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1, failedAttempts: 1 } });
     expect(await machine.exported(uuid)).not.toBeNull();
     const again = await machine.vault("delete", uuid, "--yes", "--json");
     if (done) {
-      expectError(again, 7, "locked", /the vault is gone: an earlier delete, which went unanswered/);
+      expectError(again, 7, "locked", /the vault is gone: an earlier delete without a response/);
       expect(errorOf(again).hint).toContain(`vault forget ${uuid}`);
     } else expectExit(again, 0);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");

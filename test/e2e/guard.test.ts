@@ -60,7 +60,12 @@ describe.concurrent("the guard", () => {
       expectError(await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args), 4, "no-credentials", /superseded/);
     }
     expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--json"), 4, "no-credentials", /superseded/);
-    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"), 2, "usage", /--yes|asked/);
+    expectError(
+      await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"),
+      2,
+      "usage",
+      /^confirmation required: Send generation 1 /,
+    );
     expectError(await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"), 4, "no-credentials", /superseded/);
     // Fingerprints outlive the vault.
     expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);

@@ -62,7 +62,7 @@ describe("nothing is looked for in the current folder", () => {
   it.each(homes)("%s: no configuration, so no command that it names", async (_, env) => {
     const { run, expectUntouched } = await plantedFolder();
     const { code, stderr } = await run(env, ...get, "--profile", "planted");
-    expect(stderr).toMatch(/there is no profile planted/);
+    expect(stderr).toMatch(/no such profile: planted/);
     expect(code).toBe(2);
     expectUntouched();
   });

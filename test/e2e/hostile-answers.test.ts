@@ -206,9 +206,9 @@ describe("a large answer", () => {
     service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
     const before = service.asked.length;
     const result = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, "get", uuid, "--json");
-    expectError(result, 13, "service", /larger than 64 MiB \(65\.0 MiB\), cut off/);
+    expectError(result, 13, "service", /response is too large: .* is larger than 64 MiB \(65\.0 MiB\)/);
     expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1 } });
-    expect(errorOf(result).hint).toMatch(/each repetition counts .* vault status /);
+    expect(errorOf(result).hint).toMatch(/counts as a start, and so does each repetition; vault status /);
     expect(service.asked.length - before).toBe(1);
     expect(await machine.exported(uuid)).toEqual(pair);
   });

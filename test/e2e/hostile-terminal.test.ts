@@ -103,8 +103,8 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
   });
 
   it.each<[string[], RegExp]>([
-    [["export"], /another one/],
-    [["delete", uuid], /for good/],
+    [["export"], /another vault, by its UUID/],
+    [["delete", uuid], /permanently/],
   ])("labels in a question: %j", async (args, asked) => {
     const { machine } = await world(kind);
     for (const each of [uuid, uuid.replace("0", "1")]) {

@@ -26,23 +26,23 @@ describe.concurrent("vault init on a terminal", () => {
   it("asks for what is missing, again where an answer does not fit, and shows no key", async () => {
     const machine = bare();
     const run = inPty(machine, ["init"]);
-    await run.waitFor(/Name of the profile/);
+    await run.waitFor(/Profile name/);
     run.type(enter);
     await run.waitFor(/Base URL of the service/);
     run.type(`vaults.example.com${enter}`);
     await run.waitFor(/must be a URL/);
     run.type(`\x15https://vaults.example.com${enter}`);
-    await run.waitFor(/Uuid of the application/);
+    await run.waitFor(/Application UUID/);
     run.type(appUuid + enter);
-    await run.waitFor(/Key of the application/);
+    await run.waitFor(/API key/);
     run.type(`short${enter}`);
     await run.waitFor(/must be 36 characters/);
     run.type(`\x15${apiKey}${enter}`);
-    await run.waitFor(/Is it live/);
+    await run.waitFor(/Is this production/);
     run.type(`y${enter}`);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
-    expect(text).toContain(`Profile default is in ${configPath(machine)}`);
+    expect(text).toContain(`Saved profile default (${configPath(machine)})`);
     expect(text).not.toContain(apiKey);
     expect(readJson(configPath(machine))).toMatchObject({
       currentProfile: "default",
@@ -51,14 +51,14 @@ describe.concurrent("vault init on a terminal", () => {
     expect((await machine.vault("config", "get", "apiKey", "--reveal")).stdout).toBe(`${apiKey}\n`);
   });
 
-  it.each([/Name of the profile/, /Base URL/, /Uuid/, /Key of/])("Ctrl-C at %s writes nothing", async (question) => {
+  it.each([/Profile name/, /Base URL/, /Application UUID/, /API key/])("Ctrl-C at %s writes nothing", async (question) => {
     const machine = bare();
     const run = inPty(machine, ["init"]);
     const answers: [RegExp, string][] = [
-      [/Name of the profile/, ""],
+      [/Profile name/, ""],
       [/Base URL/, "https://vaults.example.com"],
-      [/Uuid/, appUuid],
-      [/Key of/, apiKey],
+      [/Application UUID/, appUuid],
+      [/API key/, apiKey],
     ];
     for (const [shown, answer] of answers) {
       await run.waitFor(shown);
@@ -77,7 +77,7 @@ describe.concurrent("vault init on a terminal", () => {
     expectExit(await machine.vault(...given), 0);
     const before = readFileSync(configPath(machine), "utf8");
     const run = inPty(machine, [...given, "--rate", "3"]);
-    await run.waitFor(/There is a profile work already\. Replace it\?/);
+    await run.waitFor(/Profile work already exists\. Replace it\?/);
     run.type(`n${enter}`);
     expect((await run.exit).code).toBe(130);
     expect(readFileSync(configPath(machine), "utf8")).toBe(before);
@@ -87,7 +87,7 @@ describe.concurrent("vault init on a terminal", () => {
     const machine = bare();
     const { code, text } = await inPty(machine, ["init", "--no-input"]).exit;
     expect(code, text).toBe(2);
-    expect(text).toContain("give it by --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
+    expect(text).toContain("set it with --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
     expect((await inPty(machine, ["init"], { env: { CI: "1" } }).exit).code).toBe(2);
   });
 });
@@ -97,7 +97,7 @@ describe.concurrent("a live profile", () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     expectExit(await machine.vault("init", "--profile", "prod", "--live"), 0);
-    const line = `live profile prod: ${lab.service.baseUrl}`;
+    const line = `Production profile prod: ${lab.service.baseUrl}`;
     const first = await inPty(machine, firstGetArgs(machine, lab.vault)).exit;
     expect(first.code, first.text).toBe(0);
     expect(first.text.split(line)).toHaveLength(2);
@@ -115,13 +115,13 @@ describe.concurrent("a passphrase", () => {
     expectExit(await machine.vault("config", "set", "stateKeySource", "passphrase"), 0);
     const { uuid } = lab.vault;
     const run = inPty(machine, firstGetArgs(machine, lab.vault));
-    await run.waitFor(/New passphrase of the state/);
+    await run.waitFor(/New passphrase/);
     run.type(`short${enter}`);
     await run.waitFor(/at least 8 characters/);
     run.type(`\x15correct horse${enter}`);
-    await run.waitFor(/once more/);
+    await run.waitFor(/Repeat the passphrase/);
     run.type(`other${enter}`);
-    await run.waitFor(/is not the same/);
+    await run.waitFor(/does not match/);
     run.type(`\x15correct horse${enter}`);
     const first = await run.exit;
     expect(first.code, first.text).toBe(0);
@@ -130,7 +130,7 @@ describe.concurrent("a passphrase", () => {
       /^vaultsvc-passphrase-1 [0-9a-f]{16} scrypt:17:8:1 [A-Za-z0-9+/]{22}==\n$/,
     );
     const again = inPty(machine, ["get", uuid]);
-    await again.waitFor(/Passphrase of the state/);
+    await again.waitFor(/Passphrase \(key [0-9a-f]{16}\)/);
     again.type(`correct horse${enter}`);
     expect((await again.exit).code).toBe(0);
     const wrong = await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: "battery staple" } }, "get", uuid);

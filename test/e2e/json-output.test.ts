@@ -122,9 +122,9 @@ describe("output for programs", () => {
     const { error } = expectOneDocument(`${lines.at(-2)}\n`) as { error: Record<string, unknown> };
     expect(Object.keys(error)).toEqual(expect.arrayContaining(["code", "message", "hint", "exitCode", "retry"]));
     expect(error).toMatchObject({ exitCode: result.code, retry: expect.stringMatching(/^(safe|after-fix|after-status|never)$/) as string });
-    // The same for people: what happened, and the command to run next.
+    // The same for people: what happened, advice, and the commands to run next.
     const text = await run(args);
     expect(text.code).toBe(result.code);
-    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}.+\n)* {2}next: .+\n(?: {8}.+\n)*$/);
+    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}hint: .+\n)+$|^vault: .+\n(?: {2}hint: .+\n)* {2}next: .+\n(?: {4}or: .+\n)*$/);
   });
 });

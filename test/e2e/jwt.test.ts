@@ -62,7 +62,7 @@ describe("a service that requires JWT", () => {
     expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, ...firstGetArgs(machine, lab.vault), "--json"), 0);
     const flagged = await machine.vault("get", lab.vault.uuid, "--jwt", good(), "--json");
     expectExit(flagged, 0);
-    expect(flagged.stderr).toMatch(/^vault: warning: --jwt has its secret on the command line/);
+    expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
   });
 
   test.each<[string, string | undefined, RegExp]>([
@@ -183,7 +183,7 @@ describe("renewal", () => {
     configure(machine, { jwt: { command: `test ! -e ${count} && touch ${count} && cat ${machine.file("token", dead)}` } });
     const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
     expectError(result, 11, "pending", /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/);
-    expect(errorOf(result).hint).toMatch(new RegExp(`then: vault ack ${lab.vault.uuid}$`));
+    expect(errorOf(result).hint).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
     expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid), 0);
     await expectInStep(lab, machine, lab.vault.uuid);

@@ -240,7 +240,7 @@ describe.concurrent("export", () => {
     const exported = await machine.vault("export", uuid);
     expectExit(exported, 0);
     expect(JSON.parse(exported.stdout)).toMatchObject({ payload: "other" });
-    expect(exported.stderr).toMatch(/generation 3 is exported; 2 may be the valid one as well/);
+    expect(exported.stderr).toMatch(/exported generation 3, but 2 may be valid instead/);
   });
 
   it("--all says which services are left out, and needs no base URL where there is one only", async () => {
@@ -251,7 +251,7 @@ describe.concurrent("export", () => {
     expect((await local.vault("export", "--all")).stdout).toContain(lab.vault.uuid);
     const elsewhere = await machine.vaultWith({ env: { VAULTSVC_BASE_URL: "https://other.example.com" } }, "export", "--all");
     expectExit(elsewhere, 0);
-    expect(elsewhere.stderr).toMatch(/other services are not in it/);
+    expect(elsewhere.stderr).toMatch(/vaults of other services are not included/);
   });
 });
 

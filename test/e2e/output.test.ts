@@ -40,7 +40,7 @@ describe.concurrent("--field", () => {
     const done = await machine.vault("ack", uuid, "--field", "acknowledged.0.exchange.stat");
     expectExit(done, 0);
     expect(done.stdout).toBe("");
-    expect(done.stderr).toMatch(/warning: --field .*there is no stat .*state/);
+    expect(done.stderr).toMatch(/warning: --field .*no such field: stat \(fields: id, state, /);
     const right = await machine.vault("ack", uuid, "--field", "acknowledged.0.exchange.state");
     expect(right.stdout).toBe("acknowledged");
   });
@@ -76,7 +76,7 @@ describe.concurrent("an output that cannot be written", () => {
     const host = fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "ENOSPC", syscall: "write" } });
     const code = await main(["update", uuid, "--card", "env:CARD", "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
-    expectError(result, 14, "state", /the update is acknowledged, but that could not be printed/);
+    expectError(result, 14, "state", /the update is acknowledged, but the result could not be printed/);
     expect(errorOf(result)).toMatchObject({ retry: "after-status", exchange: { state: "acknowledged" } });
   });
 
@@ -117,7 +117,7 @@ describe.concurrent("vault sandbox", () => {
     const machine = lab.machine();
     expectError(await machine.vault("sandbox", "start", "--port", "99999", "--json"), 3, "invalid-input", /--port.*65535/);
     const inProc = await machine.vault("sandbox", "start", "--data", "/proc/nowhere/here", "--json");
-    expectError(inProc, 14, "state", /--data .*cannot be made/);
+    expectError(inProc, 14, "state", /--data .*cannot be created/);
   });
 
   it("audit --export names the file that it cannot write", async () => {

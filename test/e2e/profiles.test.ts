@@ -54,7 +54,7 @@ describe.concurrent("vault init", () => {
     const machine = bare();
     expectExit(await machine.vault(...init), 0);
     const before = textOf(machine);
-    expectError(await machine.vault(...init, "--timeout", "1s", "--json"), 2, "usage", /there is a profile default already/);
+    expectError(await machine.vault(...init, "--timeout", "1s", "--json"), 2, "usage", /profile default already exists/);
     expect(textOf(machine)).toBe(before);
     expectExit(await machine.vault(...init, "--timeout", "1s", "--force"), 0);
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
@@ -62,8 +62,8 @@ describe.concurrent("vault init", () => {
 
   it.each([
     ["base URL", [], /base URL of the service is missing/, "--base-url, VAULTSVC_BASE_URL or the config key baseUrl"],
-    ["uuid", init.slice(1, 3), /application's uuid is missing/, "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid"],
-    ["key", init.slice(1, 5), /application's key is missing/, "--api-key, VAULTSVC_API_KEY or the config key apiKey"],
+    ["uuid", init.slice(1, 3), /the application UUID is missing/, "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid"],
+    ["key", init.slice(1, 5), /the API key is missing/, "--api-key, VAULTSVC_API_KEY or the config key apiKey"],
   ])("without a %s it is a usage error with all ways to give it", async (_, args, message, ways) => {
     const machine = bare();
     const result = await machine.vault("init", ...args, "--json");
@@ -99,9 +99,9 @@ describe.concurrent("vault config", () => {
       ["baseUrl", "vaults.example.com", "invalid-input", /^--base-url: must be a URL/],
       ["output", "xml", "usage", /^config key output: must be one of/],
       ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
-      ["timout", "1s", "usage", /^there is no config key timout: did you mean timeout\?/],
+      ["timout", "1s", "usage", /^no such config key: timout \(did you mean timeout\?\)/],
       ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
-      ["stateKeySource", "passphrase", "usage", /^stateKeySource: there is a key already/],
+      ["stateKeySource", "passphrase", "usage", /^stateKeySource: a key of source file already exists/],
     ] as const) {
       const result = await machine.vault("config", "set", key, value, "--json");
       expect(errorOf(result)).toMatchObject({ code, message: expect.stringMatching(message) as string });
@@ -151,7 +151,7 @@ describe.concurrent("vault config", () => {
       rateLimit: ["5", "profile work"],
       stateKey: ["••••••••", "variable VAULTSVC_STATE_KEY"],
       device: [null, null],
-      apiKey: [expect.stringMatching(/^•{8} \(sealed with key [0-9a-f]{16}\)$/), "profile work"],
+      apiKey: [expect.stringMatching(/^•{8} \(encrypted with key [0-9a-f]{16}\)$/), "profile work"],
     });
     for (const output of [result.stdout, (await machine.vaultWith({ env }, "config", "list", "--origin")).stdout]) {
       expect(output).not.toContain(apiKey);
@@ -164,14 +164,14 @@ describe.concurrent("vault config", () => {
     expectExit(await machine.vault(...init), 0);
     expectExit(await machine.vault(...init, "--profile", "other", "--timeout", "4s"), 0);
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.vault("config", "use", "nobody", "--json"), 2, "usage", /there is no profile nobody/);
+    expectError(await machine.vault("config", "use", "nobody", "--json"), 2, "usage", /no such profile: nobody/);
     expectExit(await machine.vault("config", "use", "other"), 0);
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("4s\n");
     expect((await machine.vaultWith({ env: { VAULTSVC_PROFILE: "default" } }, "config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.vault("status", "--profile", "nobody", "--json"), 2, "usage", /no profile nobody/);
+    expectError(await machine.vault("status", "--profile", "nobody", "--json"), 2, "usage", /no such profile: nobody/);
   });
 
-  it("mends a profile that stops every other command", async () => {
+  it("fixes a profile that stops every other command", async () => {
     const machine = bare();
     expectExit(await machine.vault(...init), 0);
     const path = join(machine.configDir, "config.json");
@@ -179,7 +179,7 @@ describe.concurrent("vault config", () => {
     expectError(await machine.vault("status", "--json"), 3, "invalid-input", /config key timeout/);
     const listed = await machine.vault("config", "list", "--json");
     expectExit(listed, 0);
-    expect(listed.stderr).toMatch(/^vault: warning: profile default does not fit: config key timeout/);
+    expect(listed.stderr).toMatch(/^vault: warning: profile default is not valid: config key timeout/);
     expectExit(await machine.vault("config", "unset", "timeout"), 0);
     expectExit(await machine.vault("status"), 0);
   });
@@ -202,7 +202,12 @@ describe.concurrent("a sealed apiKey", () => {
     expectExit(await machine.vault(...init), 0);
     writeFileSync(join(machine.configDir, "config.json"), textOf(machine).replaceAll("default", "moved"));
     const result = await machine.vault("config", "get", "apiKey", "--reveal", "--json");
-    expectError(result, 14, "state", /config key apiKey of profile moved cannot be opened: it was changed, or moved/);
+    expectError(
+      result,
+      14,
+      "state",
+      /config key apiKey of profile moved cannot be decrypted: it was changed, or copied from another place/,
+    );
   });
 
   it("with its key file gone is exit 14, and no other is made in its place", async () => {
@@ -212,7 +217,12 @@ describe.concurrent("a sealed apiKey", () => {
     rmSync(join(machine.configDir, "state.key"));
     const get = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
     expectError(get, 14, "state", /state\.key is missing/);
-    expectError(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 14, "state", /the configuration are sealed with key/);
+    expectError(
+      await machine.vault(...firstGetArgs(machine, lab.vault), "--json"),
+      14,
+      "state",
+      /the configuration are encrypted with key/,
+    );
     expectError(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"), 14, "state");
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ unackedStarts: 0, failedAccesses: 0 });
@@ -235,7 +245,7 @@ describe.concurrent("a sealed apiKey", () => {
     const config = configOf(machine);
     writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ ...config, profiles: { default: { apiKey } } }));
     const clear = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
-    expectError(clear, 14, "state", /stands there in clear/);
+    expectError(clear, 14, "state", /is stored in plain text/);
     expect(clear.stderr).not.toContain(apiKey);
   });
 });

@@ -20,13 +20,13 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const run = inPty(machine, ["get", uuid]);
     await run.waitFor(/What kind of vault is it/);
     run.type(down + down + enter);
-    await run.waitFor(/Credentials \(the pair as JSON/);
+    await run.waitFor(/Credentials \(JSON in one line/);
     run.type(credentials.encryptedData + enter);
-    await run.waitFor(/payload/);
+    await run.waitFor(/second part \(payload\)/);
     run.type(credentials.payload + enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
-    expect(text).toContain("generation 2 is the current one");
+    expect(text).toContain("New credentials stored (generation 2).");
     expect(text).not.toContain(credentials.payload);
     expect(text).not.toContain(credentials.encryptedData);
     await expectInStep(lab, machine, uuid);
@@ -41,11 +41,11 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const run = inPty(machine, ["get", uuid, "--kind", "credit-card/online"], { columns: 120 });
     await run.waitFor(/Credentials/);
     run.type(JSON.stringify({ encryptedData, payload }) + enter);
-    await run.waitFor(/hashedPin/);
+    await run.waitFor(/Hashed PIN/);
     run.type(`no base64${enter}`);
     await run.waitFor(/must be base64/);
     run.type(`\x15${hashedPin}${enter}`);
-    await run.waitFor(/Device of this online vault/);
+    await run.waitFor(/Device for this online vault/);
     run.type(`{"browserType":"F"}${enter}`);
     await run.waitFor(/browserType: must be/);
     run.type(`\x15@device.json${enter}`);
@@ -85,15 +85,15 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
     await run.waitFor(/Base URL/);
     run.type(`http://example.com${enter}`);
-    await run.waitFor(/http: is allowed to this machine only/);
+    await run.waitFor(/http: is allowed only to this machine/);
     run.type(`\x15${lab.service.baseUrl}${enter}`);
-    await run.waitFor(/Uuid of the application/);
+    await run.waitFor(/Application UUID/);
     run.type(lab.service.application.uuid + enter);
-    await run.waitFor(/Key of the application/);
+    await run.waitFor(/API key/);
     run.type(lab.service.application.apiKey + enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
-    expect(text).toContain("vault init keeps");
+    expect(text).toContain("To store settings in a profile: vault init");
     expect(text).not.toContain(lab.service.application.apiKey);
   });
 });
@@ -130,7 +130,7 @@ describe.concurrent("Ctrl-C at a question", () => {
   it.each([
     ["kind", ["get", "UUID"], /What kind/],
     ["pair", ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
-    ["uuid", ["get"], /Uuid of the vault/],
+    ["uuid", ["get"], /Vault UUID/],
     ["import", ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
   ])("%s: 130, nothing sent, nothing written", async (_, args, question) => {
     const lab = await openLab(offlineNote);
@@ -157,7 +157,7 @@ describe.concurrent("nobody is asked", () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     for (const [args, says] of [
-      [["get"], /a vault's uuid is missing/],
+      [["get"], /a vault is missing/],
       [["get", lab.vault.uuid], /no credentials are known/],
       [["forget", lab.vault.uuid], /no credentials are known/],
     ] as const) {

@@ -41,7 +41,7 @@ describe("sandbox exec", () => {
   test("a program that cannot be started is 127, and nothing is left behind", async () => {
     const temporary = tempDir("tmp");
     const result = await runVault(["sandbox", "exec", "--", "./not-there"], { env: { TMPDIR: temporary } });
-    expect(result).toMatchObject({ code: 127, stderr: "vault: ./not-there cannot be started: there is no such program\n" });
+    expect(result).toMatchObject({ code: 127, stderr: "vault: ./not-there cannot be started: no such program\n" });
     expect(readdirSync(temporary)).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe("sandbox exec", () => {
 describe("a sandbox that serves a user", () => {
   async function started(home: string, ...args: string[]): Promise<RunningVault> {
     const running = startVault(["sandbox", "start", ...args], { env: { HOME: home } });
-    await running.waitFor(/ends it/);
+    await running.waitFor(/To stop it: /);
     return running;
   }
   const at =

@@ -145,7 +145,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     token: "dG9r",
   });
   const other = "123e4567-e89b-42d3-a456-426614174000";
-  const own = /holds credentials that this state does not know, perhaps the only copy: nothing was sent/;
+  const own = /holds credentials that this state does not know; it may be their only copy; nothing was sent/;
 
   it.each<[string, (uuid: string) => unknown, RegExp]>([
     ["another vault's credentials", () => ({ format: 2, uuid: other, kind: "generic/offline", credentials: pair }), new RegExp(other)],
@@ -159,7 +159,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     ["credentials of nobody knows which vault", () => pair, own],
     ["a document of a later format", (uuid) => ({ ...document(uuid), format: 3 }), /reads documents up to format 2/],
     ["something else", () => ({ my: "settings" }), /is missing.*it is not replaced, and nothing was sent/],
-    ["no JSON", () => "my notes", /not valid JSON: it is not replaced, and nothing was sent/],
+    ["no JSON", () => "my notes", /not valid JSON; it is not replaced, and nothing was sent/],
   ])("%s", async (_, content, message) => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
@@ -197,7 +197,7 @@ describe.concurrent("a file that must not be replaced is refused before anything
     const machine = lab.machine();
     const file = machine.file("out.json", lab.vault.credentials);
     const args = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", file, "--json"];
-    expectError(await machine.vault(...args), 3, "invalid-input", /is not empty, and is not replaced: nothing was sent/);
+    expectError(await machine.vault(...args), 3, "invalid-input", /is not empty, and is not replaced; nothing was sent/);
     expect(lab.service.sandbox.vaults()).toHaveLength(1);
     expect(readJson(file)).toEqual(lab.vault.credentials);
   });
@@ -259,7 +259,7 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     const pair = machine.file("pair.json", credentials);
     const first = await machine.vault("get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--save-cmd", "cat >/dev/null");
     expectExit(first, 0);
-    expect(first.stderr).toMatch(/is new to this state: the lockout guard knows this run only/);
+    expect(first.stderr).toMatch(/is new to this state; the lockout guard knows only this run/);
     const second = await machine.vault("get", uuid, "--save-cmd", "cat >/dev/null");
     expectExit(second, 0);
     expect(second.stderr).not.toMatch(/lockout guard/);

@@ -93,7 +93,7 @@ describe.concurrent("a signal", () => {
     const took = Date.now() - at;
     expect(took).toBeGreaterThan(4000);
     expect(took).toBeLessThan(9000);
-    expectError(result, 143, "interrupted", /acknowledgement is outstanding/);
+    expectError(result, 143, "interrupted", /the new credentials are stored, but not acknowledged/);
     expect(errorOf(result)).toMatchObject({ exchange: { state: "ending", operation: "get" }, hint: `vault ack ${uuid}` });
     await expectNothingLost(lab, machine.copy());
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
@@ -137,7 +137,7 @@ describe.concurrent("a signal", () => {
   it("while the service is waited for under --max-wait: 130, and nothing is pending", async () => {
     const { lab, machine, uuid, get } = await prepare("get-start:status=429,retry-after=60*all");
     const run = get("--verbose");
-    await run.waitFor(/trying the start call again/, "stderr");
+    await run.waitFor(/retrying the start call in/, "stderr");
     run.kill("SIGINT");
     const result = await run.exit;
     expectError(result, 130, "interrupted", /nothing is pending/);

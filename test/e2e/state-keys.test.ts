@@ -58,12 +58,12 @@ describe.concurrent("config rekey", () => {
     const before = keyFile(machine);
     renameSync(other.stateDir, `${other.stateDir}-away`);
     const refused = await machine.vault(...rekey);
-    expectError(refused, 14, "state", /is not there: .*other; nothing was changed/);
+    expectError(refused, 14, "state", /is missing: .*other; nothing was changed/);
     expect(errorOf(refused).hint).toContain("--skip-missing");
     expect(keyFile(machine)).toBe(before);
     const forced = await machine.vault(...rekey, "--skip-missing");
     expectExit(forced, 0);
-    expect(forced.stderr).toMatch(/^vault: warning: the state .*other is not there and keeps its old key\n$/);
+    expect(forced.stderr).toMatch(/^vault: warning: the state .*other is missing and keeps its old key\n$/);
   });
 
   it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
@@ -92,7 +92,7 @@ describe.concurrent("config rekey", () => {
     expectExit(await machine.vault(...rekey, "--new-state-key", `@${key}`), 0);
     expect(keyFile(machine)).toMatch(/^vaultsvc-given-1 [0-9a-f]{16}\n$/);
     const without = await machine.vault("get", lab.vault.uuid, "--json");
-    expectError(without, 14, "state", /is one that you give/);
+    expectError(without, 14, "state", /must be given/);
     expectExit(await machine.vault("get", lab.vault.uuid, "--state-key", `@${key}`), 0);
     expectExit(await machine.vault(...rekey, "--to", "file", "--state-key", `@${key}`), 0);
     expect(keyFile(machine)).toMatch(/^vaultsvc-key-1 /);
@@ -123,7 +123,7 @@ describe.concurrent("config rekey", () => {
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"));
     db.exec("UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1");
     const values = db.prepare("SELECT sealed FROM credentials").all();
-    expectError(await machine.vault(...rekey), 14, "state", /cannot be opened/);
+    expectError(await machine.vault(...rekey), 14, "state", /cannot be decrypted/);
     expect(keyFile(machine)).toBe(before);
     expect(db.prepare("SELECT sealed FROM credentials").all()).toEqual(values);
     db.close();
@@ -171,7 +171,7 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(false);
     expectExit(await run("get", lab.vault.uuid), 0);
     rmSync(join(keyring, `vaultsvc-${rekeyedOf(again).to}`));
-    expectError(await run("get", lab.vault.uuid, "--json"), 14, "state", /does not hold key/);
+    expectError(await run("get", lab.vault.uuid, "--json"), 14, "state", /keyring does not have key/);
   });
 
   it("where none answers it is exit 14 before anything is sent or written, never a key file instead", async () => {
@@ -181,13 +181,13 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     const env = { DBUS_SESSION_BUS_ADDRESS: "unix:path=/nonexistent/bus" };
     expectExit(await machine.vault("config", "set", "stateKeySource", "keyring"), 0);
     const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
-    expectError(result, 14, "state", /no keyring of the operating system answers here/);
+    expectError(result, 14, "state", /no operating system keyring responds/);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
     const doctor = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
     expectExit(doctor, 0);
     const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string; level: string; message: string }[] };
-    const key = { check: "key", level: "error", message: expect.stringMatching(/no keyring of the operating system answers/) as string };
+    const key = { check: "key", level: "error", message: expect.stringMatching(/no operating system keyring responds/) as string };
     expect(checks).toContainEqual(expect.objectContaining(key));
   });
 });
@@ -228,7 +228,7 @@ describe.concurrent("a rekey loses no state", () => {
     const copy = lab.machine({ home });
     const result = await copy.vault(...rekey);
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/is used with the key file .*, and keeps its key/);
+    expect(result.stderr).toMatch(/uses the key file .*, and keeps its key/);
     expectExit(await original.vault("get", lab.vault.uuid), 0);
     expectExit(await copy.vault("export", lab.vault.uuid), 0);
   });

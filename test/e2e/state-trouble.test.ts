@@ -72,7 +72,7 @@ describe.concurrent("a state that cannot be used", () => {
     const { lab, machine } = await warm();
     checkpoint(machine);
     damage(join(machine.stateDir, "vault.db"));
-    await expectRefused(lab, machine.vault, [machine.stateDir], /damaged|not made by this program/);
+    await expectRefused(lab, machine.vault, [machine.stateDir], /damaged|not created by this program/);
   });
 
   it("that is a file where a folder should be", async () => {

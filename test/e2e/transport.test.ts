@@ -80,7 +80,7 @@ describe("certificates", () => {
   });
 
   test("an issuer that is unknown", async () => {
-    const hint = "name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS";
+    const hint = "add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
     expectNotSent(await get({}, here()), `certificate of 127.0.0.1:${front.port} is not trusted: its issuer is unknown`, hint);
   });
 
@@ -89,7 +89,7 @@ describe("certificates", () => {
     const old = await startTlsFront(lab.service.baseUrl, authority.issue({ to: "20210101000000Z" }));
     const at = ({ port }: TlsFront): [string, ...string[]] => [`https://127.0.0.1:${port}`, "--ca", ca];
     expectNotSent(await get({}, ...at(another)), "it is for another name (other.example, 10.1.1.1)", "check the host name in --base-url");
-    expectNotSent(await get({}, ...at(old)), "it has expired", "check the clock of this machine; else the certificate must be renewed");
+    expectNotSent(await get({}, ...at(old)), "it has expired", "check this machine's clock; otherwise the certificate must be renewed");
   });
 
   test("TLS to a plain port", async () => {
@@ -99,7 +99,12 @@ describe("certificates", () => {
 
   test("a file that holds none", async () => {
     const empty = machine.file("empty.pem", "nothing");
-    expectError(await get({}, here(), "--ca", empty), 3, "invalid-input", /^--ca: there must be certificates in PEM/);
+    expectError(
+      await get({}, here(), "--ca", empty),
+      3,
+      "invalid-input",
+      /^--ca: .*empty\.pem must contain only valid certificates in PEM$/,
+    );
     expectError(await get({}, here(), "--ca", "nowhere.pem"), 3, "invalid-input", /^--ca: cannot read the file nowhere\.pem/);
   });
 });

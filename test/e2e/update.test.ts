@@ -70,7 +70,7 @@ describe.concurrent("update", () => {
     const pair = `@${machine.file("pair.json", online.credentials)}`;
     await run(online.device, "get", online.uuid, "--kind", online.kind, "--credentials", pair, "--device", "@-");
     const twice = await machine.vaultWith({ input: "x" }, "update", noteVault.uuid, "--content", "@-", "--api-key", "@-", "--json");
-    expectError(twice, 2, "usage", /standard input was read for/);
+    expectError(twice, 2, "usage", /standard input was already read for/);
   });
 
   it("shows the card in the receipt only with --reveal", async () => {
@@ -175,11 +175,11 @@ describe.concurrent("update by way of a live profile", () => {
     const machine = await lab.warmMachine();
     writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { live: true } } }), { mode: 0o600 });
     const sent = lab.service.sandbox.requests().length;
-    expectError(await update(machine, uuid, "--json"), 2, "usage", /Live profile default .*Nobody can be asked/);
+    expectError(await update(machine, uuid, "--json"), 2, "usage", /^confirmation required: Production profile default /);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     const file = `@${machine.file("card.json", newCard)}`;
     const run = vaultInPty(["update", uuid, "--card", file], { cwd: machine.home, env: machine.env, columns: 120 });
-    await run.waitFor(/Live profile default \(http.*Send these new contents/);
+    await run.waitFor(/Production profile default \(http.*Send these new contents/);
     run.type("y\r");
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);

@@ -49,7 +49,7 @@ const get = (context: ExchangeContext): Promise<unknown> =>
     },
   });
 
-describe("an answer to an end call that says neither SUCCESS nor ERROR", () => {
+describe("an answer to an end call with neither SUCCESS nor ERROR", () => {
   it.each([
     ["another type", { status: true }],
     ["another word", { status: "DONE" }],
@@ -70,7 +70,7 @@ describe("an answer to an end call that says neither SUCCESS nor ERROR", () => {
 
 describe("an ERROR to an end call is shown whole", () => {
   const shown = {
-    message: `the service no longer takes the token: operation not possible [HTTP 400, error ${errorUuid}]; the read was not acknowledged, and the old pair is the current one`,
+    message: `the service no longer accepts the token (service: "operation not possible", HTTP 400, error ${errorUuid}); the read was not acknowledged, and the old credentials are still valid`,
     facts: { service: { httpStatus: 400, responseStatus: { code: "E-77" }, errorUuid } },
   };
 

@@ -104,8 +104,8 @@ describe("a document that --credentials takes", () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ["format-2-credentials.json", { format: 3 }, /^--credentials\.format: this program reads documents up to format 2$/],
-    ["format-2-recovery.json", { format: 3 }, /^--credentials\.format: this program reads documents up to format 2$/],
+    ["format-2-credentials.json", { format: 3 }, /^--credentials\.format: this version reads documents up to format 2$/],
+    ["format-2-recovery.json", { format: 3 }, /^--credentials\.format: this version reads documents up to format 2$/],
     ["format-2-credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
     ["format-2-credentials.json", { uuid: "secret-1" }, /^--credentials\.uuid: must be 36 characters/],
     ["format-2-credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],

@@ -161,6 +161,6 @@ describe("whether a failed start may simply be repeated", () => {
     world.weather = ["response-lost", ...unreachable];
     const { error } = await run(world, "get");
     expect(error).toMatchObject({ code: "network", retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
-    expect(error?.facts.hint).toMatch(/counts: vault status/);
+    expect(error?.facts.hint).toMatch(/counts; vault status/);
   });
 });

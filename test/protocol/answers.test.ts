@@ -112,12 +112,12 @@ describe("any other deviation is a warning that names it", () => {
   ])("%s: %j", (path, value) => {
     const success = read(spoil(offline, path, value));
     expect(success).toMatchObject({ pair, token: "T0K" });
-    expect(success?.warnings).toEqual([expect.stringMatching(`^the service's answer: ${path} `)]);
+    expect(success?.warnings).toEqual([expect.stringMatching(`^the service's response: ${path} `)]);
   });
 
   test("a status of HTTP that is no success", () => {
     const success = readStartSuccess(start("credit-card/offline"), uuid, answer(offline, 409));
-    expect(success?.warnings).toEqual(["the service answered SUCCESS with HTTP 409"]);
+    expect(success?.warnings).toEqual(["the service responded SUCCESS with HTTP 409"]);
   });
 
   test("a generic vault without content", () => {

@@ -89,7 +89,7 @@ describe("device", () => {
 
   test("a font that is no text is named", () => {
     const checked = validate(device, { ...goodDevice, fonts: ["Arial", 5] });
-    expect(checked).toEqual({ ok: false, violations: [{ path: "fonts.1", rule: 'must be text, like "Arial"' }] });
+    expect(checked).toEqual({ ok: false, violations: [{ path: "fonts.1", rule: 'must be text, such as "Arial"' }] });
   });
 });
 
@@ -160,9 +160,9 @@ test("a rule says what is missing, what is wrong, and shows a right value", () =
     ok: false,
     violations: [
       { path: "expiryMonth", rule: "must be a month, 1 to 12" },
-      { path: "expiryYear", rule: "is missing: must be a year of 4 digits, like 2029" },
-      { path: "number", rule: "must be 8 to 19 digits that pass the Luhn check, like 4111111111111111" },
+      { path: "expiryYear", rule: "is missing: must be a year of 4 digits, such as 2029" },
+      { path: "number", rule: "must be 8 to 19 digits that pass the Luhn check, such as 4111111111111111" },
     ],
   });
-  expect(validate(uuid, "x")).toMatchObject({ violations: [{ path: "", rule: expect.stringContaining("like 123e4567-") as string }] });
+  expect(validate(uuid, "x")).toMatchObject({ violations: [{ path: "", rule: expect.stringContaining("such as 123e4567-") as string }] });
 });

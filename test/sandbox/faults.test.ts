@@ -35,7 +35,7 @@ describe("the text form", () => {
     ["get-:cut", /target/],
     ["-start:cut", /target/],
     ["read:cut", /target/],
-    ["start/abc:cut", /uuid/],
+    ["start/abc:cut", /vault UUID of 36 characters/],
     ["start:explode", /action/],
     ["start:delay=2", /500ms/],
     ["start:delay=1000h", /500ms/],

@@ -73,7 +73,7 @@ describe("a seed", () => {
         { ...note, uuid: "a".repeat(36) },
         { ...note, uuid: "A".repeat(36) },
       ],
-      /two vaults have the uuid/,
+      /two vaults have the UUID/,
     ],
   ])("%j is refused", (contents, message) => {
     expect(() => readSeed(file(contents))).toThrow(message);

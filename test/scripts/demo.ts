@@ -52,7 +52,7 @@ async function play(stage: Stage): Promise<void> {
   expectThat(signal === "SIGKILL", "the program was not killed");
   process.stdout.write("Killed\n");
 
-  narrate("Nothing is lost: both pairs are kept, and the exchange is there to be finished");
+  narrate("Nothing is lost: the old and the new credentials are kept, and the exchange can be finished");
   await run(stage, "vault status", ["status"]);
   await expectStatus(stage, { [card]: "ending 2" });
 
@@ -63,7 +63,7 @@ async function play(stage: Stage): Promise<void> {
   await run(stage, "vault status", ["status"]);
   await expectStatus(stage, { [online]: "acknowledged 2", [card]: "acknowledged 3", [note]: "acknowledged 2" });
 
-  narrate("The proof: the service takes the new pair");
+  narrate("The proof: the service accepts the new credentials");
   await run(stage, "vault get $CARD --field vault.creditCard.name", ["get", card, "--field", "vault.creditCard.name"]);
   await expectStatus(stage, { [card]: "acknowledged 4" });
   const { code } = await sandbox.stop("SIGTERM");

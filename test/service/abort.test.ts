@@ -5,8 +5,8 @@ import type { Reply } from "../../src/exchange/ports.ts";
 import { Call } from "../../src/service/call.ts";
 import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
 
-const notSent = { type: "not-sent", cause: "given up before it was sent" };
-const noAnswer = { type: "no-answer", cause: "given up while waiting for the answer" };
+const notSent = { type: "not-sent", cause: "canceled before it was sent" };
+const noAnswer = { type: "no-answer", cause: "canceled while waiting for the response" };
 
 describe("giving up, at each moment", () => {
   test("before the call", async () => {

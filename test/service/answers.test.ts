@@ -68,7 +68,7 @@ describe("what is not a JSON object is no answer", () => {
     const server = await httpServer((_, response) => response.end(body));
     expect(await clientOf(server.url).end(endCall, never)).toEqual({
       type: "no-answer",
-      cause: `answer of ${server.host} is not JSON (HTTP 200${more})`,
+      cause: `the response of ${server.host} is not JSON (HTTP 200${more})`,
       httpStatus: 200,
     });
   });
@@ -85,7 +85,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (s
   const server = await httpServer((_, response) => response.writeHead(status, { location: target.url }).end("<html>moved</html>"));
   expect(await clientOf(server.url).start(startCall, never)).toEqual({
     type: "no-answer",
-    cause: `redirect (HTTP ${status}) is not followed`,
+    cause: `redirects (HTTP ${status}) are not followed`,
     httpStatus: status,
   });
   expect(target.connections).toHaveLength(0);

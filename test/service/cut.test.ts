@@ -20,7 +20,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) => socket.end(bytes));
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `answer of ${server.host} cut short`,
+      cause: `the response of ${server.host} was cut short`,
       httpStatus: 200,
     });
     expect(server.connections).toHaveLength(1);
@@ -30,7 +30,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-le"));
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection closed by ${server.host} before it answered`,
+      cause: `connection closed by ${server.host} before it responded`,
     });
   });
 
@@ -38,7 +38,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) => socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"));
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection closed by ${server.host} before it answered`,
+      cause: `connection closed by ${server.host} before it responded`,
     });
   });
 
@@ -59,7 +59,7 @@ describe("no answer after the request was written", () => {
     const server = await answeringTcp((socket) => socket.end());
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection closed by ${server.host} before it answered`,
+      cause: `connection closed by ${server.host} before it responded`,
     });
     expect(server.connections).toHaveLength(1);
   });
@@ -68,7 +68,7 @@ describe("no answer after the request was written", () => {
     const server = await answeringTcp((socket) => socket.resetAndDestroy());
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection reset by ${server.host} before it answered`,
+      cause: `connection reset by ${server.host} before it responded`,
     });
     expect(server.connections).toHaveLength(1);
   });
@@ -98,7 +98,7 @@ describe("no answer after the request was written", () => {
     expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
     expect(await client.end(endCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection reset by ${server.host} before it answered`,
+      cause: `connection reset by ${server.host} before it responded`,
     });
     expect({ requests, connections: server.connections.length }).toEqual({ requests: 2, connections: 1 });
     // The client can still make another call.
@@ -115,7 +115,7 @@ describe("no answer after the request was written", () => {
     const server = await answeringTcp((socket) => socket.end(bytes));
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `answer of ${server.host} is not HTTP`,
+      cause: `the response of ${server.host} is not HTTP`,
     });
   });
 
@@ -143,7 +143,7 @@ describe("size", () => {
     });
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `answer of ${server.host} larger than 64 MiB${told}, cut off`,
+      cause: `the response of ${server.host} is larger than 64 MiB${told}`,
       httpStatus: 200,
       tooLarge: true,
     });
@@ -153,7 +153,7 @@ describe("size", () => {
     const server = await answeringTcp((socket) => socket.write(head(`x: ${"x".repeat(100_000)}`)));
     expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
       type: "no-answer",
-      cause: `answer of ${server.host} with headers too large`,
+      cause: `the response of ${server.host} has too large headers`,
     });
   });
 });

@@ -34,7 +34,7 @@ test("no connection, no TLS, a broken answer, none in time: the cause and its hi
   const plain = await httpServer();
   expect(await look(plain.url.replace("http:", "https:"))).toMatchObject({ hint: "check scheme and port in --base-url", untrusted: true });
   const broken = await answeringTcp((socket) => socket.destroy());
-  expect(await look(broken.url)).toMatchObject({ cause: expect.stringContaining("before it answered") as string });
+  expect(await look(broken.url)).toMatchObject({ cause: expect.stringContaining("before it responded") as string });
   const silent = await tcpServer((socket) => socket.resume());
-  expect(await look(silent.url, { timeoutMs: 60 })).toMatchObject({ cause: `no answer from ${silent.host} within 60ms` });
+  expect(await look(silent.url, { timeoutMs: 60 })).toMatchObject({ cause: `no response from ${silent.host} within 60ms` });
 });

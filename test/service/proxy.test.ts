@@ -60,7 +60,7 @@ describe("an https service through a proxy", () => {
     const service = await httpServer((_, response) => response.destroy(), authority.issue({ dns: "vault.example" }));
     const proxy = await startProxy({ hosts: { "vault.example": service.port } });
     const reply = await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) }).start(startCall, never);
-    expect(reply).toMatchObject({ type: "no-answer", cause: expect.stringContaining("vault.example:443 before it answered") as string });
+    expect(reply).toMatchObject({ type: "no-answer", cause: expect.stringContaining("vault.example:443 before it responded") as string });
     expect(service.requests).toHaveLength(1);
   });
 });
@@ -87,9 +87,9 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
   });
 
   test.each<[number, string, string]>([
-    [403, "refused a connection to vault.example:443 (HTTP 403)", "whoever runs the proxy must allow it; check HTTPS_PROXY"],
+    [403, "refused a connection to vault.example:443 (HTTP 403)", "ask the operator of the proxy to allow it; check HTTPS_PROXY"],
     [502, "cannot reach vault.example:443 (HTTP 502)", "check --base-url; check HTTPS_PROXY"],
-    [302, "refused a connection to vault.example:443 (HTTP 302)", "whoever runs the proxy must allow it; check HTTPS_PROXY"],
+    [302, "refused a connection to vault.example:443 (HTTP 302)", "ask the operator of the proxy to allow it; check HTTPS_PROXY"],
   ])("HTTP %i", async (refuses, cause, hint) => {
     const proxy = await startProxy({ refuses });
     expect(await reply(proxy.url)).toEqual({ type: "not-sent", cause: `the proxy ${proxy.host} ${cause}`, hint: `${hint}; ${withoutIt}` });
@@ -112,7 +112,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     expect(await reply("http://proxy.invalid:3128", "--proxy")).toMatchObject({
       type: "not-sent",
       // A machine without a network has no name server to ask.
-      cause: expect.stringMatching(/^(no such host proxy\.invalid, the proxy|the name proxy\.invalid cannot be looked up: .*)$/) as string,
+      cause: expect.stringMatching(/^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid: .*)$/) as string,
       hint: `check --proxy; ${withoutIt}, without --proxy`,
     });
   });
@@ -137,7 +137,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     const plain = await startProxy();
     expect(await reply(plain.url.replace("http:", "https:"))).toMatchObject({
       type: "not-sent",
-      cause: `no TLS connection to the proxy ${plain.host}: what answers there does not speak TLS`,
+      cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
       hint: `check HTTPS_PROXY; ${withoutIt}`,
     });
     const unknown = await startProxy({ certificate: selfSigned() });
@@ -224,7 +224,7 @@ describe("an http service through a proxy", () => {
     const client = clientOf("http://vault.example", { proxy: proxyAt(plain.url.replace("http:", "https:"), "HTTP_PROXY") });
     expect(await client.start(startCall, never)).toMatchObject({
       type: "not-sent",
-      cause: `no TLS connection to the proxy ${plain.host}: what answers there does not speak TLS`,
+      cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
     });
   });
 

@@ -135,7 +135,7 @@ describe("traced", () => {
       path: `/vaultsvc/v1-2/vault/credit-card/offline/${uuid}/get-end`,
       durationMs: 5,
       outcome: "not-sent",
-      cause: "given up before it was sent",
+      cause: "canceled before it was sent",
     });
   });
 });

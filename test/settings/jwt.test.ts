@@ -60,7 +60,7 @@ describe("which token", () => {
 
   test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç", ""])("%j is no token", async (jwt) => {
     expect(await failure(tokenOf({}, fakeWorld(), { jwt }))).toBe(
-      "invalid-input: --jwt: must be a token alone, letters, digits and . _ ~ + / = -",
+      "invalid-input: --jwt: must be only a token: letters, digits and . _ ~ + / = -",
     );
   });
 });
@@ -110,11 +110,11 @@ describe("signed here", () => {
     ["a public key", keys.publicKey, "/key.pem: must be a private key in PEM"],
     ["no key", "nothing", "/key.pem: must be a private key in PEM"],
     ["half a key", keys.privateKey.slice(0, 100), "/key.pem: must be a private key in PEM"],
-    ["an encrypted key", encrypted, "/key.pem: the key is encrypted: it must be in a file without a passphrase, which only you can read"],
+    ["an encrypted key", encrypted, "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read"],
     [
       "an encrypted older one",
       olderEncrypted,
-      "/key.pem: the key is encrypted: it must be in a file without a passphrase, which only you can read",
+      "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read",
     ],
   ])("%s is refused, naming the config key", async (_, pem, message) => {
     const made = fakeWorld(pem === undefined ? {} : { files: { "/key.pem": pem } });
@@ -123,10 +123,10 @@ describe("signed here", () => {
 
   test.each<[object, string]>([
     [{ privateKeyFile: "/key.pem" }, "jwt.claims: the claims of the token are missing"],
-    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the file of the key that signs them is missing"],
+    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the key file that signs them is missing"],
     [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
     [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
-    [{ privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } }, "jwt.claims: exp is not yours to set"],
+    [{ privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } }, "jwt.claims: exp cannot be set"],
     [{ privateKeyFile: "/key.pem", claims: {}, command: "true" }, "jwt.command: excludes jwt.privateKeyFile"],
   ])("%j is refused", async (jwt, message) => {
     expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(`invalid-input: config key ${message}`);
@@ -161,7 +161,7 @@ describe("by command", () => {
     ["kill -9 $$", "failed with SIGKILL"],
     ["true", "printed nothing"],
     ["no-such-program-here", "failed with exit code 127"],
-    ["head -c 100000 /dev/zero | tr '\\0' a", "printed more than 65536 characters and was ended"],
+    ["head -c 100000 /dev/zero | tr '\\0' a", "printed more than 65536 characters and was stopped"],
   ])("%s", async (command, message) => {
     expect(await failure(run(command))).toBe(`invalid-input: config key jwt.command: the command ${message}`);
   });
@@ -170,7 +170,7 @@ describe("by command", () => {
     const pids = join(tempDir("jwt"), "pids");
     const command = `sleep 600 & echo $! > ${pids}; wait`;
     expect(await failure(run(command, undefined, { timeout: "100ms" }))).toBe(
-      "invalid-input: config key jwt.command: the command did not finish within 0.1s and was ended",
+      "invalid-input: config key jwt.command: the command did not finish within 0.1s and was stopped",
     );
     const pid = readFileSync(pids, "utf8").trim();
     // Killed; at most a zombie is left.

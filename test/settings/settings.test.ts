@@ -43,7 +43,7 @@ describe("precedence", () => {
 
   test.each<[Parameters<typeof resolveSettings>, string]>([
     [[{ rate: "fast" }, {}, {}], "invalid-input: --rate: must be a whole number of at least 0"],
-    [[{}, { VAULTSVC_TIMEOUT: "soon" }, {}], "invalid-input: VAULTSVC_TIMEOUT: must be a duration, like 500ms, 30s, 2m or 1h"],
+    [[{}, { VAULTSVC_TIMEOUT: "soon" }, {}], "invalid-input: VAULTSVC_TIMEOUT: must be a duration, such as 500ms, 30s, 2m or 1h"],
     [[{}, {}, { policy: { unacked: 0 } }], "invalid-input: config key policy.unacked: must be a whole number of at least 1"],
     [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
   ])("%j", (given, message) => {
@@ -51,10 +51,10 @@ describe("precedence", () => {
   });
 
   test("a missing setting names the flag, the variable and the config key", () => {
-    expect(missingSetting("appUuid", "the application's uuid")).toMatchObject({
+    expect(missingSetting("appUuid", "the application UUID")).toMatchObject({
       code: "usage",
-      message: "the application's uuid is missing",
-      facts: { hint: "give it by --app-uuid, VAULTSVC_APP_UUID or the config key appUuid" },
+      message: "the application UUID is missing",
+      facts: { hint: "set it with --app-uuid, VAULTSVC_APP_UUID or the config key appUuid" },
     });
   });
 });
@@ -123,7 +123,7 @@ describe("values", () => {
 
   test("only a literal draws a warning, which does not repeat it", () => {
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/^--api-key has its secret on the command line/);
+    expect(warnings[0]).toMatch(/^--api-key has a secret on the command line/);
     expect(warnings[0]).not.toMatch(/literal/);
   });
 

@@ -97,7 +97,7 @@ describe("a state that cannot be used", () => {
     const other = new DatabaseSync(state.path);
     other.exec("CREATE TABLE things (name TEXT)");
     other.close();
-    await expectRefused(state.path, "not made by this program");
+    await expectRefused(state.path, "not created by this program");
   });
 
   it("one of a newer version is not touched, its WAL neither", async () => {

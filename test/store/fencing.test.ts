@@ -73,7 +73,7 @@ describe("a process that has lost its vault", () => {
     await before();
     state.sql("UPDATE locks SET epoch = epoch + 1");
     const left = everything();
-    await expect(step()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("taken over") as string });
+    await expect(step()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("lost the lock of vault") as string });
     expect(everything()).toEqual(left);
     state.sql("UPDATE locks SET epoch = epoch - 1");
     await step();

@@ -114,7 +114,7 @@ describe("the key that seals", () => {
     chmodSync(state.keyFile, 0o640);
     const session = await take(state.another());
     await session.credentials(1);
-    expect(state.warnings).toEqual([`other users can read the key file ${state.keyFile}: chmod 600 ${state.keyFile}`]);
+    expect(state.warnings).toEqual([`other users can read the key file ${state.keyFile}; to fix it: chmod 600 ${state.keyFile}`]);
   });
 });
 
@@ -132,15 +132,15 @@ describe("sealed values", () => {
       { ...place, column: "exchanges.token" as const },
       { ...place, row: "2" },
     ]) {
-      expect(() => unseal(key, moved, sealed)).toThrow(/moved here from another place/);
+      expect(() => unseal(key, moved, sealed)).toThrow(/copied from another place/);
     }
-    expect(() => unseal(deriveKey(Buffer.alloc(32, 8)), place, sealed)).toThrow(new RegExp(`sealed with key ${key.id}`));
+    expect(() => unseal(deriveKey(Buffer.alloc(32, 8)), place, sealed)).toThrow(new RegExp(`encrypted with key ${key.id}`));
     const [format = "", id = "", body = ""] = sealed.split(":");
     for (let n = 0; n < body.length - 1; n += 1) {
       const other = body[n] === "A" ? "B" : "A";
-      expect(() => unseal(key, place, `${format}:${id}:${body.slice(0, n)}${other}${body.slice(n + 1)}`)).toThrow(/cannot be opened/);
+      expect(() => unseal(key, place, `${format}:${id}:${body.slice(0, n)}${other}${body.slice(n + 1)}`)).toThrow(/cannot be decrypted/);
     }
-    expect(() => unseal(key, place, `${format}:${id}:`)).toThrow(/cut short/);
+    expect(() => unseal(key, place, `${format}:${id}:`)).toThrow(/truncated or garbled/);
     expect(() => unseal(key, place, `s2:${id}:${body}`)).toThrow(/format/);
   });
 

@@ -213,7 +213,7 @@ describe("reading a state", () => {
 
   test.each<[string, (folder: string) => void, RegExp]>([
     ["no database", (folder) => writeFileSync(join(folder, "vault.db"), "x".repeat(5000)), /damaged/],
-    ["an empty file", (folder) => writeFileSync(join(folder, "vault.db"), ""), /not made by this program/],
+    ["an empty file", (folder) => writeFileSync(join(folder, "vault.db"), ""), /not created by this program/],
     ["a folder that others can write to", (folder) => chmodSync(folder, 0o777), /other users can write/],
     [
       "a restore that was cut off",
@@ -221,7 +221,7 @@ describe("reading a state", () => {
         mkdirSync(join(folder, "replaced-1"));
         for (const name of ["vault.db", "restored.db"]) writeFileSync(join(folder, "replaced-1", name), "");
       },
-      /a restore was cut off/,
+      /a restore was interrupted/,
     ],
   ])("that cannot be used is `state`: %s", async (_what, spoil, message) => {
     const folder = tempDir("spoilt");

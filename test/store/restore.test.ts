@@ -89,7 +89,7 @@ describe("a state that is restored while others have it open", () => {
     await restore();
     await expect(session.setLabel("late")).rejects.toMatchObject({
       code: "state",
-      message: expect.stringContaining("taken over") as string,
+      message: expect.stringContaining("lost the lock of vault") as string,
     });
     const slots = state.sql("SELECT count(*) AS n, min(epoch) AS least FROM locks")[0];
     expect(slots).toMatchObject({ n: 64 });

@@ -104,7 +104,7 @@ describe("the files of a state", () => {
     rival.exec("BEGIN IMMEDIATE");
     await expect(session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
       code: "state",
-      message: expect.stringContaining("busy") as string,
+      message: expect.stringContaining("other programs have locked it for 30 seconds") as string,
     });
     expect(state.clock.slept.length).toBeGreaterThan(100);
     state.clock.slept = [];

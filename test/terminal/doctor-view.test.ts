@@ -9,14 +9,14 @@ const findings = [
   {
     check: "configuration",
     level: "ok" as const,
-    message: "no configuration file: settings come from flags and the environment",
+    message: "no configuration file; settings come from flags and the environment",
     hint: null,
   },
   {
     check: "key",
     level: "ok" as const,
     message: "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values",
-    hint: "keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup holds it",
+    hint: "keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup contains it",
   },
   {
     check: "tls",
@@ -28,7 +28,7 @@ const findings = [
   {
     check: "dates",
     level: "warn" as const,
-    message: `the daily one\u001b[31m (${vault}) locks itself 2026-12-19 12:00 (in 28 days)`,
+    message: `the daily one\u001b[31m (${vault}) auto-locks 2026-12-19 12:00 (in 28 days)`,
     hint: `first; then: vault get ${vault}`,
   },
 ];
@@ -39,13 +39,13 @@ describe("the findings of vault doctor", () => {
     expect(`\n${await table(80, false)}`).toMatchInlineSnapshot(`
       "
         ok     node           Node 24.21.0
-        ok     configuration  no configuration file: settings come from flags and the
+        ok     configuration  no configuration file; settings come from flags and the
                               environment
         ok     key            key e2de0f7327bd8ba8 (key file
                               /home/ada/.config/vaultsvc/state.key), opens all 5
                               sealed values
                               → keep a copy of /home/ada/.config/vaultsvc/state.key
-                                elsewhere: no backup holds it
+                                elsewhere: no backup contains it
         error  tls            certificate of vaults.example.com:443 is not trusted:
                               its issuer is unknown
                               → if you trust it, name its certificate in
@@ -54,7 +54,7 @@ describe("the findings of vault doctor", () => {
                               held
                               → vault ack 123e4567-e89b-42d3-a456-426614174000
         warn   dates          the daily one\\u{1b}[31m
-                              (123e4567-e89b-42d3-a456-426614174000) locks itself
+                              (123e4567-e89b-42d3-a456-426614174000) auto-locks
                               2026-12-19 12:00 (in 28 days)
                               → first
                                 then: vault get 123e4567-e89b-42d3-a456-426614174000
@@ -68,14 +68,14 @@ describe("the findings of vault doctor", () => {
     expect(`\n${await table(120, false)}`).toMatchInlineSnapshot(`
       "
         ok     node           Node 24.21.0
-        ok     configuration  no configuration file: settings come from flags and the environment
+        ok     configuration  no configuration file; settings come from flags and the environment
         ok     key            key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values
-                              → keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup holds it
+                              → keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup contains it
         error  tls            certificate of vaults.example.com:443 is not trusted: its issuer is unknown
                               → if you trust it, name its certificate in NODE_EXTRA_CA_CERTS
         warn   pending        vault 123e4567-e89b-42d3-a456-426614174000: a get is held
                               → vault ack 123e4567-e89b-42d3-a456-426614174000
-        warn   dates          the daily one\\u{1b}[31m (123e4567-e89b-42d3-a456-426614174000) locks itself 2026-12-19 12:00 (in
+        warn   dates          the daily one\\u{1b}[31m (123e4567-e89b-42d3-a456-426614174000) auto-locks 2026-12-19 12:00 (in
                               28 days)
                               → first
                                 then: vault get 123e4567-e89b-42d3-a456-426614174000

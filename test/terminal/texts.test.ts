@@ -58,10 +58,16 @@ describe("times", () => {
   const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
   test.each([
-    [0, "now"],
+    [0, "just now"],
     [999, "now"],
+    [-9999, "just now"],
+    [-40_000, "40 seconds ago"],
+    [-108_000, "1 minute ago"],
+    [-9999, "just now"],
+    [-40_000, "40 seconds ago"],
+    [-108_000, "1 minute ago"],
     [1000, "in 1 second"],
-    [119_999, "in 119 seconds"],
+    [119_999, "in 1 minute"],
     [4 * minute, "in 4 minutes"],
     [-2 * hour, "2 hours ago"],
     [47 * hour, "in 47 hours"],
@@ -73,9 +79,9 @@ describe("times", () => {
   });
 
   test("are local, in the zone given, across a change of the clocks and at midnight", () => {
-    expect(localTime(now, "Europe/Berlin")).toBe("2026-11-21 14:02");
-    expect(localTime(Date.parse("2026-07-01T22:00:00Z"), "Europe/Berlin")).toBe("2026-07-02 00:00");
-    expect(when("2026-11-24T13:02:30+00:00", now, "Europe/Berlin")).toBe("2026-11-24 14:02 (in 3 days)");
+    expect(localTime(now, "Europe/Berlin")).toBe("2026-11-21 14:02 GMT+1");
+    expect(localTime(Date.parse("2026-07-01T22:00:00Z"), "Europe/Berlin")).toBe("2026-07-02 00:00 GMT+2");
+    expect(when("2026-11-24T13:02:30+00:00", now, "Europe/Berlin")).toBe("2026-11-24 14:02 GMT+1 (in 3 days)");
   });
 
   test("a text that is no date stays as it is", () => {

@@ -17,14 +17,14 @@ const columns: Record<keyof Row, string> = {
 
 const head = (operation: Operation): string => `# Every fault at every call of \`vault ${operation}\`
 
-Written by \`npm run torture\`, which compares it (\`TORTURE=whole npx vitest run test/torture/faults-${operation}.test.ts -u\` writes it anew).
-A vault with a proven pair, nothing open. One call meets the fault: the first start (or end call), the second, or every one. For there to be
+Written by \`npm run torture\`, which compares it (\`TORTURE=whole npx vitest run test/torture/faults-${operation}.test.ts -u\` rewrites it).
+A vault with verified credentials, nothing open. One call meets the fault: the first start (or end call), the second, or every one. For there to be
 a second call, the answer to the first is lost on the way, after processing.
 
 - **exit**: exit code and error code. With \`every\`, the exit codes of three more runs that meet the same follow.
 - **message**: of the error; where there is none, the warnings on stderr.
 - **exchange**: its state after the first run; \`open\` where something is left to settle.
-- **guard**: the program's own counters: starts without acknowledgement/failed accesses.
+- **guard**: the program's own counters: unacknowledged starts/failed attempts.
 - **service**: starts/end calls/acknowledged exchanges that it processed; its counters, as those of the guard.
 - **next**: the same command once more, the service being well: exit code, and what it settled.
 - **by the hints**: the commands that the hint names, and the hints after it, with their exit codes, until all is in step.

@@ -99,7 +99,7 @@ const classes = ["rate", "server", "application", "credentials", "token", "locke
 
 function checkError(answer: Answer): void {
   expect(classes).toContain(classify(answer));
-  expect(wording(answer)).toContain(`[HTTP ${answer.httpStatus}`);
+  expect(wording(answer)).toContain(`HTTP ${answer.httpStatus}`);
   expect(serviceDetails(answer).errorUuid ?? uuid).toMatch(/^[0-9a-fA-F-]{32,36}$/);
   if (isSuccess(answer)) expect(answer.body["responseStatus"]).toMatchObject({ status: "SUCCESS" });
 }

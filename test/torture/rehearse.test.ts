@@ -50,7 +50,7 @@ describe("sandbox rehearse", () => {
     writeFileSync(join(folder, "read.sh"), `vault get ${note} --quiet > contents\n`);
     const args = ["sandbox", "rehearse", "--check", `sh ${join(folder, "read.sh")}`, "--", "sh", join(folder, "read.sh")];
     const { code, stdout, stderr } = await runVault(args, { timeoutMs: 150_000 });
-    expect(stderr).toMatch(/^vault: warning: sh .*read\.sh is run many times, against sandboxes\n$/);
+    expect(stderr).toMatch(/^vault: warning: sh .*read\.sh will run many times, against sandboxes\n$/);
     expect(stdout).toMatch(/ 2 +PUT generic\/offline get-end +killed-after +fine +0/);
     expect(code).toBe(0);
   });

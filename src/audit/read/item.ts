@@ -8,7 +8,7 @@ export interface Item {
   time: number;
   /** As written. */
   action: string;
-  /** Uuid in lower case; null if the item names no vault. */
+  /** UUID in lower case; null if the item names no vault. */
   vault: string | null;
   outcome: string | null;
   description: string | null;

@@ -8,17 +8,17 @@ export const ack = {
   arguments: { uuid: vaultArgument },
   options: {
     all: { flag: "--all", help: "every pending exchange" },
-    unread: { flag: "--unread", help: "also a read of a limited vault that is not known to have been delivered" },
+    unread: { flag: "--unread", help: "also acknowledge reads that may not have been delivered (uses up a read)" },
     saveCmd: {
       flag: "--save-cmd <command>",
-      help: "give the recovery document to a shell command first: for an exchange whose --save-cmd failed",
+      help: "first pass the recovery document to a shell command, after a --save-cmd that failed",
     },
-    saved: { flag: "--saved", help: "the new credentials are saved elsewhere already: for an exchange whose --save-cmd failed" },
+    saved: { flag: "--saved", help: "the new credentials are saved elsewhere, after a --save-cmd that failed" },
     token: {
       flag: "--token <secret>",
-      help: "a token that this machine did not obtain (with --kind and --operation): @FILE, -, env:NAME",
+      help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
     },
-    kind: { flag: "--kind <kind>", help: "with --token: the kind of the vault", is: "kind" },
+    kind: { flag: "--kind <kind>", help: "with --token: kind of the vault", is: "kind" },
     operation: { flag: "--operation <operation>", help: "with --token: get or update", is: "operation" },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],

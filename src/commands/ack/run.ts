@@ -46,9 +46,13 @@ function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
   const [failure, ...others] = failed;
   if (failure === undefined) return undefined;
   if (others.length === 0 && acknowledged.length === 0) return failure.error;
-  return new VaultError("partial", `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged`, {
-    hint: `vault status --pending; the first: ${failure.error.message}`,
-  });
+  return new VaultError(
+    "partial",
+    `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged; the first: ${failure.error.message}`,
+    {
+      hint: "vault status --pending",
+    },
+  );
 }
 
 /** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
@@ -62,13 +66,13 @@ async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "sto
 }
 
 function checkCombination(options: AckOptions): void {
-  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack <uuid>, or vault ack --all" });
-  if (options.uuid === undefined && options.all !== true) throw usage("a vault's uuid is missing, or --all");
-  if (options.uuid !== undefined && options.all === true) throw usage("--all is for every vault: leave the uuid out");
+  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack <uuid>; vault ack --all" });
+  if (options.uuid === undefined && options.all !== true) throw usage("a vault is missing (its UUID or label), or --all");
+  if (options.uuid !== undefined && options.all === true) throw usage("--all excludes a vault");
   const foreign = options.kind !== undefined || options.operation !== undefined;
-  if (options.token === undefined && foreign) throw usage("--kind and --operation go with --token");
+  if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
   if (options.token !== undefined && (options.kind === undefined || options.operation === undefined || options.uuid === undefined)) {
-    throw new VaultError("usage", "--token needs the uuid, --kind and --operation", {
+    throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
       hint: "vault ack <uuid> --token @FILE --kind credit-card/offline --operation get",
     });
   }
@@ -141,7 +145,7 @@ async function print(app: Pick<App, "output" | "redactor">, outcome: Outcome): P
 function describe({ acknowledged, failed }: Outcome): string[] {
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
     const { generation } = exchange;
-    return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? `: generation ${generation} is the current one` : ""}`;
+    return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? ` (generation ${generation})` : ""}`;
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)

@@ -37,7 +37,7 @@ export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretO
     await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted: the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
+    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
   } finally {
     await context.session.release();
   }
@@ -57,7 +57,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-      throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement was not answered: ${cause}`, {
+      throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement got no response: ${cause}`, {
         vault: call.uuid,
         retry: "safe",
         hint: "run it again",
@@ -71,7 +71,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
 async function refuseOwnToken({ session }: ExchangeContext, token: string): Promise<void> {
   const open = (await session.read())?.open;
   if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
-  throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine: nothing was sent`, {
+  throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine; nothing was sent`, {
     vault: session.uuid,
     exchange: summarize(open),
     hint: `vault ack ${session.uuid}`,
@@ -80,9 +80,9 @@ async function refuseOwnToken({ session }: ExchangeContext, token: string): Prom
 
 function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {
   const { code, end } = dispositionOf(answer);
-  return new VaultError(end === "outstanding" ? code : "service", `the service did not take the token: ${wording(answer)}`, {
+  return new VaultError(end === "outstanding" ? code : "service", `the service did not accept the token (${wording(answer)})`, {
     vault: uuid,
     service: serviceDetails(answer),
-    hint: "an expired token leaves the old pair current: start again with it",
+    hint: "if the token expired, the old credentials are still valid: start again with them",
   });
 }

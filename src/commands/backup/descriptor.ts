@@ -2,18 +2,17 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 export const backup = {
   name: "backup",
-  summary: "copy the whole state, sealed; --restore brings it back",
+  summary: "back up the whole state, or --restore it",
   description:
-    "Copies the whole state into one file, consistently, also while other commands run. Secrets stay sealed: the key " +
-    "is not in the file, so keep a copy of it elsewhere. A backup is right for as long as no vault is read or updated: each " +
-    "exchange replaces the credentials.",
+    "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
+    "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
   arguments: { file: { term: "<file>", help: "the backup" } },
   options: {
     force: { flag: "--force", help: "replace a file that exists" },
-    restore: { flag: "--restore", help: "put the backup in the place of the state, which is kept beside it" },
+    restore: { flag: "--restore", help: "replace the state with the backup; the replaced state is kept beside it" },
     serviceRestored: {
       flag: "--service-restored",
-      help: "with --restore: the service was brought back to that time too, so that superseded pairs may be valid again",
+      help: "with --restore: the service was restored to that time too, so superseded credentials may be valid again",
     },
     yes: { flag: "--yes", help: "do not ask" },
   },

@@ -14,8 +14,8 @@ export function checkBackup(options: BackupOptions): void {
   const name = misplaced.find((each) => options[each as keyof BackupOptions] === true);
   if (name === undefined) return;
   const shown = name === "serviceRestored" ? "--service-restored" : `--${name}`;
-  throw new VaultError("usage", `${shown} has no meaning with${options.restore === true ? "" : "out"} --restore`, {
-    hint: `leave ${shown} out; nothing was changed`,
+  throw new VaultError("usage", `${shown} cannot be used with${options.restore === true ? "" : "out"} --restore`, {
+    hint: `leave ${shown} out`,
   });
 }
 
@@ -44,18 +44,20 @@ async function restore(app: Needs, options: BackupOptions, file: string): Promis
     await confirmOrFail(
       app.ask,
       options.yes === true,
-      `Replace the state in ${app.stateDirectory()} by this backup (${what})? The present one is kept beside it.`,
+      `Replace the state in ${app.stateDirectory()} with this backup (${what})? The replaced state is kept beside it.`,
     );
   }
   const facts = await state.restore(file, options.serviceRestored === true, app.waiting);
   const { outdated, leftBehind, inDoubt, replaced } = facts;
-  const kept = replaced === null ? "" : `; the replaced state still has them: vault status --state ${replaced}`;
+  const kept = replaced === null ? "" : `; the replaced state has them: vault status --state ${replaced}`;
   if (outdated > 0)
-    app.narrator.warn(`of ${count(outdated, "vault")} the backup has superseded pairs only: nothing is sent for them${kept}`);
+    app.narrator.warn(
+      `the backup has only superseded credentials of ${count(outdated, "vault")}, which are never sent; the newer ones are not in it${kept}`,
+    );
   if (leftBehind > 0)
     app.narrator.warn(`${count(leftBehind, "vault")} of the replaced state ${leftBehind === 1 ? "is" : "are"} not in the backup${kept}`);
   if (inDoubt > 0)
-    app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made: in doubt, until the next get`);
+    app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
   const { restoredTable } = await import("./view.ts");
   const restored = { file, directory: app.stateDirectory(), ...facts };
   await app.output.printDone({ restored }, async (view) => await restoredTable(restored, view));

@@ -24,8 +24,8 @@ export async function backupTable(
     ["Size", `${Math.ceil(backup.bytes / 1024)} KiB`],
     ["Vaults", String(backup.vaults)],
     ["Pending", pendingCell(backup.pending, palette.warn)],
-    ["Key", backup.keyId ?? "none: nothing is sealed"],
-    ["Not in it", { text: `${where}: without it nothing opens the backup; keep a copy of it elsewhere`, paint: palette.warn }],
+    ["Key", backup.keyId ?? "none: nothing is encrypted"],
+    ["Not in it", { text: `${where}: the backup cannot be opened without it; keep a copy of it elsewhere`, paint: palette.warn }],
   ];
   return await factsTable(rows, { palette, columns: view.facts.columns });
 }
@@ -41,9 +41,9 @@ export async function restoredTable(
     ["State", restored.directory],
     ["Vaults", String(restored.vaults)],
     ["Pending", pendingCell(restored.pending, palette.warn)],
-    ["Key", restored.keyId ?? "none: nothing is sealed"],
-    ["Replaced", restored.replaced ?? "there was no state before"],
-    ["Pairs", "unproven until the service accepts one: the first start of each vault shows whether it was replaced since"],
+    ["Key", restored.keyId ?? "none: nothing is encrypted"],
+    ["Replaced", restored.replaced ?? "nothing: there was no state"],
+    ["Credentials", "unverified until the service accepts them: the first start of each vault shows whether they were replaced since"],
     ["Next", { text: "vault doctor", paint: palette.code }],
   ];
   return await factsTable(rows, { palette, columns: view.facts.columns });

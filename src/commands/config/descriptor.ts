@@ -2,16 +2,19 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 export const config = {
   name: "config",
-  summary: "read and change the profiles; change the key of the state",
-  description: "Read and change the settings of a profile (--profile, else the current one). vault init makes a profile.",
+  summary: "read and change profiles; change the encryption key",
+  description: "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
   examples: ["vault config list --origin", "vault config set timeout 10s"],
 } as const satisfies Descriptor;
 
 export const list = {
   name: "list",
-  summary: "the settings of the profile",
+  summary: "list the settings of the profile",
   options: {
-    origin: { flag: "--origin", help: "every setting: what holds, and the flag, variable, profile or default that it comes from" },
+    origin: {
+      flag: "--origin",
+      help: "every setting with its effective value, and where it comes from: flag, variable, profile or default",
+    },
   },
   examples: ["vault config list", "vault config list --origin", "vault config list --origin --json"],
   fields: ["profile", "profiles", "path", "settings"],
@@ -20,8 +23,8 @@ export const list = {
 
 export const get = {
   name: "get",
-  summary: "print what holds for one setting",
-  arguments: { key: { term: "<key>", help: "the config key, like timeout or policy.failed" } },
+  summary: "print the effective value of a setting",
+  arguments: { key: { term: "<key>", help: "configuration key, such as timeout or policy.failed" } },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
   mode: "fixes-configuration",
@@ -29,12 +32,12 @@ export const get = {
 
 export const set = {
   name: "set",
-  summary: "change one setting",
+  summary: "change a setting",
   arguments: {
-    key: { term: "<key>", help: "the config key, like timeout or policy.failed" },
+    key: { term: "<key>", help: "configuration key, such as timeout or policy.failed" },
     value: {
       term: "<value>",
-      help: "checked as the flag is; device: @FILE or JSON; apiKey: @FILE, -, env:NAME, and it is sealed",
+      help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
       is: "any",
     },
   },
@@ -45,8 +48,8 @@ export const set = {
 
 export const unset = {
   name: "unset",
-  summary: "take one setting out of the profile",
-  arguments: { key: { term: "<key>", help: "the config key" } },
+  summary: "remove a setting from the profile",
+  arguments: { key: { term: "<key>", help: "configuration key" } },
   examples: ["vault config unset timeout", "vault config unset policy.failed --json"],
   fields: ["profile", "key", "value"],
   mode: "fixes-configuration",
@@ -54,7 +57,7 @@ export const unset = {
 
 export const path = {
   name: "path",
-  summary: "where the configuration, the key file and the state are",
+  summary: "print where the configuration, the key file and the state are",
   examples: ["vault config path", "vault config path --json"],
   fields: ["config", "keyFile", "state"],
   mode: "fixes-configuration",
@@ -62,8 +65,8 @@ export const path = {
 
 export const use = {
   name: "use",
-  summary: "make a profile the current one",
-  arguments: { name: { term: "<name>", help: "the profile" } },
+  summary: "switch to a profile",
+  arguments: { name: { term: "<name>", help: "profile" } },
   examples: ["vault config use default", "vault config use default --json"],
   fields: ["profile"],
   mode: "fixes-configuration",
@@ -71,15 +74,19 @@ export const use = {
 
 export const rekey = {
   name: "rekey",
-  summary: "change the key that seals all secrets",
+  summary: "change the encryption key",
   description:
-    "Change the key that seals credentials, tokens and secrets of profiles, or where it comes from. Killed at any moment, nothing " +
-    "is lost: run it again. Backups made before still need the old key.",
+    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. Safe to interrupt; run it " +
+    "again. Backups made before still need the old key.",
   options: {
-    to: { flag: "--to <source>", help: "file, passphrase, keyring or given (what it is now)", is: "anyKeySource" },
-    newPassphrase: { flag: "--new-passphrase <secret>", help: "for a passphrase: @FILE, -, env:NAME (asked for)" },
-    newStateKey: { flag: "--new-state-key <secret>", help: "for a given key, 32 bytes as base64: @FILE, -, env:NAME" },
-    skipMissing: { flag: "--skip-missing", help: "go on although a state with this key is not there: what it holds is lost" },
+    to: {
+      flag: "--to <source>",
+      help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
+      is: "anyKeySource",
+    },
+    newPassphrase: { flag: "--new-passphrase <secret>", help: "new passphrase: @FILE, -, env:NAME (default: asked for)" },
+    newStateKey: { flag: "--new-state-key <secret>", help: "new given key, 32 bytes as base64: @FILE, -, env:NAME" },
+    skipMissing: { flag: "--skip-missing", help: "continue although a state with this key is missing; its secrets are lost" },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: [

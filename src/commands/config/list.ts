@@ -48,7 +48,7 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   if (shown?.value === undefined || shown.value === null) {
     const name = configKeys().get(key);
     throw new VaultError("usage", `${key} is not set`, {
-      hint: `vault config set ${key} VALUE; or give it by ${name === undefined ? key : waysToSet(name)}`,
+      hint: `vault config set ${key} VALUE; or set it with ${name === undefined ? key : waysToSet(name)}`,
     });
   }
   const sealed = app.output.reveal && isSecretKey(key) ? profileValue(app.profile.settings, key) : undefined;
@@ -75,7 +75,7 @@ export async function runConfigPath(app: Pick<App, "configuration" | "output" | 
 }
 
 function warnOfProblem({ configuration: { problem }, narrator, profile }: Pick<App, "configuration" | "narrator" | "profile">): void {
-  if (problem !== undefined) narrator.warn(`profile ${profile.name} does not fit: ${problem.message}`);
+  if (problem !== undefined) narrator.warn(`profile ${profile.name} is not valid: ${problem.message}`);
 }
 
 function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
@@ -114,7 +114,8 @@ function effective(app: Needs, name: SettingName, definition: SettingDefinition,
   return { value, origin: value === null ? null : "default" };
 }
 
-function defaultOf(app: Pick<App, "configuration" | "settings" | "stateDirectory">, name: SettingName): string | null {
+/** Default of a setting as `config list` shows it, or null. */
+export function defaultOf(app: Pick<App, "configuration" | "settings" | "stateDirectory">, name: SettingName): string | null {
   const known: Partial<Record<SettingName, string>> = {
     profile: "default",
     insecureHttp: "false",
@@ -145,7 +146,7 @@ async function asTable(
   const options = { palette: await createPalette(color), columns };
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
-  if (settings.length === 0) return `Profile ${profile} holds no settings.\n${foot}`;
+  if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
   const rows = settings.map(({ key, value, origin: from }) => [key, value ?? "", ...(origin ? [from ?? "not set"] : [])]);
   return `Profile ${profile}\n${await listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
 }

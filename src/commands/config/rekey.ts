@@ -14,7 +14,7 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
   const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
   if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
     throw new VaultError("usage", "--new-passphrase is for --to passphrase, --new-state-key for --to given", {
-      hint: "vault config rekey --help shows what goes together",
+      hint: "vault config rekey --help",
     });
   }
   return implied === undefined ? options : { ...options, to: implied };
@@ -31,14 +31,15 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   await confirmOrFail(
     app.ask,
     options.yes === true,
-    `Change the key of all secrets (${now} to ${to.source})? Backups of the state that were made before need the old key, which is removed.`,
+    `Change the encryption key (${now} to ${to.source})? Earlier backups of the state need the old key, which is removed.`,
   );
   const rekeyed = await local.rekey({ to, skipMissing: options.skipMissing === true });
   const { values, states, source, to: id } = rekeyed;
   const where = [...states, "the configuration"].join(", ");
-  const line = `${count(values, "sealed value has", "sealed values have")} key ${id} now, of source ${source} (${where})`;
+  const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   await app.output.printDone({ rekeyed }, () => `${line}\n`);
-  if (to.source === "passphrase" || to.source === "given") app.narrator.close("Keep it where the state is not: without it nothing opens.");
+  if (to.source === "passphrase" || to.source === "given")
+    app.narrator.close("Keep it away from the state: nothing can be opened without it.");
   return 0;
 }
 
@@ -66,4 +67,4 @@ async function newPhrase(app: Needs, given: string | undefined, byVariable: bool
 }
 
 const missing = (what: string, flag: string): VaultError =>
-  new VaultError("usage", `${what} is missing`, { hint: `give it by ${flag}; or choose another source: --to file` });
+  new VaultError("usage", `${what} is missing`, { hint: `use ${flag}, or choose another source, such as --to file` });

@@ -1,15 +1,17 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
-import { checkKey, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
+import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { set, unset, use } from "./descriptor.ts";
+import { defaultOf } from "./list.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "narrator" | "output" | "profile" | "secretOption" | "sources" | "state">;
 
@@ -29,13 +31,16 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
     return withProfile(current, name, withValue(profile, key, stored));
   });
   if (key === "stateKeyFile" && profileValue(app.profile.settings, "apiKey") !== undefined) {
-    app.narrator.warn("the apiKey of this profile was sealed by way of the former key file: set it again");
+    app.narrator.warn("the apiKey of this profile was encrypted with the former key file; set it again");
   }
   return await print(app, { profile: name, key, value: shown }, `${key} = ${shown} (profile ${name})`);
 }
 
 /** Removes a setting from the profile; one that is not set is no error. */
-export async function runConfigUnset(app: Pick<App, "output" | "profile" | "state">, { key }: OptionsOf<typeof unset>): Promise<number> {
+export async function runConfigUnset(
+  app: Pick<App, "configuration" | "host" | "output" | "profile" | "settings" | "state" | "stateDirectory">,
+  { key }: OptionsOf<typeof unset>,
+): Promise<number> {
   checkKey(key);
   const { name } = app.profile;
   await (
@@ -44,7 +49,11 @@ export async function runConfigUnset(app: Pick<App, "output" | "profile" | "stat
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
-  return await print(app, { profile: name, key, value: null }, `${key} is not set (profile ${name})`);
+  const setting = configKeys().get(key);
+  const isSetElsewhere = setting === undefined || findSetting(setting, {}, app.host.env, {}) !== undefined;
+  const fallback = isSetElsewhere ? null : defaultOf(app, setting);
+  const line = `Removed ${key} from profile ${name}${fallback === null ? "" : `; the default ${fallback} applies`}`;
+  return await print(app, { profile: name, key, value: null }, line);
 }
 
 /**
@@ -58,7 +67,7 @@ export async function runConfigUse(app: Pick<App, "output" | "state">, { name }:
     profileIn(current, name);
     return Promise.resolve({ ...current, currentProfile: name });
   });
-  return await print(app, { profile: name }, `${name} is the current profile`);
+  return await print(app, { profile: name }, `Switched to profile ${name}`);
 }
 
 async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" | "sources">, key: string, given: string): Promise<string> {
@@ -81,8 +90,8 @@ async function checkSource(app: Pick<App, "profile" | "state">, key: string, val
   parseConfigValue(key, value, {});
   const keys = (await app.state(app.profile, true)).store.keys();
   if (keys === null || keys.some(({ source }) => source === value)) return;
-  throw new VaultError("usage", `stateKeySource: there is a key already, and its source is ${keys.at(-1)?.source}`, {
-    hint: `to change it: vault config rekey --to ${value}`,
+  throw new VaultError("usage", `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`, {
+    hint: `vault config rekey --to ${value}`,
   });
 }
 
@@ -90,8 +99,8 @@ async function checkSource(app: Pick<App, "profile" | "state">, key: string, val
 function profileIn({ profiles }: Configuration, name: string): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined || name === "default") return profile ?? {};
-  throw new VaultError("usage", `there is no profile ${name}`, {
-    hint: `profiles there: ${Object.keys(profiles).join(", ") || "none"}; to make it: vault init --profile ${name}`,
+  throw new VaultError("usage", `no such profile: ${name}`, {
+    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${name}`,
   });
 }
 

@@ -9,17 +9,17 @@ export const create = {
   options: {
     kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
     ...contentsFlags,
-    hashedPin: { flag: "--hashed-pin <secret>", help: "of an online vault, base64; every read needs it then: @FILE, -, env:NAME" },
-    maxUsage: { flag: "--max-usage <n>", help: "of an offline vault: how often it can be read", is: "wholeNumber" },
-    expiryDate: { flag: "--expiry-date <date>", help: "of an offline vault, ISO 8601: when the service deletes it", is: "dateTime" },
+    hashedPin: { flag: "--hashed-pin <secret>", help: "online vaults: base64, required by every read: @FILE, -, env:NAME" },
+    maxUsage: { flag: "--max-usage <n>", help: "offline vaults: how often it can be read", is: "wholeNumber" },
+    expiryDate: { flag: "--expiry-date <date>", help: "offline vaults: when the service deletes it (ISO 8601)", is: "dateTime" },
     metadata: {
       flag: "--metadata <key=value...>",
-      help: "up to 50 pairs of letters, digits, dashes, underscores and spaces",
+      help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
       is: "any",
     },
     externalRef: exchangeFlags.externalRef,
-    label: { flag: "--label <text>", help: "a name for people, kept on this machine only" },
-    credentialsOut: { flag: "--credentials-out <file>", help: "write the credentials there as well, mode 0600" },
+    label: { flag: "--label <text>", help: "a label, stored only on this machine" },
+    credentialsOut: { flag: "--credentials-out <file>", help: "also write the credentials to this file (mode 0600)" },
   },
   examples: [
     "vault create --kind generic/offline --content @note.txt --label note",

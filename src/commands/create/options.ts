@@ -16,21 +16,21 @@ export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: nu
   const offlineOnly = (["maxUsage", "expiryDate"] as const).find((name) => options[name] !== undefined);
   if (isOnline(chosen) && offlineOnly !== undefined) {
     const flag = offlineOnly === "maxUsage" ? "--max-usage" : "--expiry-date";
-    throw new VaultError("usage", `${flag} is of offline vaults only: nothing was sent`, {
+    throw new VaultError("usage", `${flag} is for offline vaults only; nothing was sent`, {
       hint: `leave it out, or choose another --kind: ${kindList}`,
     });
   }
   if (!isOnline(chosen) && options.hashedPin !== undefined) {
-    throw new VaultError("usage", "--hashed-pin is of online vaults only: nothing was sent", {
+    throw new VaultError("usage", "--hashed-pin is for online vaults only; nothing was sent", {
       hint: `leave it out, or choose another --kind: ${kindList}`,
     });
   }
   if (options.expiryDate !== undefined && (instant(options.expiryDate) ?? 0) <= now) {
     throw new VaultError(
       "invalid-input",
-      `--expiry-date: ${options.expiryDate} has passed, and the service would delete the vault at once`,
+      `--expiry-date: ${options.expiryDate} has passed, and the service would delete the vault immediately`,
       {
-        hint: "nothing was sent; a date to come, like 2029-04-30T00:00:00Z",
+        hint: "nothing was sent; use a future date, such as 2029-04-30T00:00:00Z",
       },
     );
   }
@@ -41,7 +41,7 @@ export function readMetadata(given: readonly string[] | undefined): Metadata | u
   if (given === undefined) return undefined;
   const fail = (what: string): never => {
     throw new VaultError("invalid-input", `--metadata: ${what}`, {
-      hint: "nothing was sent; a right pair: --metadata 'cost-centre=EU-West 7'",
+      hint: "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'",
     });
   };
   const pairs: Record<string, string> = {};

@@ -59,7 +59,7 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
 async function chooseKind(app: Pick<App, "ask">, options: CreateOptions): Promise<Kind> {
   if (options.kind !== undefined) return options.kind;
   if (app.ask.isPossible) return await askKind(app, "get");
-  throw new VaultError("usage", "--kind is missing: nothing was sent", { hint: `--kind ${kindList}` });
+  throw new VaultError("usage", "--kind is missing; nothing was sent", { hint: `use --kind ${kindList}` });
 }
 
 async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
@@ -80,8 +80,8 @@ async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promis
 async function neededDevice(app: Pick<App, "device">): Promise<Device> {
   const device = await app.device();
   if (device !== undefined) return device;
-  throw new VaultError("usage", "an online vault is created with a device, which every later read must match: nothing was sent", {
-    hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
+  throw new VaultError("usage", "an online vault is created with a device, which every later read must match; nothing was sent", {
+    hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
   });
 }
 
@@ -116,7 +116,7 @@ async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "
   for (const left of await store.interruptedCreations(app.serviceName())) {
     try {
       const held = await store.lock(left.service, left.id, { deadline: 0, signal: app.host.interrupted });
-      app.narrator.warn(`a create of ${left.startedAt} was cut off: a vault may exist whose credentials nobody has; ${findIt(left)}`);
+      app.narrator.warn(`a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`);
       await store.dismissCreation(left);
       await held.release();
     } catch (error) {
@@ -144,14 +144,14 @@ async function hand(
   const saved = await save(out, credentialsJson({ uuid: success.uuid, kind, credentials }));
   if (outcome.type === "unstored") {
     if (saved !== true) await app.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
-    const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and are nowhere else";
+    const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
     throw new VaultError(
       "state",
-      `vault ${success.uuid} was created, and its credentials could not be stored: they ${where}: ${outcome.error.message}`,
+      `vault ${success.uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
       {
         vault: success.uuid,
         retry: "never",
-        hint: `keep them, and once the state can be written: vault import ${success.uuid} --kind ${kind} --credentials @FILE`,
+        hint: `keep them; vault import ${success.uuid} --kind ${kind} --credentials @FILE (once the state can be written)`,
       },
     );
   }
@@ -159,11 +159,11 @@ async function hand(
   const document = { vault, kind, created: { generation, fingerprint, label: options.label ?? null } };
   const { createdTable } = await import("../info/view.ts");
   await app.output.printDone(document, async (view) => await createdTable({ kind, label: options.label ?? null, ...outcome }, view), {
-    what: `vault ${success.uuid} is created, and its credentials are stored`,
+    what: `vault ${success.uuid} was created, and its credentials are stored`,
     vault: success.uuid,
-    hint: `do not create it again: vault status ${success.uuid} shows it`,
+    hint: `vault status ${success.uuid} (do not create it again)`,
   });
-  app.narrator.close(`The credentials are stored as generation ${generation}: vault get ${success.uuid} reads it.`);
+  app.narrator.close(`Credentials stored (generation ${generation}). To read the vault: vault get ${success.uuid}`);
   if (saved !== false) return 0;
   throw new VaultError(
     "state",

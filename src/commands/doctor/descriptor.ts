@@ -2,15 +2,15 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 export const doctor = {
   name: "doctor",
-  summary: "check the set-up end to end, and say what to do",
+  summary: "check your setup",
   description:
-    "Checks configuration, key, state, clock, TLS and whether the service can be reached, and says what to do about each " +
+    "Check the configuration, the key, the state, the clock, TLS and whether the service can be reached, and say what to do about each " +
     "finding. Changes nothing, and sends nothing about a vault.",
   options: {
-    offline: { flag: "--offline", help: "leave the service out" },
+    offline: { flag: "--offline", help: "do not contact the service" },
     failOn: {
       flag: "--fail-on <level>",
-      help: "exit 17 if there is a finding of this level or worse: warn, error",
+      help: "exit 17 on a finding of this level or worse: warn, error",
       oneOf: ["warn", "error"],
     },
   },

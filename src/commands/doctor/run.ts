@@ -25,7 +25,7 @@ export async function runDoctor(app: Needs, options: DoctorOptions): Promise<num
   await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
   const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
   if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
-  throw new VaultError("finding", summary(checks), { hint: "each finding says what to do: vault doctor" });
+  throw new VaultError("finding", summary(checks), { hint: "vault doctor (each finding says what to do)" });
 }
 
 async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
@@ -57,7 +57,7 @@ function nodeFinding({ host }: Pick<App, "host">): Finding {
       check: "node",
       level: "error",
       message: `Node ${host.versions.node}`,
-      hint: "use Node 24.15 or newer, or 22.19 and newer of 22",
+      hint: "use Node 24.15 or newer, or 22.19 or newer of line 22",
     };
   if (host.platform === "win32")
     return { check: "node", level: "warn", message: `Node ${host.versions.node} on Windows`, hint: "untested: use Linux or macOS" };
@@ -75,7 +75,7 @@ async function configurationFinding({
     return ok("configuration", `${file}${named}`);
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code === "ENOENT") return ok("configuration", "no configuration file: settings come from flags and the environment");
+    if (code === "ENOENT") return ok("configuration", "no configuration file; settings come from flags and the environment");
     return {
       check: "configuration",
       level: "error",
@@ -93,10 +93,9 @@ async function applicationFinding(app: Needs, vaults: readonly VaultRecord[], no
     await checkSigner(app.settings, settingWorld(app));
     const application = `${app.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
-    if (refusal === null)
-      return unverified("application", `${application}: complete; the service was not asked whether it accepts the key`);
-    const message = `${application}: refused by the service at its last call, ${when(refusal.at, now)}: ${refusal.message}`;
-    return warning("application", message, "check --app-uuid, --api-key and --jwt; the next command that is accepted settles this");
+    if (refusal === null) return unverified("application", `${application}: complete; not verified with the service`);
+    const message = `${application}: refused by the service at the last call, ${when(refusal.at, now)}; ${refusal.message}`;
+    return warning("application", message, "check --app-uuid, --api-key and --jwt; the next accepted command clears this");
   } catch (error) {
     return failed("application", asVaultError(error));
   }

@@ -28,33 +28,37 @@ export function probeFindings(service: string, probe: Probe, tokenSeconds: numbe
 
 function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Reached): Finding {
   if (httpStatus >= 500)
-    return warning("service", `${service} answers with HTTP ${httpStatus}`, "try again later, or ask who runs the service");
-  return ok("service", `${service} answers (in ${Math.max(1, receivedAt - sentAt)} ms)`);
+    return warning("service", `${service} responds with HTTP ${httpStatus}`, "try again later, or ask the operator of the service");
+  return ok("service", `${service} responds (in ${Math.max(1, receivedAt - sentAt)} ms)`);
 }
 
 function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
   if (tls === null) {
     if (isLoopback(url.hostname)) return ok("tls", "none: the service is on this machine");
-    return warning("tls", `none: all that is sent to ${url.host}, secrets too, can be read on the way`, `--base-url https://${url.host}`);
+    return warning(
+      "tls",
+      `none: everything sent to ${url.host}, secrets included, can be read on the way`,
+      `use --base-url https://${url.host}`,
+    );
   }
   const ends = new Date(tls.validTo).toISOString().slice(0, 10);
-  const message = `${tls.protocol}, certificate of ${tls.issuer} until ${ends}`;
+  const message = `${tls.protocol}, certificate by ${tls.issuer}, valid until ${ends}`;
   if (tls.validTo - now > certificateDays * day) return ok("tls", message);
-  return warning("tls", `${message}: it ends soon`, "ask who runs the service to renew it");
+  return warning("tls", `${message}: expires soon`, "ask the operator of the service to renew it");
 }
 
 /** The `Date` header is in whole seconds, and was written between sending and receiving: what that leaves open counts as right. */
 function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: number | null): Finding {
   if (date === null)
-    return warning("clock", "the service's answer has no Date to compare with", "compare this machine's clock yourself: date -u");
+    return warning("clock", "the service's response has no Date header to compare with", "check this machine's clock: date -u");
   const behind = date - receivedAt;
   const ahead = sentAt - (date + 1000);
   const seconds = Math.max(0, behind, ahead) / 1000;
   const message = `this machine's clock is ${inWords(seconds)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
-  const hint = "set the clock of this machine (NTP): the time left on tokens is told by it";
+  const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
   if (seconds > (tokenSeconds ?? tokenDefault))
-    return { check: "clock", level: "error", message: `${message}, more than a token lives`, hint };
-  return seconds > clockSeconds ? warning("clock", message, hint) : ok("clock", seconds < 1 ? "in step with the service's" : message);
+    return { check: "clock", level: "error", message: `${message}, more than the lifetime of a token`, hint };
+  return seconds > clockSeconds ? warning("clock", message, hint) : ok("clock", seconds < 1 ? "in sync" : message);
 }
 
 function inWords(seconds: number): string {
@@ -68,13 +72,13 @@ export function limiterFinding(rate: number, queues: readonly { next: number }[]
   if (rate === 0) {
     return warning(
       "rate-limit",
-      "none is kept here (--rate 0): the service may answer 429",
-      "--rate 25, VAULTSVC_RATE or the config key rateLimit",
+      "none (--rate 0); the service may respond 429",
+      "set --rate 25, VAULTSVC_RATE or the config key rateLimit",
     );
   }
   const waitMs = Math.max(0, ...queues.map(({ next }) => next - now));
-  const limit = `${rate} requests a second`;
+  const limit = `${rate} requests per second`;
   if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
-  const message = `${limit}, and the next free place comes in ${inWords(Math.ceil(waitMs / 1000))}`;
-  return warning("rate-limit", message, "other processes of this application are sending: wait for them, or raise --max-wait");
+  const message = `${limit}, and the queue is ${inWords(Math.ceil(waitMs / 1000))} long`;
+  return warning("rate-limit", message, "other processes of this application are sending; wait for them, or raise --max-wait");
 }

@@ -13,27 +13,29 @@ const space = { least: 2 * megabyte, little: 20 * megabyte };
 
 export function keyFinding({ key, contents }: StateFacts): Finding {
   if (key.problem !== null) return failed("key", key.problem);
-  if (key.id === null) return ok("key", `none yet: the first read or import makes the ${key.source}`);
-  const fits = key.opened === 0 ? "nothing is sealed yet" : `opens all ${count(key.opened, "sealed value")}`;
+  if (key.id === null) return ok("key", `none yet; the first read or import creates the ${key.source}`);
+  const fits = key.opened === 0 ? "nothing is encrypted yet" : `opens all ${count(key.opened, "encrypted value")}`;
   const unread = contents === null || contents.damage.length > 0 ? "" : `, ${fits}`;
-  const hint = key.file === null ? "keep a copy of the key: it is on no disk" : `keep a copy of ${key.file} elsewhere: no backup holds it`;
+  const hint =
+    key.file === null ? "keep a copy of the key; it is on no disk" : `keep a copy of ${key.file} elsewhere: no backup contains it`;
   return ok("key", `key ${key.id} (${key.source})${unread}`, hint);
 }
 
 export function stateFinding({ directory, contents, problem, restoreInterrupted }: StateFacts): Finding {
   if (problem !== null) return failed("state", problem);
-  if (restoreInterrupted) return warning("state", `a restore in ${directory} was cut off: the next command finishes it`, "vault status");
-  if (contents === null) return ok("state", `none yet in ${directory}: the first read or import makes it`);
+  if (restoreInterrupted)
+    return warning("state", `a restore in ${directory} was interrupted; the next command finishes it`, "vault status");
+  if (contents === null) return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = contents.damage;
   if (first !== undefined) {
     return {
       check: "state",
       level: "error",
       message: `${directory} is damaged: ${first}`,
-      hint: "bring a backup back, the present files are kept beside it: vault backup FILE --restore",
+      hint: "vault backup FILE --restore (the present files are kept beside it)",
     };
   }
-  return ok("state", `${directory}: whole, ${count(contents.vaults.length, "vault")}`);
+  return ok("state", `${directory}: intact, ${count(contents.vaults.length, "vault")}`);
 }
 
 /** Who else can read it, and whether this user can write it. */
@@ -51,48 +53,44 @@ export function permissionFindings({ tooOpen, unwritable }: StateFacts): Finding
   if (unwritable !== null) {
     const { path, code } = unwritable;
     const hint =
-      code === "EROFS" ? "make it writable, or name another directory with --state" : `give your user access to it: chmod u+rwX ${path}`;
-    findings.push({ check: "permissions", level: "error", message: `${path} cannot be written to (${code})`, hint });
+      code === "EROFS" ? "make it writable, or use another directory with --state" : `give your user access to it: chmod u+rwX ${path}`;
+    findings.push({ check: "permissions", level: "error", message: `${path} is not writable (${code})`, hint });
   }
-  return findings.length > 0 ? findings : [ok("permissions", "only this user can use key and state")];
+  return findings.length > 0 ? findings : [ok("permissions", "only this user can access the key and the state")];
 }
 
 export function diskFinding({ disk, directory }: StateFacts): Finding {
-  if (disk === null) return unverified("disk", "this system does not say how much space is free");
+  if (disk === null) return unverified("disk", "this system does not report free space");
   const free =
     disk.freeBytes < 1024 * megabyte
       ? `${Math.floor(disk.freeBytes / megabyte)} MiB`
       : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
-  const hint = `free some space, or name another directory with --state (now ${directory})`;
-  if (disk.freeBytes < space.least) return { check: "disk", level: "error", message: `${free} free: too little for the state`, hint };
+  const hint = `free some space, or use another directory with --state (now ${directory})`;
+  if (disk.freeBytes < space.least) return { check: "disk", level: "error", message: `${free} free, too little for the state`, hint };
   if (disk.shared !== null) {
     const { name, isNetwork } = disk.shared;
-    const message = `the state is on a file system that other machines may use (${name}): locks and SQLite's WAL cannot be relied on there`;
-    const local = "name a directory on a local disk with --state";
+    const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
+    const local = "use a directory on a local disk with --state";
     return isNetwork ? { check: "disk", level: "error", message, hint: local } : warning("disk", message, local);
   }
   return disk.freeBytes < space.little ? warning("disk", `${free} free`, hint) : ok("disk", `${free} free, local`);
 }
 
 const becameOf = {
-  gone: "is not there any more; whether a copy is kept elsewhere is not known here",
-  replaced: "is not a backup any more",
-  unreadable: "cannot be read any more",
+  gone: "no longer exists; whether there is a copy elsewhere is not known here",
+  replaced: "is no longer a backup",
+  unreadable: "can no longer be read",
 } as const;
 
 export function backupFinding({ contents }: StateFacts, now: number): Finding {
   const last = contents?.lastBackup ?? null;
   if (contents === null || contents.vaults.length === 0) return ok("backup", "nothing to back up yet");
-  if (last === null) return ok("backup", "none on record", "vault backup FILE");
+  if (last === null) return ok("backup", "none recorded", "vault backup FILE");
   const made = `${last.file}, ${when(last.at, now)},`;
   if (last.now === "gone") return warning("backup", `${made} ${becameOf.gone}`, `vault backup ${last.file}`);
   const again = `vault backup ${last.file} --force`;
   if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
   const newer = contents.vaults.filter((vault) => liveGenerations(vault).some(({ createdAt }) => createdAt > last.at)).length;
   if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
-  return warning(
-    "backup",
-    `${made} is outdated: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials than it`,
-    again,
-  );
+  return warning("backup", `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`, again);
 }

@@ -19,7 +19,7 @@ export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, no
     ...orOk(
       vaults.flatMap((vault) => pending(vault, now)),
       "pending",
-      "no exchange waits for an acknowledgement",
+      "no pending exchanges",
     ),
     ...orOk(
       vaults.flatMap((vault) => lockRisk(vault, policy)),
@@ -29,7 +29,7 @@ export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, no
     ...orOk(
       vaults.flatMap((vault) => dates(vault, now)),
       "dates",
-      `no vault locks itself or expires within ${soonDays} days`,
+      `no vault auto-locks or expires within ${soonDays} days`,
     ),
   ];
 }
@@ -40,32 +40,32 @@ function pending(vault: VaultRecord, now: number): Finding[] {
   const { open, uuid } = vault;
   if (open === null) return [];
   if (open.state === "in-doubt") {
-    return [warning("pending", `${named(vault)}: a ${open.operation} is in doubt: one of two pairs is valid`, nextStep(uuid, open))];
+    return [
+      warning(
+        "pending",
+        `${named(vault)}: ${open.operation} in doubt; either the old or the new credentials are valid`,
+        nextStep(uuid, open),
+      ),
+    ];
   }
-  const left = open.tokenExpiry === null ? "" : `, its token expires ${when(open.tokenExpiry, now)}`;
-  const state = open.state === "held" ? "is held" : "waits for its acknowledgement";
-  return [warning("pending", `${named(vault)}: a ${open.operation} ${state}${left}`, nextStep(uuid, open))];
+  const left = open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, now)}`;
+  const state = open.state === "held" ? "held" : "waiting for its acknowledgement";
+  return [warning("pending", `${named(vault)}: ${open.operation} ${state}${left}`, nextStep(uuid, open))];
 }
 
 function lockRisk(vault: VaultRecord, policy: Policy): Finding[] {
   const { uuid, unackedStarts, failedAttempts } = vault;
   const code = vault.lastError?.code;
   if (code === "gone") {
-    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is gone`, hint: `if it was deleted: vault forget ${uuid}` }];
+    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is gone`, hint: `vault forget ${uuid} (if it was deleted)` }];
   }
   if (code === "locked") {
-    const hint = `an administrator unlocks it, then: vault guard ${uuid} --reset`;
+    const hint = `vault guard ${uuid} --reset (after an administrator has unlocked it)`;
     return [{ check: "lock-risk", level: "error", message: `${named(vault)} is locked`, hint }];
   }
   if (allows(judge(vault, policy))) return [];
-  const counters = `${failedAttempts} of ${policy.failed} failed accesses, ${unackedStarts} of ${policy.unacked} unacknowledged starts`;
-  return [
-    warning(
-      "lock-risk",
-      `${named(vault)}: ${counters}: the guard refuses another start`,
-      `see what it waits for: vault status ${uuid} --history`,
-    ),
-  ];
+  const counters = `${failedAttempts} of ${policy.failed} failed attempts, ${unackedStarts} of ${policy.unacked} unacknowledged starts`;
+  return [warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, `vault status ${uuid} --history`)];
 }
 
 function dates(vault: VaultRecord, now: number): Finding[] {
@@ -78,7 +78,7 @@ function dates(vault: VaultRecord, now: number): Finding[] {
     return [{ check: "dates", level: time > now ? "warn" : "error", message, hint }];
   };
   return [
-    ...found(autoLockDate, "locks itself", "has locked itself", `a read moves the date by a year: vault get ${uuid}`),
-    ...found(expiryDate, "expires", "has expired", `read it while it can be read: vault get ${uuid}`),
+    ...found(autoLockDate, "auto-locks", "was auto-locked", `vault get ${uuid} (a read moves the date by a year)`),
+    ...found(expiryDate, "expires", "has expired", `vault get ${uuid} (while it can be read)`),
   ];
 }

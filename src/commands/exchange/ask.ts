@@ -26,7 +26,7 @@ export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">
   const { settings } = app;
   if (settings.baseUrl !== undefined || !app.ask.isPossible) return;
   settings.baseUrl = await typedBaseUrl(app);
-  app.narrator.close("vault init keeps settings in a profile.");
+  app.narrator.close("To store settings in a profile: vault init");
 }
 
 /** Asks for the settings that every call of the service needs. */
@@ -36,7 +36,7 @@ export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings"
   if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible) return;
   settings.appUuid ??= await typedAppUuid(app);
   if (settings.apiKeySpec === undefined) {
-    const text = await app.ask.secret({ message: "Key of the application", rule: isUuid });
+    const text = await app.ask.secret({ message: "API key", rule: isUuid });
     settings.apiKeySpec = { text, source: "--api-key", fromFlag: false };
   }
 }
@@ -51,7 +51,7 @@ export const typedBaseUrl = async ({ ask, settings }: Pick<App, "ask" | "setting
 
 /** The uuid of the application as a person types it. */
 export const typedAppUuid = async ({ ask }: Pick<App, "ask">): Promise<string> =>
-  await ask.text({ message: "Uuid of the application", rule: isUuid });
+  await ask.text({ message: "Application UUID", rule: isUuid });
 
 /** The given vault, or one chosen from those known here that fit `which`, or one whose uuid is typed. */
 export async function askVault(
@@ -62,8 +62,8 @@ export async function askVault(
 ): Promise<string> {
   if (given !== undefined) return given;
   if (!app.ask.isPossible) {
-    throw new VaultError("usage", "a vault's uuid is missing", {
-      hint: `vault ${command} <uuid>, as vault status lists them; vault ${command.split(" ")[0]} --help shows what it takes`,
+    throw new VaultError("usage", "a vault is missing (its UUID or label)", {
+      hint: `vault status (lists the vaults); vault ${command.split(" ")[0]} --help`,
     });
   }
   const here = app.settings.baseUrl === undefined ? undefined : app.serviceName();
@@ -73,9 +73,9 @@ export async function askVault(
   const choices = known
     .toSorted(byLabel)
     .map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
-  const another = { value: "", name: "another one, by its uuid", description: "a vault that is not known here yet" };
+  const another = { value: "", name: "another vault, by its UUID", description: "not known here yet" };
   const chosen = known.length === 0 ? "" : await app.ask.choose("Which vault?", [...choices, another]);
-  return chosen === "" ? await app.ask.text({ message: "Uuid of the vault", rule: isUuid }) : chosen;
+  return chosen === "" ? await app.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }
 
 /** Asks for the kind of an unknown vault, among those that support the operation. */
@@ -106,10 +106,10 @@ export async function askForStart(
 
 /** A pair, or a recovery document. */
 export async function askPair(app: Pick<App, "ask" | "redactor" | "sources">, choice: PairChoice, kind: Kind): Promise<GivenPair> {
-  const message = "Credentials (the pair as JSON in one line, @FILE, or encryptedData alone)";
+  const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
   const first = (await app.ask.secret({ message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
-    const payload = (await app.ask.secret({ message: "Credentials, their other part (payload)", rule: isThere })).trim();
+    const payload = (await app.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })).trim();
     const credentials = await withPin(app, { encryptedData: first, payload }, choice, kind);
     return { choice: { ...choice, given: credentials }, document: { type: "pair", credentials } };
   }
@@ -123,7 +123,7 @@ async function withPin(app: Pick<App, "ask" | "redactor">, pair: NonNullable<Pai
   let hashedPin = choice.hashedPin ?? pair.hashedPin;
   if (isOnline(kind) && hashedPin === undefined) {
     const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
-    hashedPin = (await app.ask.secret({ message: "hashedPin (empty if it has none)", rule })) || undefined;
+    hashedPin = (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
   }
   const given = hashedPin === undefined ? pair : { ...pair, hashedPin };
   learn(app, given);
@@ -132,7 +132,7 @@ async function withPin(app: Pick<App, "ask" | "redactor">, pair: NonNullable<Pai
 
 async function askDevice(app: Pick<App, "ask" | "sources">) {
   const text = await app.ask.text({
-    message: "Device of this online vault (@FILE, or JSON)",
+    message: "Device for this online vault (@FILE or JSON)",
     rule: (answer) => (answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer)),
   });
   return parseDevice(await readValue(text, "device", app.sources), "device");
@@ -151,4 +151,4 @@ const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : 
 
 /** Leaves files unread until the answer is accepted. */
 const isPair: Rule = (answer) =>
-  answer.trim().startsWith("{") ? ruleFrom((json) => parseCredentials(json, "the pair"))(answer) : isThere(answer);
+  answer.trim().startsWith("{") ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer) : isThere(answer);

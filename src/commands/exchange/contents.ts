@@ -26,16 +26,16 @@ export interface GivenContents {
  */
 export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
   const parts = (["cardNumber", "cardName", "expiry"] as const).filter((name) => options[name] !== undefined);
-  const usage = (message: string, hint: string): VaultError => new VaultError("usage", `${message}: nothing was sent`, { hint });
+  const usage = (message: string, hint: string): VaultError => new VaultError("usage", `${message}; nothing was sent`, { hint });
   if (options.card !== undefined && parts.length > 0) {
     throw usage(`--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`, "give the card in one form");
   }
   const isCard = options.card !== undefined || parts.length > 0;
   if (isCard && options.content !== undefined) throw usage("a card and --content exclude each other", "a vault holds one of them");
   if (kind === undefined) return;
-  if (isCard && !isCreditCard(kind)) throw usage(`a ${kind} vault holds no card`, "give its contents by --content @FILE");
+  if (isCard && !isCreditCard(kind)) throw usage(`a ${kind} vault holds no card`, "use --content @FILE");
   if (options.content !== undefined && isCreditCard(kind)) {
-    throw usage(`a ${kind} vault holds a card, not --content`, "give it by --card @FILE, or --card-number, --card-name and --expiry");
+    throw usage(`a ${kind} vault holds a card, not --content`, "use --card @FILE, or --card-number, --card-name and --expiry");
   }
 }
 
@@ -65,7 +65,7 @@ export async function completeContents(app: Pick<App, "ask" | "redactor">, kind:
   if (isCreditCard(kind)) return { creditCard: app.ask.isPossible ? await askCard(app, given.card) : completeCard(given.card) };
   if (given.content !== undefined) return { content: given.content };
   if (app.ask.isPossible) return { content: await askContent(app) };
-  throw new VaultError("usage", "--content is missing: nothing was sent", { hint: "--content @FILE, - or env:NAME" });
+  throw new VaultError("usage", "--content is missing; nothing was sent", { hint: "use --content @FILE, - or env:NAME" });
 }
 
 function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditCard>): CreditCard {
@@ -78,8 +78,8 @@ function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditC
     ...(expiryMonth === undefined || expiryYear === undefined ? ["--expiry"] : []),
   ];
   const message = missing.length === 3 ? "the card is missing" : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
-  throw new VaultError("usage", `${message}: nothing was sent`, {
-    hint: "--card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
+  throw new VaultError("usage", `${message}; nothing was sent`, {
+    hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
   });
 }
 
@@ -97,7 +97,7 @@ async function readParts(app: Pick<App, "secretOption" | "sources">, options: Co
 /** @throws `invalid-input` */
 function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
   const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
-  if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, like 04/2029");
+  if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, such as 04/2029");
   return {
     ...checkPart("expiryMonth", Number(month), "--expiry"),
     ...checkPart("expiryYear", Number(year), "--expiry"),
@@ -115,7 +115,7 @@ function readJson(json: string): unknown {
   try {
     return parseJson(json);
   } catch {
-    throw invalid("--card", "is not JSON");
+    throw invalid("--card", "not valid JSON");
   }
 }
 
@@ -151,8 +151,8 @@ const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 function invalid(where: string, rule: string): VaultError {
   const ways =
     where === "--content"
-      ? "--content @FILE, - or env:NAME"
-      : `a right card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
+      ? "use --content @FILE, - or env:NAME"
+      : `a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
   return new VaultError("invalid-input", `${where}: ${rule}`, { hint: `nothing was sent; ${ways}` });
 }
 
@@ -181,7 +181,7 @@ async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<Credit
 /** The text of a generic vault, one line of it; not shown. */
 async function askContent(app: Pick<App, "ask" | "redactor">): Promise<string> {
   const content = await app.ask.secret({
-    message: "New contents (one line; for more, give --content @FILE)",
+    message: "New contents (one line; for more, use --content @FILE)",
     rule: notEmpty,
   });
   app.redactor.add(content);

@@ -19,8 +19,8 @@ export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings
   const files = [join(config, "config.json"), join(config, "config.lock"), keyFile, `${keyFile}.states`].map(real);
   const target = real(path);
   if (!files.includes(target) && !target.startsWith(real(join(app.stateDirectory(), "x")).slice(0, -1))) return;
-  throw new VaultError("invalid-input", `${flag}: ${path} is a file of this program's own: nothing was written`, {
-    hint: "name a file elsewhere, like ./pair.json",
+  throw new VaultError("invalid-input", `${flag}: ${path} is one of this program's own files; nothing was written`, {
+    hint: "name another file, such as ./pair.json",
   });
 }
 
@@ -35,8 +35,8 @@ export async function checkCredentialsFile(
   checkNotOurs(app, "--credentials-out", path);
   const folder = dirname(resolve(app.host.cwd, path));
   const refuse = (why: string): VaultError =>
-    new VaultError("invalid-input", `--credentials-out: ${why}: nothing was sent`, {
-      hint: "name a file in a folder that you can write to, like --credentials-out ./pair.json",
+    new VaultError("invalid-input", `--credentials-out: ${why}; nothing was sent`, {
+      hint: "name a file in a folder that you can write to, such as --credentials-out ./pair.json",
     });
   const why = obstacleAt(resolve(app.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);

@@ -51,9 +51,9 @@ export class CredentialsOut {
     const held = this.#parse(this.#content ?? "");
     const named = vaultOf(held);
     if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
-      throw new VaultError("invalid-input", `--credentials-out: ${this.path} holds credentials of vault ${named}: nothing was sent`, {
+      throw new VaultError("invalid-input", `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`, {
         vault: uuid,
-        hint: "name another file: it may be their only copy",
+        hint: "name another file; this may be their only copy",
       });
     }
     this.#unknown = held;
@@ -65,7 +65,7 @@ export class CredentialsOut {
    */
   checkEmpty(): void {
     if (this.#isEmpty()) return;
-    throw new VaultError("invalid-input", `--credentials-out: ${this.path} is not empty, and is not replaced: nothing was sent`, {
+    throw new VaultError("invalid-input", `--credentials-out: ${this.path} is not empty, and is not replaced; nothing was sent`, {
       hint: "name another file",
     });
   }
@@ -85,10 +85,10 @@ export class CredentialsOut {
       if (isKnown || (await session.isSuperseded(held))) continue;
       throw new VaultError(
         "invalid-input",
-        `--credentials-out: ${this.path} holds credentials that this state does not know, perhaps the only copy: nothing was sent`,
+        `--credentials-out: ${this.path} holds credentials that this state does not know; it may be their only copy; nothing was sent`,
         {
           vault: session.uuid,
-          hint: `continue from it: vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path}; or name another file`,
+          hint: `vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path} (continues from it); or name another file`,
         },
       );
     }
@@ -101,7 +101,7 @@ export class CredentialsOut {
    */
   async write(document: unknown): Promise<void> {
     if (contentOf(this.#file) !== this.#content) {
-      throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began, and was left as it is`);
+      throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began; it was not changed`);
     }
     const text = `${JSON.stringify(document)}\n`;
     if (text === this.#content) return;
@@ -117,7 +117,7 @@ export class CredentialsOut {
     try {
       return parseCredentials(content, `--credentials-out: ${this.path}`);
     } catch (error) {
-      throw new VaultError("invalid-input", `${(error as Error).message}: it is not replaced, and nothing was sent`, {
+      throw new VaultError("invalid-input", `${(error as Error).message}; it is not replaced, and nothing was sent`, {
         hint: "name another file, or move this one away",
         cause: error,
       });
@@ -152,7 +152,7 @@ export async function withCredentialsOut<T>(
 async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = obstacleAt(lock);
-  if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}: nothing was sent`);
+  if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}; nothing was sent`);
   let isHeld = false;
   try {
     return await app.withLock(lock, path, async () => {
@@ -162,15 +162,17 @@ async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file
   } catch (error) {
     if (isHeld) throw error;
     if (app.host.interrupted.aborted) {
-      throw new VaultError("interrupted", `stopped while waiting for another run that uses ${path}: nothing was sent`, { retry: "safe" });
+      throw new VaultError("interrupted", `interrupted while waiting for another run that is using ${path}; nothing was sent`, {
+        retry: "safe",
+      });
     }
     if (error instanceof VaultError && error.code === "busy") {
-      throw new VaultError("busy", `another run is using ${path} (--credentials-out): nothing was sent`, {
-        hint: "run it again when that one has finished, or wait longer with --max-wait",
+      throw new VaultError("busy", `another run is using ${path} (--credentials-out); nothing was sent`, {
+        hint: "run it again when it has finished, or wait longer with --max-wait",
       });
     }
     throw new VaultError("invalid-input", `--credentials-out: ${path} cannot be locked: ${(error as Error).message}`, {
-      hint: `check ${lock}: it is empty and may be removed while no run is using it`,
+      hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
       cause: error,
     });
   }
@@ -178,7 +180,7 @@ async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file
 
 function readContent(path: string, file: string): string | null {
   const unreadable = (why: string): VaultError =>
-    new VaultError("invalid-input", `--credentials-out: ${path} ${why}: it is not replaced, and nothing was sent`, {
+    new VaultError("invalid-input", `--credentials-out: ${path} ${why}; it is not replaced, and nothing was sent`, {
       hint: "name another file, or move this one away",
     });
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) throw unreadable("is too long for credentials");

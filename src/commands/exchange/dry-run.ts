@@ -13,7 +13,7 @@ import { jsonText } from "../../terminal/redactor.ts";
 export async function dryRun(app: Pick<App, "output" | "settings">, context: ExchangeContext, request: ExchangeRequest): Promise<void> {
   const preview = await previewExchange(context, request);
   const { plan, counts } = preview;
-  const given = request.recovery === undefined ? "the given pair" : "the new pair of the recovery document";
+  const given = request.recovery === undefined ? "the given credentials" : "the new credentials of the recovery document";
   const oneMore = { unackedStarts: counts.unackedStarts + 1, failedAttempts: counts.failedAttempts + 1 };
   const document = {
     dryRun: true,
@@ -55,7 +55,7 @@ function settlesFirst({ plan, open }: ExchangePreview, { recovery }: ExchangeReq
   if (open === null) return null;
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
   if (plan.left === "acknowledge") return `acknowledge ${what}`;
-  return `none: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
+  return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
 }
 
 interface DryRunDocument {
@@ -71,13 +71,13 @@ interface DryRunDocument {
 function describe({ settlesFirst: first, request, counts, guard }: DryRunDocument): string {
   const { before, limits } = counts;
   return [
-    "Nothing was sent. This would be:",
-    ...(first === null ? [] : [`  first     ${first}`]),
-    `  request   ${request.method} ${request.url}`,
-    `  body      ${jsonText(request.body)}`,
-    `  pair      ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
-    `  counts    one start without acknowledgement more until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unacked}`,
-    `            one failed attempt more if it is refused or not answered: ${before.failedAttempts + 1} of ${limits.failed}`,
-    `  guard     ${guard}`,
+    "Nothing was sent. This would be sent:",
+    ...(first === null ? [] : [`  first        ${first}`]),
+    `  request      ${request.method} ${request.url}`,
+    `  body         ${jsonText(request.body)}`,
+    `  credentials  ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
+    `  counts       +1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unacked}`,
+    `               +1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failed}`,
+    `  guard        ${guard}`,
   ].join("\n");
 }

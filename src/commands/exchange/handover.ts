@@ -57,7 +57,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
         throw new Error(
-          `${out?.path} could not be replaced by the new credentials alone (${(error as Error).message}): it holds the recovery document`,
+          `${out?.path} could not be replaced with the new credentials (${(error as Error).message}); it still holds the recovery document`,
           { cause: error },
         );
       }
@@ -78,15 +78,15 @@ async function count(out: CredentialsOut, vault: string, document: unknown): Pro
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof ReplacedFile) {
-      throw new VaultError("busy", `${message}: nothing was sent`, {
+      throw new VaultError("busy", `${message}; nothing was sent`, {
         vault,
-        hint: "run it again: it begins with what the file holds now",
+        hint: "run it again; it starts from what the file holds now",
         cause: error,
       });
     }
-    throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}): nothing was sent`, {
+    throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}); nothing was sent`, {
       vault,
-      hint: "free some space there, or make it writable, then run it again",
+      hint: "free some space there or make it writable, then run it again",
       cause: error,
     });
   }
@@ -114,7 +114,7 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   new HandoverFailure("masked", "this is the last read of a limited vault, and the chosen output would not show its contents", {
     delivered: false,
     saveOwed,
-    hint: `read it whole with the old pair: vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+    hint: `vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
   });
 
 /** Whether the chosen output holds the contents whole. */
@@ -137,9 +137,9 @@ async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reve
       return await vaultTable(delivery, { ...view, reveal });
     });
   } catch (error) {
-    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while the contents were printed", { cause: error });
+    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while printing the contents", { cause: error });
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "EPIPE" ? "the reader of the output has gone" : code === "ENOSPC" ? "the disk is full" : message;
+    const why = code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
     throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed });
   }
 }
@@ -151,7 +151,7 @@ async function writeRecovery(out: CredentialsOut, document: unknown, uuid: strin
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof ReplacedFile) {
-      const hint = `start again from what it holds now: vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending`;
+      const hint = `vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending (starts again from it)`;
       throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, { ...facts, hint });
     }
     throw new HandoverFailure("credentials-out", `--credentials-out ${out.path} could not be written: ${message}`, facts);

@@ -53,14 +53,14 @@ export function checkPairOptions({ credentials, encryptedData, payload, generati
   const asParts = encryptedData !== undefined || payload !== undefined;
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
-    throw usage("--credentials and --encrypted-data/--payload exclude each other", "give the pair in one form");
+    throw usage("--credentials and --encrypted-data/--payload exclude each other", "give the credentials in one form");
   }
   if (generation !== undefined && (credentials !== undefined || asParts)) {
-    throw usage("--generation chooses a stored pair: give it without credentials", "leave one of them out");
+    throw usage("--generation chooses stored credentials and excludes given ones", "leave one of them out");
   }
   if (asParts && (encryptedData === undefined || payload === undefined)) {
     const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
-    throw usage(`${missing} is missing: a pair has both parts`, "--encrypted-data @FILE --payload @FILE");
+    throw usage(`${missing} is missing: credentials have two parts`, "use --encrypted-data @FILE --payload @FILE");
   }
 }
 

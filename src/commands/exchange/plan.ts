@@ -93,13 +93,13 @@ async function prepareRequest(
   out?.check(uuid, exact);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
-    const question = `Send generation ${choice.generation} of vault ${uuid}, whatever is known of it? A wrong one counts toward lockout.`;
+    const question = `Send generation ${choice.generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(app.ask, options.yes === true, question);
   }
   const noAck = options.ack === false;
   const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
   if (handover.leavesState && record === null && out?.isState !== true && options.dryRun !== true) {
-    app.narrator.warn(`vault ${uuid} is new to this state: the lockout guard knows this run only`);
+    app.narrator.warn(`vault ${uuid} is new to this state; the lockout guard knows only this run`);
   }
   const request: ExchangeRequest = {
     ...choice,
@@ -148,7 +148,7 @@ function guardedByFile(error: unknown, path: string): unknown {
   if (!(error instanceof VaultError) || error.code !== "guard" || error.facts.spent === undefined) return error;
   return new VaultError("guard", error.message, {
     ...error.facts,
-    hint: `${path} has the counts: if the audit log shows no failed attempt, or an administrator has unlocked the vault, run it once with --force`,
+    hint: `${path} holds the counts; run it once with --force, if the audit log shows no failed attempt or an administrator has unlocked the vault`,
   });
 }
 
@@ -157,7 +157,7 @@ export function closeExchange(app: Pick<App, "narrator">, uuid: string, { exchan
   const generation = exchange.newGeneration ?? 0;
   app.narrator.close(
     exchange.state === "held"
-      ? `The new credentials are stored as generation ${generation}; the exchange is held: vault ack ${uuid} finishes it.`
-      : `The new credentials are stored: generation ${generation} is the current one.`,
+      ? `New credentials stored (generation ${generation}); the exchange is held. To finish it: vault ack ${uuid}`
+      : `New credentials stored (generation ${generation}).`,
   );
 }

@@ -51,8 +51,8 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
   input.end(document);
   for (const stream of [child.stdout, child.stderr]) if (stream !== null) forwardLines(stream, (lines) => save.say(lines));
   const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
-  const timer = setTimeout(() => end(`did not finish within ${save.timeoutMs / 1000}s and was ended`), save.timeoutMs);
-  const onAbort = (): void => end("was interrupted and ended");
+  const timer = setTimeout(() => end(`did not finish within ${save.timeoutMs / 1000}s and was stopped`), save.timeoutMs);
+  const onAbort = (): void => end("was interrupted and stopped");
   if (save.signal.aborted) onAbort();
   else save.signal.addEventListener("abort", onAbort, { once: true });
   try {

@@ -3,15 +3,15 @@ import { vaultArgument } from "../../cli/command.ts";
 
 export const exportVaults = {
   name: "export",
-  summary: "print credentials as JSON, in clear",
+  summary: "print credentials as JSON, in plain text",
   description:
-    "Print the credentials that the next start would send first as JSON, in plain text; of an open exchange the recovery document.",
+    "Print the credentials that the next start would send first, as JSON in plain text; for an open exchange, its recovery document.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
   options: {
-    all: { flag: "--all", help: "every vault, a line each, as vault import --file reads them" },
+    all: { flag: "--all", help: "every vault, one per line, as vault import --file reads them" },
     generation: {
       flag: "--generation <n>",
-      help: "these stored credentials, also refused or superseded ones",
+      help: "these stored credentials, even refused or superseded ones",
       is: "wholeNumber",
     },
   },

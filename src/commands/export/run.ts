@@ -20,10 +20,10 @@ type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "servic
  */
 export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
-    throw new VaultError("usage", "--all is for every vault: leave the uuid out", { hint: "vault export <uuid>, or vault export --all" });
+    throw new VaultError("usage", "--all excludes a vault", { hint: "vault export <uuid>; vault export --all" });
   }
   if (options.generation !== undefined && options.all === true) {
-    throw new VaultError("usage", "--generation is for one vault: give it without --all", { hint: "vault export <uuid> --generation N" });
+    throw new VaultError("usage", "--generation and --all exclude each other", { hint: "vault export <uuid> --generation N" });
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {
@@ -31,7 +31,7 @@ export async function runExport(app: Needs, options: ExportOptions): Promise<num
   } catch (error) {
     // Unlike a report: who forgets the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-    throw new VaultError("state", "the credentials were not exported: the reader of the output has gone", { cause: error });
+    throw new VaultError("state", "the credentials were not exported: the output was closed", { cause: error });
   }
   return 0;
 }
@@ -53,7 +53,7 @@ async function exportAll(app: Needs): Promise<string> {
   const services = [...new Set(records.map((record) => record.service))];
   const here = app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
   const others = services.filter((service) => service !== here);
-  if (others.length > 0) app.narrator.warn(`vaults of other services are not in it (${others.join(", ")}): --base-url chooses one`);
+  if (others.length > 0) app.narrator.warn(`vaults of other services are not included (${others.join(", ")}); choose one with --base-url`);
   const exported: Exported[] = [];
   for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(app, record.uuid));
   const { field, format } = app.output;
@@ -96,7 +96,7 @@ async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContex
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
     app.narrator.warn(
-      `vault ${uuid}: generation ${chosen} is exported; ${rest.join(", ")} may be the valid one as well: vault get ${uuid} finds out, ` +
+      `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead; vault get ${uuid} finds out, ` +
         `vault export ${uuid} --generation N prints it`,
     );
   }
@@ -105,8 +105,8 @@ async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContex
 }
 
 function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
-  return new VaultError("no-credentials", `the service has refused all credentials of vault ${uuid} that are stored: none was exported`, {
+  return new VaultError("no-credentials", `the service has refused all stored credentials of vault ${uuid}; nothing was exported`, {
     vault: uuid,
-    hint: `vault export ${uuid} --generation N prints one all the same: ${generations.map((g) => g.generation).join(", ")}`,
+    hint: `vault export ${uuid} --generation N (one of ${generations.map((g) => g.generation).join(", ")}, anyway)`,
   });
 }

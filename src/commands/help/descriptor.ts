@@ -4,14 +4,14 @@ import { topics } from "../../cli/topics.ts";
 /** Prints help; needs neither settings nor state. */
 export const help: Command = {
   name: "help",
-  summary: "the help of a command or a topic",
+  summary: "show help for a command or a topic",
   description:
-    `The help of a command, or of a topic: ${Object.keys(topics).join(", ")}. ` +
-    "With --json as data; without words this is the whole command tree.",
+    `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +
+    "With --json, as data; without arguments, the whole command tree.",
   arguments: {
     words: {
       term: "[words...]",
-      help: "a command, or a topic",
+      help: "command or topic",
       values: { from: "commands", also: Object.entries(topics).map(([value, description]) => ({ value, description })) },
     },
   },

@@ -44,7 +44,7 @@ function find(root: CommandNode, words: readonly string[]): CommandNode {
 function nothingCalled({ commands }: CommandNode, before: readonly string[], word: string): VaultError {
   const names = [...commands.map(({ name }) => name), ...(before.length === 0 ? Object.keys(topics) : [])];
   const near = suggest(word, names).map((name) => ["vault help", ...before, name].join(" "));
-  const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), "vault --help lists commands and topics"];
+  const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), "vault --help"];
   const what = before.length === 0 ? "there is no command or topic" : `vault ${before.join(" ")} has no command`;
   return new VaultError("usage", `${what} '${word}'`, { hint: ways.join("; ") });
 }

@@ -3,19 +3,19 @@ import { kindList } from "../../protocol/endpoints.ts";
 
 export const importVaults = {
   name: "import",
-  summary: "put credentials into the state",
+  summary: "add credentials to the state",
   description:
-    "Put credentials into the state, whatever is open there. Never replaces: the former ones stay until a start with the new ones succeeds.",
+    "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
   arguments: { uuid: { term: "[uuid]", help: "the vault (or --file for many)", is: "uuid" } },
   options: {
     kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
     credentials: {
       flag: "--credentials <secret>",
-      help: "the pair as JSON, or a recovery document, which is settled: @FILE, -, env:NAME",
+      help: "credentials as JSON, or a recovery document, whose exchange is finished: @FILE, -, env:NAME",
     },
-    label: { flag: "--label <text>", help: "a name for people" },
-    rebind: { flag: "--rebind", help: "the vault moves to this --base-url, with all that is known of it" },
-    file: { flag: "--file <file>", help: "many vaults as vault export --all writes them: a file, or - for stdin" },
+    label: { flag: "--label <text>", help: "a label, stored only on this machine" },
+    rebind: { flag: "--rebind", help: "move the vault, with everything known about it, to this --base-url" },
+    file: { flag: "--file <file>", help: "import many vaults, as vault export --all writes them; - is standard input" },
   },
   examples: [
     "vault import $VAULT --kind credit-card/offline --credentials @pair.json",

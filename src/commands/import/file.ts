@@ -12,7 +12,7 @@ import { optionTypes } from "../../cli/option-types.ts";
 const line = z.object({
   uuid,
   kind: z.optional(optionTypes.kind),
-  credentials: z.looseObject({}, { error: 'must be an object, like {"encryptedData":"…","payload":"…"}' }),
+  credentials: z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' }),
   device: z.optional(device),
   label: z.optional(optionTypes.text),
 });
@@ -60,7 +60,7 @@ async function readNamed(app: Pick<App, "sources">, path: string): Promise<strin
       "invalid-input",
       `--file: cannot read the file ${path} (${(cause as NodeJS.ErrnoException).code ?? "unreadable"})`,
       {
-        hint: "vault import --file vaults.ndjson, or --file - for standard input",
+        hint: "vault import --file vaults.ndjson (or --file -, for standard input)",
         cause,
       },
     );
@@ -72,7 +72,7 @@ function readJson(text: string, where: string): unknown {
     return parseJson(text);
   } catch {
     throw new VaultError("invalid-input", `${where}: not valid JSON`, {
-      hint: 'a right line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
+      hint: 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
     });
   }
 }

@@ -50,7 +50,7 @@ export async function runImport(app: Needs, options: ImportOptions): Promise<num
 async function importFile(app: Needs, file: string, options: ImportOptions): Promise<number> {
   const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
   if (extra !== undefined)
-    throw new VaultError("usage", `--file brings its own ${extra}: leave it out`, { hint: "vault import --file vaults.ndjson" });
+    throw new VaultError("usage", `--file and ${extra} exclude each other`, { hint: "vault import --file vaults.ndjson" });
   const entries = await readImportFile(app, file, options.rebind === true);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   const outcome: Outcome = { imported: [], failed: [] };
@@ -150,7 +150,7 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         app.narrator.warn(
-          `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged: its credentials are kept and tried later`,
+          `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
     } else if (entry.given !== undefined) {
       generation = await recordPair(context, entry, entry.given.credentials);

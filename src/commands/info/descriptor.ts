@@ -6,9 +6,9 @@ import { extended } from "../exchange/flags.ts";
 export const info = {
   name: "info",
   summary: "ask the service for a vault's dates and metadata (extended)",
-  description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing towards a lock. ${extended}`,
+  description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing toward lockout. ${extended}`,
   arguments: { uuid: vaultArgument },
-  options: { kind: { flag: "--kind <kind>", help: `needed where the vault is not known here: ${kindList}`, is: "kind" } },
+  options: { kind: { flag: "--kind <kind>", help: `required for a vault that is not known here: ${kindList}`, is: "kind" } },
   examples: ["vault info $VAULT", "vault info $VAULT --json", "vault info $VAULT --field info.autoLockDate"],
   fields: ["info", "kind", "uuid"],
 } as const satisfies Descriptor;

@@ -40,27 +40,27 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   }
   const chosen = given ?? record?.kind;
   if (chosen !== undefined) return chosen;
-  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `--kind ${kindList}` });
+  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `use --kind ${kindList}` });
 }
 
 async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiting">, target: string, asked: Kind): Promise<InfoSuccess> {
   const context = await singleContext(app);
   const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
   if (reply.type === "no-answer") {
-    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: nothing was changed", { retry: "safe" });
-    throw new VaultError(reply.tooLarge ? "service" : "network", `no whole answer came back: ${reply.cause}`, {
+    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
+    throw new VaultError(reply.tooLarge ? "service" : "network", `no complete response came back: ${reply.cause}`, {
       vault: target,
       retry: "safe",
-      hint: "it counts nothing: run it again",
+      hint: "run it again (it does not count toward lockout)",
       ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
     });
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
   if (isOtherVault(reply.answer, target)) {
-    throw new VaultError("service", "the service answered about another vault: nothing was noted", {
+    throw new VaultError("service", "the service responded about another vault; nothing was recorded", {
       vault: target,
-      hint: "check --base-url, and what stands between; --debug shows the answer",
+      hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
       service: serviceDetails(reply.answer),
     });
   }
@@ -80,6 +80,6 @@ async function noteDates(app: Pick<App, "host" | "narrator" | "serviceName" | "s
     }
   } catch (error) {
     const { code, message } = asVaultError(error);
-    if (code !== "busy") app.narrator.warn(`the dates could not be noted: ${message}`);
+    if (code !== "busy") app.narrator.warn(`the dates could not be recorded: ${message}`);
   }
 }

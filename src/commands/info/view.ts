@@ -24,7 +24,7 @@ export async function infoTable(
       usesRemaining === null ? undefined : { text: String(usesRemaining), paint: usesRemaining <= 1 ? palette.warn : palette.strong },
     ],
     ["Expires", date(info.expiryDate)],
-    ["Locks itself", date(info.autoLockDate)],
+    ["Auto-locks", date(info.autoLockDate)],
     ["Created", date(info.dateCreated)],
     ["Last modified", date(info.lastModified)],
     ...Object.entries(metadata ?? {}).map(([key, value], index): Row => [
@@ -57,7 +57,7 @@ export async function createdTable(
     ["Kind", kind],
     ["Reads left", success.usesRemaining === null ? undefined : String(success.usesRemaining)],
     ["Expires", date(success.expiryDate)],
-    ["Locks itself", date(success.autoLockDate)],
+    ["Auto-locks", date(success.autoLockDate)],
     ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
   ];
   const table = await knownFacts(view, palette, rows);

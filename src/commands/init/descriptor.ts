@@ -4,13 +4,13 @@ export const init = {
   name: "init",
   summary: "set up a profile",
   description:
-    "Set up a profile: the service, the application and its key, which is sealed at rest. Asks for what is not given; flags of " +
-    "settings, like --rate or --timeout, are kept in it too.",
+    "Set up a profile: the service, the application and its key, which is stored encrypted. Asks for what is not given; settings " +
+    "given as flags, such as --rate or --timeout, are stored too.",
   options: {
-    live: { flag: "--live", help: "mark it as live: it shows itself, and asks before an update" },
+    live: { flag: "--live", help: "production: show a banner and confirm updates" },
     stateKeySource: {
       flag: "--state-key-source <source>",
-      help: "where the key of the state is to come from: file, passphrase or keyring (file)",
+      help: "source of the encryption key: file, passphrase or keyring (file)",
       is: "keySource",
     },
     force: { flag: "--force", help: "replace a profile of this name" },

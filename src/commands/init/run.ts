@@ -54,17 +54,16 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   });
   const current = (after.currentProfile ?? "default") === name;
   const path = configPath(app.configuration.directory);
-  const how = current ? "" : `; use it with --profile ${name}, or always: vault config use ${name}`;
-  await app.output.printDone({ profile: name, path, current }, () => `Profile ${name} is in ${path}${how}\n`);
+  const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
+  await app.output.printDone({ profile: name, path, current }, () => `Saved profile ${name} (${path})${how}\n`);
   return 0;
 }
 
 async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Promise<string> {
   const rule = (name: string): string | null =>
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? null : "must be letters, digits, dots, dashes and underscores, like staging";
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? null : "must be letters, digits, dots, dashes and underscores, such as staging";
   const given = findSetting("profile", app.flags, app.host.env, {})?.text;
-  const name =
-    given ?? (app.ask.isPossible ? await app.ask.text({ message: "Name of the profile", initial: "default", rule }) : app.profile.name);
+  const name = given ?? (app.ask.isPossible ? await app.ask.text({ message: "Profile name", initial: "default", rule }) : app.profile.name);
   const wrong = rule(name);
   if (wrong !== null) throw new VaultError("invalid-input", `--profile: ${wrong}`, { hint: "vault init --profile staging" });
   return name;
@@ -74,11 +73,11 @@ async function mayReplace(app: Pick<App, "ask" | "configuration">, name: string,
   const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
   if (force || !Object.hasOwn(profiles, name)) return;
   if (!app.ask.isPossible) {
-    throw new VaultError("usage", `there is a profile ${name} already`, {
-      hint: `to replace it: --force; to change one setting: vault config set KEY VALUE --profile ${name}; or choose another name with --profile`,
+    throw new VaultError("usage", `profile ${name} already exists`, {
+      hint: `use --force to replace it, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
     });
   }
-  if (await app.ask.confirm(`There is a profile ${name} already. Replace it?`)) return;
+  if (await app.ask.confirm(`Profile ${name} already exists. Replace it?`)) return;
   throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
@@ -111,7 +110,7 @@ async function baseUrlOf(app: Needs, name: string): Promise<string> {
 
 async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<string> {
   const uuid = given(app, "appUuid");
-  if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application's uuid");
+  if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application UUID");
   const answer = uuid ?? (await typedAppUuid(app));
   const wrong = isUuid(answer);
   if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
@@ -120,11 +119,9 @@ async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<stri
 
 async function apiKeyOf(app: Needs): Promise<string> {
   const found = findSetting("apiKey", app.flags, app.host.env, {});
-  if (found === undefined && !app.ask.isPossible) throw missingSetting("apiKey", "the application's key");
+  if (found === undefined && !app.ask.isPossible) throw missingSetting("apiKey", "the API key");
   const read = async (): Promise<string> =>
-    found === undefined
-      ? await app.ask.secret({ message: "Key of the application (sealed at rest)", rule: isUuid })
-      : await app.secretSetting(found);
+    found === undefined ? await app.ask.secret({ message: "API key (stored encrypted)", rule: isUuid }) : await app.secretSetting(found);
   const key = await read();
   app.redactor.add(key);
   checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
@@ -135,5 +132,5 @@ async function apiKeyOf(app: Needs): Promise<string> {
 async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean> {
   const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(app, name) !== undefined);
   if (options.live === true || complete || !app.ask.isPossible) return options.live === true;
-  return await app.ask.confirm("Is it live? A live profile shows itself, and asks before an update");
+  return await app.ask.confirm("Is this production? (adds a banner, confirms updates)");
 }

@@ -50,11 +50,7 @@ export async function runStop(app: Pick<App, "output" | "sandboxFile">, options:
 
 export async function runReset(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof reset>): Promise<number> {
   const vaults = await connect(app, options).reset();
-  return await print(
-    app,
-    { vaults },
-    `Reset: ${vaults} vaults as at the start, without faults. Their new credentials are in the ready file.`,
-  );
+  return await print(app, { vaults }, `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`);
 }
 
 export async function runLock(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof lock>): Promise<number> {
@@ -69,13 +65,13 @@ export async function runUnlock(app: Pick<App, "output" | "sandboxFile">, option
 
 export async function runFault(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof fault>): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
-    throw new VaultError("usage", "a fault is missing, or --clear", { hint: "vault sandbox fault get-end:drop-after" });
+    throw new VaultError("usage", "a fault or --clear is missing", { hint: "vault sandbox fault get-end:drop-after" });
   }
   const rules = options.faults.map(parseFault);
   const client = connect(app, options);
   if (options.clear === true) await client.clearFaults();
   const armed = rules.length === 0 ? 0 : await client.addFaults(rules);
-  return await print(app, { armed }, armed === 0 ? "No faults." : `${count(armed, "fault")} armed.`);
+  return await print(app, { armed }, armed === 0 ? "No faults." : `${count(armed, "fault")} set.`);
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
@@ -94,14 +90,14 @@ async function exportAudit(app: Pick<App, "output">, path: string, audit: Contro
   const toForm = formOf(path);
   const items = await audit();
   await writeExport(path, toForm(items));
-  return await print(app, { items: items.length, file: path }, `${items.length} items written to ${path}`);
+  return await print(app, { items: items.length, file: path }, `Wrote ${items.length} items to ${path}`);
 }
 
 function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
   const form = auditExport(path);
   if (form !== undefined) return form;
-  throw new VaultError("usage", `--export: the name of the file must end in ${exportEndings.join(", ")}, or in one of them and .gz`, {
-    hint: "for example --export items.csv, or --export items.ndjson.gz",
+  throw new VaultError("usage", `--export: the file name must end in ${exportEndings.join(", ")}, or in one of them and .gz`, {
+    hint: "use a name such as items.csv or items.ndjson.gz",
   });
 }
 
@@ -113,7 +109,7 @@ async function writeExport(path: string, content: string | Uint8Array): Promise<
       "invalid-input",
       `--export: ${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? "unknown reason"})`,
       {
-        hint: "name a file in a folder that you can write to, like --export ./items.csv",
+        hint: "name a file in a folder that you can write to, such as --export ./items.csv",
         cause,
       },
     );
@@ -129,5 +125,5 @@ async function asTable(facts: TerminalFacts, items: Awaited<ReturnType<ControlCl
     { text: item.action, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
     item.outcome === "SUCCESS" ? (item.externalRef ?? "") : (item.description ?? ""),
   ]);
-  return await listTable(["UTC", "Vault", "Action", "Reference, or what failed"], rows, { palette, columns: facts.columns });
+  return await listTable(["UTC", "Vault", "Action", "Reference or error"], rows, { palette, columns: facts.columns });
 }

@@ -2,15 +2,15 @@ import type { Descriptor, OptionsOf, OptionValues } from "../../cli/command.ts";
 
 export const sandbox = {
   name: "sandbox",
-  summary: "the service, emulated on this machine",
-  description: "The service, emulated on this machine: to try things, and to run integration tests against.",
+  summary: "emulate the service on this machine",
+  description: "Emulate the service on this machine, for trials and integration tests.",
   examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
 } as const satisfies Descriptor;
 
 /** Of the commands that start a sandbox: how it is to behave. */
 const emulation = {
-  seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (demo)" },
-  tokenTtl: { flag: "--token-ttl <duration>", help: "how long a transaction token lives (5m)" },
+  seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (default: demo)" },
+  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)" },
   latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
     flag: "--policy <file>",
@@ -24,9 +24,9 @@ export const exec = {
   name: "exec",
   summary: "run a program against a private sandbox",
   description:
-    "Start a sandbox for one program, with a state and a configuration of its own in which the demo vaults are imported; run the " +
-    "program with VAULTSVC_* set for it; stop the sandbox, and end as the program ended. No state of yours is touched.",
-  arguments: { command: { term: "<command...>", help: "the program and its arguments, behind --" } },
+    "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
+    "with VAULTSVC_* set for it; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
+  arguments: { command: { term: "<command...>", help: "program and arguments, after --" } },
   options: emulation,
   examples: [
     "vault sandbox exec -- sh",
@@ -40,14 +40,14 @@ export type ExecOptions = OptionsOf<typeof exec>;
 
 export const rehearse = {
   name: "rehearse",
-  summary: "find out whether a program survives every failure",
+  summary: "test whether a program survives every failure",
   description:
     "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost before or after " +
     "the service has processed it, the program killed before or after that. Each time the program is run once more without a failure, " +
-    "and then the check, which must end with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
-  arguments: { command: { term: "<command...>", help: "the program and its arguments, behind --; it is run many times" } },
+    "and then the check, which must exit with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
+  arguments: { command: { term: "<command...>", help: "program and arguments, after --; run many times" } },
   options: {
-    check: { flag: "--check <command>", help: "shell command that ends with 0 if the program can still read its vault" },
+    check: { flag: "--check <command>", help: "shell command that exits with 0 if the program can still read its vault" },
     setup: { flag: "--setup <command>", help: "shell command that prepares the working directory of each run" },
     ...emulation,
   },
@@ -63,15 +63,15 @@ export type RehearseOptions = OptionsOf<typeof rehearse>;
 
 export const start = {
   name: "start",
-  summary: "start it on loopback; it serves until interrupted",
+  summary: "start a sandbox that serves until interrupted",
   description:
-    "Start the emulated service on 127.0.0.1; it serves until interrupted. It keeps the rate limit that --rate gives. With --profile it " +
-    "makes a profile of that name, with a state of its own in which its vaults are imported.",
+    "Start the emulated service on 127.0.0.1; it serves until interrupted, and enforces the rate limit of --rate. With --profile it " +
+    "creates a profile of that name, with its own state in which its vaults are imported.",
   options: {
-    port: { flag: "--port <n>", help: "the port to listen on (any free one)", is: "port" },
-    data: { flag: "--data <directory>", help: "keep its vaults there, across restarts" },
+    port: { flag: "--port <n>", help: "port to listen on (default: any free port)", is: "port" },
+    data: { flag: "--data <directory>", help: "keep the vaults in this directory across restarts" },
     ...emulation,
-    readyFile: { flag: "--ready-file <file>", help: "written once it listens, with the control token (one for this user)" },
+    readyFile: { flag: "--ready-file <file>", help: "file to write once it listens, with the control token (default: STATE-sandbox.json)" },
   },
   examples: [
     "vault sandbox start --seed demo",
@@ -85,14 +85,14 @@ export type StartOptions = OptionsOf<typeof start>;
 
 /** Of all commands that steer a running sandbox. */
 const control = {
-  readyFile: { flag: "--ready-file <file>", help: "the file that the running sandbox wrote (the one of this user)" },
+  readyFile: { flag: "--ready-file <file>", help: "ready file of the running sandbox (default: STATE-sandbox.json)" },
 } as const;
 
 export const env = {
   name: "env",
-  summary: "print what a shell exports to use it",
+  summary: "print the variables that make a shell use it",
   description:
-    "Print export lines for the running sandbox: its address and application, and a state and a configuration directory in which its " +
+    "Print export lines for the running sandbox: its address and application, and state and configuration directories in which its " +
     "vaults are imported.",
   options: control,
   examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
@@ -101,7 +101,7 @@ export const env = {
 
 export const status = {
   name: "status",
-  summary: "say whether one is running, and with which vaults",
+  summary: "show whether a sandbox is running, and its vaults",
   options: control,
   examples: ["vault sandbox status", "vault sandbox status --json"],
   fields: ["running", "baseUrl", "application", "readyFile", "vaults"],
@@ -109,7 +109,7 @@ export const status = {
 
 export const stop = {
   name: "stop",
-  summary: "stop it",
+  summary: "stop the sandbox",
   options: control,
   examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
   fields: ["stopped"],
@@ -117,7 +117,7 @@ export const stop = {
 
 export const reset = {
   name: "reset",
-  summary: "back to the seed, with new credentials (in the ready file), without faults",
+  summary: "restore the seed with new credentials (in the ready file), and remove all faults",
   options: control,
   examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
   fields: ["vaults"],
@@ -130,7 +130,7 @@ export const audit = {
     ...control,
     export: {
       flag: "--export <file>",
-      help: "write them to a file instead, by its name: .ndjson, .jsonl, .json, .csv or .tsv, each also with .gz",
+      help: "write to a file instead; its name chooses the format: .ndjson, .jsonl, .json, .csv or .tsv, optionally .gz",
     },
   },
   examples: ["vault sandbox audit", "vault sandbox audit --export items.csv", "vault sandbox audit --export items.ndjson.gz"],
@@ -157,14 +157,14 @@ export const unlock = {
 
 export const fault = {
   name: "fault",
-  summary: "make it misbehave, by rule and by count",
+  summary: "inject faults",
   arguments: {
     faults: {
       term: "[faults...]",
-      help: "TARGET:ACTION[@SKIP][*TIMES], like get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
+      help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
     },
   },
-  options: { ...control, clear: { flag: "--clear", help: "no faults any more" } },
+  options: { ...control, clear: { flag: "--clear", help: "remove all faults" } },
   examples: [
     "vault sandbox fault get-end:drop-after",
     "vault sandbox fault 'get-start:status=503*2' end:delay=2s",

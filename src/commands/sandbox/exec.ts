@@ -11,7 +11,7 @@ export async function runExec(app: Pick<App, "flags" | "host" | "settings">, opt
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall?.startsWith("spawn") !== true) throw error;
-    const why = code === "ENOENT" ? "there is no such program" : code;
+    const why = code === "ENOENT" ? "no such program" : code;
     await app.host.stderr.write(`vault: ${options.command[0]} cannot be started: ${why}\n`);
     return 127;
   } finally {

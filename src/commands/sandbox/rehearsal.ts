@@ -37,7 +37,7 @@ interface Commands {
 
 type Needs = Pick<App, "host" | "settings">;
 
-const hint = "try it alone: vault sandbox exec -- COMMAND";
+const hint = "vault sandbox exec -- COMMAND";
 
 /** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
 export class Rehearsal {
@@ -60,11 +60,11 @@ export class Rehearsal {
   async listCalls(): Promise<RehearsedCall[]> {
     return await this.#inSandbox({}, async (sandbox, run) => {
       const code = await run.command();
-      if (code !== 0) throw new VaultError("usage", `the command ends with ${code} even where nothing fails`, { hint });
+      if (code !== 0) throw new VaultError("usage", `the command exits with ${code} even without a failure`, { hint });
       const calls = sandbox.running.sandbox.requests().map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
       if (calls.length === 0) throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
       const checked = await run.check();
-      if (checked !== 0) throw new VaultError("usage", `--check ends with ${checked} even where nothing fails`, { hint });
+      if (checked !== 0) throw new VaultError("usage", `--check exits with ${checked} even without a failure`, { hint });
       return calls;
     });
   }
@@ -81,7 +81,7 @@ export class Rehearsal {
     };
     return await this.#inSandbox({ faults: [rule], onFault }, async ({ running: { sandbox, faults } }, run) => {
       await run.command((killer) => (kill = killer));
-      if (!met) this.warnings.push(`call ${call.n} was not made when it should have been ${failure}`);
+      if (!met) this.warnings.push(`call ${call.n} was not made in the run for ${failure}`);
       faults.clear();
       await run.command();
       const check = await run.check();
@@ -100,7 +100,7 @@ export class Rehearsal {
       const run = runnerIn(this.#app, cwd, sandbox.env, this.#commands);
       const { setup } = this.#commands;
       const prepared = setup === undefined ? 0 : await run.shell(setup);
-      if (prepared !== 0) throw new VaultError("usage", `--setup ends with ${prepared}`, { hint });
+      if (prepared !== 0) throw new VaultError("usage", `--setup exits with ${prepared}`, { hint });
       return await play(sandbox, run);
     } finally {
       await sandbox.close();

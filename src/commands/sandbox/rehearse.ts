@@ -18,11 +18,11 @@ type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "settings">;
 export async function runRehearse(app: Needs, options: RehearseOptions): Promise<number> {
   const { check, setup, command } = options;
   if (check === undefined) {
-    throw new VaultError("usage", "--check is missing: a command that ends with 0 if the program can still read its vault", {
+    throw new VaultError("usage", "--check is missing: a command that exits with 0 if the program can still read its vault", {
       hint: "vault sandbox rehearse --check './read-vault.sh' -- ./read-vault.sh",
     });
   }
-  app.narrator.warn(`${command.join(" ")} is run many times, against sandboxes`);
+  app.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
   const rehearsal = new Rehearsal(app, sandboxSettings(app, options), { setup, check, command });
   const calls = await rehearsal.listCalls();
   const scenarios: Scenario[] = [];

@@ -34,8 +34,8 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
   const { interrupted } = app.host;
   const readyFile = readyFileOf(app, options);
   if ((await findRunning(readyFile)) !== null) {
-    throw new VaultError("usage", `a sandbox is running already (its ready file is ${readyFile})`, {
-      hint: "vault sandbox stop, or start another one with --ready-file FILE",
+    throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
+      hint: "vault sandbox stop; vault sandbox start --ready-file FILE (starts another one)",
     });
   }
   const profile = ownProfile(app, readyFile);
@@ -86,7 +86,7 @@ function ownProfile(app: Needs, readyFile: string): OwnProfile | undefined {
   const folder = join(readyFile.replace(/\.json$/, ""), `profile-${name}`);
   const { exists, settings } = app.profile;
   if (exists && settings["state"] !== join(folder, "state")) {
-    throw new VaultError("usage", `profile ${name} is not that of a sandbox`, { hint: "choose another name with --profile" });
+    throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, { hint: "choose another name with --profile" });
   }
   return { name, folder };
 }
@@ -110,9 +110,9 @@ function describe({ baseUrl, vaults }: ReadyDocument, readyFile: string, profile
     "",
     ...describeVaults(vaults),
     "",
-    `Application, credentials and the control token are in ${readyFile}`,
-    profile === undefined ? 'Use it: eval "$(vault sandbox env)"' : `Use it: vault status --profile ${profile}`,
-    "Ctrl-C or vault sandbox stop ends it.",
+    `The application, the credentials and the control token are in ${readyFile}`,
+    profile === undefined ? 'To use it: eval "$(vault sandbox env)"' : `To use it: vault status --profile ${profile}`,
+    "To stop it: Ctrl-C, or vault sandbox stop",
     "",
   ].join("\n");
 }

@@ -5,15 +5,16 @@ const findings = ["locked", "pending", "at-risk"] as const;
 
 export const status = {
   name: "status",
-  summary: "what this machine knows, without calling the service",
-  description: "What this machine knows about its vaults: credentials, pending exchanges, counters towards a lock, dates.",
+  summary: "show what this machine knows about its vaults",
+  description:
+    "Show what this machine knows about its vaults: credentials, pending exchanges, counters toward lockout, dates. Never calls the service.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
   options: {
     pending: { flag: "--pending", help: "only vaults that need an acknowledgement" },
-    history: { flag: "--history", help: "also the generations and exchanges that are kept" },
+    history: { flag: "--history", help: "also show the stored generations and exchanges" },
     failOn: {
       flag: "--fail-on <findings>",
-      help: `exit 17 if one is found: ${findings.join(", ")}, separated by commas`,
+      help: `exit 17 if a vault is one of these, separated by commas: ${findings.join(", ")}`,
       listOf: findings,
     },
   },

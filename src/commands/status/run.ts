@@ -21,8 +21,7 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
     if (options.pending !== true || vault.pending !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
-  const finding =
-    found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid> shows each of them" });
+  const finding = found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid>" });
   await print(app, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
@@ -42,9 +41,9 @@ function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStat
   const ways = [
     ...(others.length < steps.length ? ["vault ack --all"] : []),
     ...others.slice(0, namedAtMost),
-    ...(more > 0 ? [`and ${more} more: vault status UUID names the command`] : []),
+    ...(more > 0 ? [`vault status UUID (for ${more} more vaults)`] : []),
   ];
-  ways.forEach((way, index) => narrator.close(`${index === 0 ? "next: " : "      "}${way}`));
+  for (const way of ways) narrator.close(`next: ${way}`);
 }
 
 async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<VaultRecord[]> {

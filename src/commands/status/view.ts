@@ -46,16 +46,17 @@ interface ShownGuard extends Counted {
 
 /** One row a vault. */
 export async function statusList(vaults: readonly ShownVault[], view: View): Promise<string> {
-  if (vaults.length === 0) return "No vaults. vault get or vault import makes the first one known.\n";
+  if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
   const palette = await createPalette(view.facts.color);
-  const heading = ["Vault", "Gen", "State", "Starts", "Failed", "Reads"];
+  const isLimited = vaults.some(({ usesRemaining }) => usesRemaining !== null);
+  const heading = ["Vault", "Gen", "Status", "Unacked", "Failures", ...(isLimited ? ["Reads\nleft"] : [])];
   const rows = vaults.map((vault) => [
     named(vault),
     vault.generation === null ? "–" : String(vault.generation),
     stateCell(vault, view.now, palette),
     counter(vault.unackedStarts, vault.limits.unacked, palette),
     counter(vault.failedAttempts, vault.limits.failed, palette),
-    vault.usesRemaining === null ? "" : String(vault.usesRemaining),
+    ...(isLimited ? [String(vault.usesRemaining ?? "")] : []),
   ]);
   return await listTable(heading, rows, { palette, columns: view.facts.columns });
 }
@@ -70,13 +71,13 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
     ["Service", vault.service],
     ["Kind", vault.kind],
     ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
-    ["State", stateCell(vault, view.now, palette)],
+    ["Status", stateCell(vault, view.now, palette)],
     ["Next", nextStep(vault, palette)],
-    ["Starts", counter(vault.unackedStarts, vault.limits.unacked, palette, "without acknowledgement")],
-    ["Failed", counter(vault.failedAttempts, vault.limits.failed, palette, "accesses in a row")],
-    ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} at the last read, that one included`],
+    ["Unacked", counter(vault.unackedStarts, vault.limits.unacked, palette, "starts")],
+    ["Failures", counter(vault.failedAttempts, vault.limits.failed, palette, "attempts in a row")],
+    ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} (at the last read, which counts)`],
     ["Expires", date(vault.expiryDate)],
-    ["Locks itself", date(vault.autoLockDate)],
+    ["Auto-locks", date(vault.autoLockDate)],
     ["Created", date(vault.dateCreated)],
     ["Last modified", date(vault.lastModified)],
     [
@@ -97,7 +98,7 @@ export async function guardList(vaults: readonly ShownGuard[], view: View): Prom
     counter(vault.failedAttempts, vault.limits.failed, palette),
     vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
   ]);
-  return await listTable(["Vault", "Starts", "Failed", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+  return await listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
 }
 
 const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${printableLine(label)}`);
@@ -112,24 +113,28 @@ function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
   if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
   const { pending } = vault;
   if (pending === null) {
-    const idle = vault.state === null ? unread(vault) : vault.state === "intent" ? unanswered(vault) : vault.state;
-    return { text: idle, paint: vault.state === "acknowledged" ? palette.good : palette.warn };
+    return { text: idleStatus(vault), paint: vault.state === "acknowledged" ? palette.good : palette.warn };
   }
   const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
-  return { text: `${pending.state}${left}`, paint: palette.warn };
+  return { text: `${statusWords[pending.state] ?? pending.state}${left}`, paint: palette.warn };
 }
 
-/** Without an exchange yet: what `vault create` or `vault import` made known. */
-const unread = ({ proven }: ShownVault): string => (proven === true ? "created" : "imported");
+/** Status of a vault by the state of its exchange, where they differ. */
+const statusWords: Readonly<Record<string, string>> = { acknowledged: "ready", ending: "acknowledging", "in-doubt": "in doubt" };
 
-const unanswered = ({ operation }: ShownVault): string => `${operation === "delete" ? "delete" : "start"} unanswered`;
+/** Status of a vault without an open exchange; before the first one, `vault create` or `vault import` made it known. */
+function idleStatus({ operation, proven, state }: ShownVault): string {
+  if (state === null) return proven === true ? "created" : "imported";
+  if (state === "intent") return operation === "delete" ? "delete unanswered" : "start unanswered";
+  return statusWords[state] ?? state;
+}
 
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
 function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
-  if (vault.lastError?.code === "gone") return { text: `if it was deleted: vault forget ${vault.uuid}`, paint: palette.code };
-  if (vault.locked) return { text: `an administrator unlocks it, then: vault guard ${vault.uuid} --reset`, paint: palette.code };
+  if (vault.lastError?.code === "gone") return { text: `vault forget ${vault.uuid} (if it was deleted)`, paint: palette.code };
+  if (vault.locked) return { text: `vault guard ${vault.uuid} --reset (after an administrator has unlocked it)`, paint: palette.code };
   if (vault.pending !== null) return { text: vault.pending.next, paint: palette.code };
   return undefined;
 }
@@ -154,7 +159,7 @@ async function history(vault: ShownVault, view: View, palette: Palette): Promise
   ]);
   return [
     "\n",
-    await listTable(["Gen", "Standing", "Proven", "Fingerprint", "Since"], pairs, options),
+    await listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
     "\n",
     await listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
   ].join("");

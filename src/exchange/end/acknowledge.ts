@@ -53,10 +53,10 @@ function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
 async function meetObligations(context: ExchangeContext, record: VaultRecord, open: OpenExchange, choice: AckChoice): Promise<void> {
   const { uuid } = context.session;
   if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
-    throw new VaultError("pending", "this read of a limited vault is not known to have been delivered, and acknowledging may use it up", {
+    throw new VaultError("pending", "this read of a limited vault may not have been delivered, and acknowledging it uses it up", {
       vault: uuid,
       exchange: summarize(open),
-      hint: `read it again with the old pair: vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""}; or acknowledge it unread: vault ack ${uuid} --unread`,
+      hint: `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials); vault ack ${uuid} --unread`,
     });
   }
   if (choice.save !== undefined) await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
@@ -79,7 +79,7 @@ async function saveNow(
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       vault: uuid,
       exchange: summarize(open),
-      hint: `once the command works: vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
+      hint: `vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
     });
   }
 }
@@ -94,24 +94,24 @@ export function inDoubtError(
   const why =
     answer === undefined
       ? "the acknowledgement got no response and its token expired"
-      : "the service does not take the token, and the exchange may have been acknowledged before";
+      : "the service does not accept the token, and the exchange may have been acknowledged before";
   return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
     vault: uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
-    hint: `vault get ${uuid} finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""}`,
+    hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
   });
 }
 
 export function expiredError(context: ExchangeContext, exchange: ExchangeRecord, answer: Answer, retry: Retry): VaultError {
   const { uuid } = context.session;
   const what = exchange.operation === "update" ? "the update was not applied" : "the read was not acknowledged";
-  const message = `the service no longer takes the token: ${wording(answer)}; ${what}, and the old pair is the current one`;
+  const message = `the service no longer accepts the token (${wording(answer)}); ${what}, and the old credentials are still valid`;
   return new VaultError("service", message, {
     vault: uuid,
     exchange: summarize(exchange),
     service: serviceDetails(answer),
     retry,
-    hint: `nothing is lost: vault ${exchange.operation} ${uuid} starts again`,
+    hint: `vault ${exchange.operation} ${uuid}`,
   });
 }

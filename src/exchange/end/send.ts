@@ -70,10 +70,10 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
-    throw new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${error.message}`, {
+    throw new VaultError("pending", `the new credentials are stored, but the acknowledgement is outstanding: ${error.message}`, {
       vault: session.uuid,
       exchange: summarize(exchange),
-      hint: `${error.code === "invalid-input" ? `${error.facts.hint}; then: ` : ""}vault ack ${session.uuid}`,
+      hint: `${error.code === "invalid-input" ? `${error.facts.hint}; ` : ""}vault ack ${session.uuid}`,
       cause: error,
     });
   }
@@ -86,7 +86,7 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
 }
 
 /**
- * Treats an answer that says neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
+ * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
  * processed the call.
  */
 function asServiceReply(reply: Reply): Reply {
@@ -94,7 +94,7 @@ function asServiceReply(reply: Reply): Reply {
   const status = object(reply.answer.body["responseStatus"])?.["status"];
   if (status === "SUCCESS" || status === "ERROR") return reply;
   if (dispositionOf(reply.answer).end !== "refused") return reply;
-  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} that says neither SUCCESS nor ERROR`, answer: reply.answer };
+  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} with neither SUCCESS nor ERROR`, answer: reply.answer };
 }
 
 /**
@@ -129,18 +129,22 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   if (code === "unauthorised") {
     throw new VaultError(
       "pending",
-      `the new credentials are stored, but the service refused the application at the acknowledgement: ${said}`,
+      `the new credentials are stored, but the service refused the application at the acknowledgement (${said})`,
       {
         ...facts,
-        hint: `check --app-uuid, --api-key and --jwt, and that this address is allowed; then: vault ack ${session.uuid}`,
+        hint: `check --app-uuid, --api-key and --jwt, and that this address is allowed; vault ack ${session.uuid}`,
       },
     );
   }
   if (end === "outstanding") {
-    throw new VaultError("locked", `the vault is locked, and the acknowledgement is outstanding: ${said}`, {
-      ...facts,
-      hint: `only an administrator unlocks it; afterwards: vault guard ${session.uuid} --reset, then vault ack ${session.uuid}`,
-    });
+    throw new VaultError(
+      "locked",
+      `the vault is locked, and the acknowledgement is outstanding (${said}); an administrator can unlock it in the console`,
+      {
+        ...facts,
+        hint: `vault guard ${session.uuid} --reset (after the vault was unlocked); vault ack ${session.uuid}`,
+      },
+    );
   }
   if (endsUnanswered === 0 && (await isKnownHereOnly(context, exchange))) {
     await session.expire(id, note(context, "service", said));
@@ -162,9 +166,9 @@ async function acknowledge(context: ExchangeContext, exchangeId: string): Promis
     await context.session.acknowledge(exchangeId);
   } catch (error) {
     if (!(error instanceof VaultError) || error.code !== "state") throw error;
-    throw new VaultError("pending", `the service took the acknowledgement, but it could not be recorded: ${error.message}`, {
+    throw new VaultError("pending", `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`, {
       vault: context.session.uuid,
-      hint: `both pairs are safe in the state: mend it, then run vault ack ${context.session.uuid}`,
+      hint: `fix the state, which holds the old and the new credentials; vault ack ${context.session.uuid}`,
       cause: error,
     });
   }
@@ -202,7 +206,7 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
     exchange: summarize(exchange),
     service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
   };
-  return new VaultError("pending", `the new credentials are stored, the acknowledgement is outstanding: ${cause}`, {
+  return new VaultError("pending", `the new credentials are stored, but the acknowledgement is outstanding: ${cause}`, {
     ...facts,
     hint: `vault ack ${uuid}`,
   });

@@ -75,7 +75,7 @@ export function heldError(uuid: string, held: ExchangeRecord): VaultError {
   return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
     vault: uuid,
     exchange: summarize(held),
-    hint: `finish it: ${ways}; or drop it and start anew with the old pair: vault ${held.operation} ${uuid} --discard-pending`,
+    hint: `${ways}; vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials)`,
   });
 }
 
@@ -91,6 +91,6 @@ function describeHold(held: ExchangeRecord): string {
       return "--save-cmd failed";
     case "no-ack":
     case null:
-      return "as --no-ack asked";
+      return "by --no-ack";
   }
 }

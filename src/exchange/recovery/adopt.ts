@@ -31,6 +31,6 @@ export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uu
   if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
   throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${document.uuid}`, {
     vault: uuid,
-    hint: `use it with that vault: vault get ${document.uuid} --credentials @FILE`,
+    hint: `vault get ${document.uuid} --credentials @FILE (uses it with that vault)`,
   });
 }

@@ -23,7 +23,7 @@ const attempts = z.object(
     possiblyFailed: z._default(count, 0),
     refused: z.readonly(z.array(combination, { error: "must be a list" })),
   },
-  { error: 'must be an object, like {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
+  { error: 'must be an object, such as {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
 );
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
@@ -57,7 +57,7 @@ const pending2 = z.object({
   ...pending,
   exchange: z.object(
     { id: opaque, operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }), tokenExpiry },
-    { error: 'must be an object, like {"id":"…","operation":"get","tokenExpiry":"…"}' },
+    { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
   ),
   status: isPending,
   attempts: z.optional(attempts),
@@ -123,9 +123,9 @@ function checkFormat(format: unknown, flag: string): void {
   const isNewer = typeof format === "number" && format > newestFormat;
   throw new VaultError(
     "invalid-input",
-    `${flag}.format: ${isNewer ? `this program reads documents up to format ${newestFormat}` : "must be 2"}`,
+    `${flag}.format: ${isNewer ? `this version reads documents up to format ${newestFormat}` : "must be 2"}`,
     {
-      hint: isNewer ? `use a version of this program that reads format ${format}: nothing was sent` : `a valid value: {"format":2,…}`,
+      hint: isNewer ? `update this program to read format ${format}; nothing was sent` : `a valid value: {"format":2,…}`,
     },
   );
 }

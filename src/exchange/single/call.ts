@@ -44,7 +44,7 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
     await wait();
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted: nothing was done", { retry: "safe", hint: "run the command again" });
+    throw new VaultError("interrupted", "interrupted; nothing was done", { retry: "safe", hint: "run the command again" });
   }
 }
 
@@ -53,13 +53,13 @@ export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, vaul
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
       vault,
-      hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
+      hint: reply.hint ?? "nothing was sent; run it again when the service is available",
     });
   }
   return refusedByService(reply.answer, vault);
 }
 
-const extended = "this is an extended operation, which not every service has";
+const extended = "your service may not support this extended operation";
 
 function refusedByService(answer: Answer, vault: string | undefined): VaultError {
   const { is, code, what } = dispositionOf(answer);
@@ -67,28 +67,31 @@ function refusedByService(answer: Answer, vault: string | undefined): VaultError
   const facts = { vault, service: serviceDetails(answer) };
   switch (is) {
     case "rate":
-      return new VaultError(code, `${what}, and waiting longer is over --max-wait`, {
+      return new VaultError(code, `${what}, and waiting longer would exceed --max-wait`, {
         ...facts,
         hint: "run it again later, lower --rate, or raise --max-wait",
       });
     case "application":
-      return new VaultError(code, `${what}: ${said}`, {
+      return new VaultError(code, `${what} (${said})`, {
         ...facts,
         hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again",
       });
     case "locked":
-      return new VaultError(code, `${what}: ${said}`, { ...facts, hint: "only an administrator unlocks it" });
+      return new VaultError(code, `${what} (${said})`, { ...facts, hint: "an administrator can unlock it in the console" });
     case "gone":
-      return new VaultError(code, `${what}: ${said}`, {
+      return new VaultError(code, `${what} (${said})`, {
         ...facts,
-        hint: `check the uuid, --kind, --base-url and --api-prefix; ${extended}`,
+        hint: `check the UUID, --kind, --base-url and --api-prefix; ${extended}`,
       });
     case "validation":
-      return new VaultError(code, `${what}: ${said}`, { ...facts, retry: "after-fix", hint: "mend what it names and run it again" });
+      return new VaultError(code, `${what} (${said})`, { ...facts, retry: "after-fix", hint: "fix what it names and run it again" });
     case "credentials":
     case "token":
     case "server":
     case "service":
-      return new VaultError("service", `the service refused: ${said}`, { ...facts, hint: `${extended}; --debug shows the whole answer` });
+      return new VaultError("service", `the service refused (${said})`, {
+        ...facts,
+        hint: `${extended}; --debug shows the whole response`,
+      });
   }
 }

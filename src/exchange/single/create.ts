@@ -88,10 +88,10 @@ async function keep(
 }
 
 async function unreadable({ store }: CreateContext, creation: Creation, answer: Answer): Promise<CreateOutcome> {
-  const message = "the service answered SUCCESS without a credential pair and a uuid that can be recognised";
+  const message = "the service responded SUCCESS without credentials and a UUID that can be recognized";
   await store.failCreation(creation, "create-unanswered", { code: "service", message });
-  const error = new VaultError("service", `${message}: a vault was created`, {
-    hint: `the whole answer was printed, and the credentials may be in it; else ${findIt(creation)}`,
+  const error = new VaultError("service", `${message}; a vault was created`, {
+    hint: `the whole response was printed, and the credentials may be in it; else ${findIt(creation)}`,
     service: serviceDetails(answer),
   });
   return { type: "unreadable", answer, error };
@@ -107,11 +107,11 @@ async function unanswered(context: CreateContext, creation: Creation, reply: Rep
   };
   const what = "a vault may exist whose credentials nobody has";
   return context.signal.aborted
-    ? new VaultError("interrupted", `interrupted while the create was under way: ${what}`, about)
-    : new VaultError(code, `the create was sent and no whole answer came back: ${what} (${reply.cause})`, about);
+    ? new VaultError("interrupted", `interrupted while the create was in progress; ${what}`, about)
+    : new VaultError(code, `the create was sent, but no complete response came back (${reply.cause}); ${what}`, about);
 }
 
 /** How to find a vault whose credentials nobody has: only by its external reference. */
 export function findIt({ externalRef }: Pick<Creation, "externalRef">): string {
-  return `look for the external reference ${externalRef} among the audit items of the service's console, and delete the vault there; then run it again`;
+  return `look for the external reference ${externalRef} among the audit items in the service's console, delete the vault there, and run it again`;
 }

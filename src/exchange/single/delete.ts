@@ -59,13 +59,11 @@ export function checkDelete(uuid: string, record: VaultRecord | null, discardPen
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
-  const found = doubt
-    ? inDoubtError({ session: { uuid } }, open).message
-    : `an exchange of this vault is ${open.state}, its outcome is open`;
+  const found = doubt ? inDoubtError({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     vault: uuid,
     exchange: summarize(open),
-    hint: `finish it first: vault ${doubt ? "get" : "ack"} ${uuid}; or delete the vault all the same: vault delete ${uuid} --discard-pending`,
+    hint: `vault ${doubt ? "get" : "ack"} ${uuid} (finishes it); vault delete ${uuid} --discard-pending (deletes the vault anyway)`,
   });
 }
 
@@ -113,12 +111,12 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
     vault: uuid,
     retry: "after-status" as const,
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `vault info ${uuid} tells whether the vault is still there; if it is gone: vault forget ${uuid}; if not, run it again`,
+    hint: `vault info ${uuid} (is the vault still there? then run it again); vault forget ${uuid} (if it is gone)`,
   };
-  const what = "the vault may be deleted, and its credentials are kept";
+  const what = "the vault may have been deleted; its credentials are kept";
   return context.signal.aborted
-    ? new VaultError("interrupted", `interrupted while the delete was under way: ${what}`, facts)
-    : new VaultError(code, `the delete was sent and no whole answer came back: ${what} (${reply.cause})`, facts);
+    ? new VaultError("interrupted", `interrupted while the delete was in progress; ${what}`, facts)
+    : new VaultError(code, `the delete was sent, but no complete response came back (${reply.cause}); ${what}`, facts);
 }
 
 /** @throws `locked` if an earlier, unanswered delete took effect. The credentials stay, because an answer can be misread */
@@ -133,9 +131,9 @@ async function throwIfDeletedBefore(
   const { uuid } = context.session;
   const said = wording(answer);
   await context.session.reject(exchangeId, null, note(context, "gone", said));
-  throw new VaultError("locked", `the vault is gone: an earlier delete, which went unanswered, has been carried out (${said})`, {
+  throw new VaultError("locked", `the vault is gone: an earlier delete without a response took effect (${said})`, {
     vault: uuid,
     service: serviceDetails(answer),
-    hint: `remove its credentials from this machine: vault forget ${uuid}`,
+    hint: `vault forget ${uuid}`,
   });
 }

@@ -41,10 +41,10 @@ export function chosenGeneration(record: VaultRecord, number: number, force: boo
   const kept = record.generations.filter((g) => force || g.standing !== "superseded").map((g) => g.generation);
   throw new VaultError(
     "no-credentials",
-    `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded: it is sent with --force only"}`,
+    `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded; it is sent only with --force"}`,
     {
       vault: record.uuid,
-      hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history shows them`,
+      hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history`,
     },
   );
 }

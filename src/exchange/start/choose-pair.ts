@@ -39,7 +39,7 @@ export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind
     if (given !== undefined) return given;
     throw new VaultError("usage", `--kind is needed the first time vault ${uuid} is used here`, {
       vault: uuid,
-      hint: `--kind ${kindList}`,
+      hint: `use --kind ${kindList}`,
     });
   }
   if (given === undefined || given === known.kind) return known.kind;
@@ -64,10 +64,12 @@ export async function checkGiven(
 ): Promise<number | undefined> {
   const { session } = context;
   if (await session.isSuperseded(given)) {
-    throw new VaultError("no-credentials", "the given credentials were superseded by an exchange of this machine: they are never sent", {
+    throw new VaultError("no-credentials", "the given credentials were superseded by an exchange of this machine; they are never sent", {
       vault: session.uuid,
       hint:
-        record === null ? "give the pair that came after them" : `leave them out: vault get ${session.uuid} uses the stored current pair`,
+        record === null
+          ? "give the credentials that replaced them"
+          : `vault get ${session.uuid} (without them: uses the stored credentials)`,
     });
   }
   if (record === null) return undefined;
@@ -77,15 +79,15 @@ export async function checkGiven(
   }
   const { open } = record;
   if (open !== null && open.state !== "in-doubt") {
-    throw new VaultError("no-credentials", "the given credentials are neither those of the exchange that is open", {
+    throw new VaultError("no-credentials", "the given credentials are not those of the open exchange", {
       vault: session.uuid,
-      hint: `finish it first: vault ack ${session.uuid}; or keep them for later: vault import ${session.uuid} --credentials @FILE`,
+      hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
     });
   }
   if (currentGeneration(record)?.proven === true && !force) {
-    throw new VaultError("no-credentials", "the given credentials differ from the stored current pair", {
+    throw new VaultError("no-credentials", "the given credentials differ from the stored current ones", {
       vault: session.uuid,
-      hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); if those no longer work: vault import ${session.uuid} --credentials @FILE`,
+      hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
     });
   }
   return undefined;
@@ -117,9 +119,9 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
 
 /** The error of a state in which nothing may be sent, as after a restore from an old backup. */
 function allSuperseded(uuid: string): VaultError {
-  return new VaultError("no-credentials", `all pairs of vault ${uuid} that this state holds were superseded: they are never sent`, {
+  return new VaultError("no-credentials", `all stored credentials of vault ${uuid} were superseded; they are never sent`, {
     vault: uuid,
-    hint: `import the pair that came after them: vault import ${uuid} --credentials @FILE`,
+    hint: `vault import ${uuid} --credentials @FILE (the credentials that replaced them)`,
   });
 }
 

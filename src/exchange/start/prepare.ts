@@ -47,13 +47,13 @@ export function checkStart(
     const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
     throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
       vault: uuid,
-      hint: `it has one for: ${able.join(", ")}`,
+      hint: `it has one for ${able.join(", ")}`,
     });
   }
   if (isOnline(kind) && choice.device === undefined && !record?.generations.some((g) => g.device !== null)) {
-    throw new VaultError("usage", `vault ${uuid} is an online vault: its first read needs a device`, {
+    throw new VaultError("usage", `vault ${uuid} is an online vault; its first read needs a device`, {
       vault: uuid,
-      hint: "give it by --device @FILE, VAULTSVC_DEVICE or the config key device",
+      hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
     });
   }
   return { kind, endpoint };
@@ -62,14 +62,14 @@ export function checkStart(
 export function noCredentials(uuid: string): VaultError {
   return new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
     vault: uuid,
-    hint: `give them once: vault get ${uuid} --kind KIND --credentials @FILE, or vault import ${uuid}`,
+    hint: `vault import ${uuid} --kind KIND --credentials @FILE; vault get ${uuid} --kind KIND --credentials @FILE`,
   });
 }
 
 /** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
-  return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}: nothing was sent`, {
+  return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`, {
     vault: uuid,
-    hint: `use --base-url of that service; if the service has moved: vault import ${uuid} --rebind`,
+    hint: `use --base-url of that service; vault import ${uuid} --rebind (if the service has moved)`,
   });
 }

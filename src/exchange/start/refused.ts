@@ -40,11 +40,15 @@ export async function refusedBy(
   const name = planned.what ?? "start";
   if (isSuccess(answer)) {
     await session.noteUnanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
-    throw new VaultError("service", "the service answered SUCCESS without a credential pair, a token and the uuid of this vault", {
-      vault: uuid,
-      service,
-      hint: `nothing was stored, the stored pair is still the current one; it counts as a start: vault status ${uuid}`,
-    });
+    throw new VaultError(
+      "service",
+      "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
+      {
+        vault: uuid,
+        service,
+        hint: `the stored credentials are still valid, and it counts as a start; vault status ${uuid}`,
+      },
+    );
   }
   const { is, code, what, start } = dispositionOf(answer);
   const noted = note(context, is === "gone" ? is : code, said);
@@ -55,34 +59,39 @@ export async function refusedBy(
   if (is === "rate") {
     const { waitMs, inTime } = nextTry(context, attempt, { type: "answer", answer });
     if (inTime) return { waitMs, cause: "rate limited" };
-    throw new VaultError(code, `${what}, and waiting ${Math.ceil(waitMs / 1000)}s more is over --max-wait`, {
+    throw new VaultError(code, `${what}, and waiting ${Math.ceil(waitMs / 1000)}s more would exceed --max-wait`, {
       ...facts,
-      hint: "it was not counted: run it again later, lower --rate, or raise --max-wait",
+      hint: "run it again later (it was not counted), lower --rate, or raise --max-wait",
     });
   }
   const whose = is === "credentials" ? ` of generation ${planned.generation}` : "";
-  throw new VaultError(code, `${what}${whose}: ${said}`, {
+  throw new VaultError(code, `${what}${whose} (${said})${meaningOf(is)}`, {
     ...facts,
     ...(is === "validation" ? { retry: "after-fix" as const } : {}),
     hint: hintFor(is, uuid, name),
   });
 }
 
+function meaningOf(is: ErrorClass): string {
+  if (is === "credentials") return "; they will not be sent again";
+  return is === "locked" ? "; an administrator can unlock it in the console" : "";
+}
+
 function hintFor(is: Exclude<ErrorClass, "rate">, uuid: string, name: string): string {
   switch (is) {
     case "application":
-      return `check --app-uuid, --api-key and --jwt, and that this address is allowed; then run it again: this ${name} was not counted`;
+      return `check --app-uuid, --api-key and --jwt, and that this address is allowed, then run it again (this ${name} was not counted)`;
     case "validation":
-      return `mend what it names and run it again: this ${name} was not counted`;
+      return `fix what it names and run it again (this ${name} was not counted)`;
     case "credentials":
-      return `this combination is not sent again; vault status ${uuid} --history shows the pairs, vault import ${uuid} adds the right one`;
+      return `vault import ${uuid} --credentials @FILE (adds the right ones); vault status ${uuid} --history`;
     case "locked":
-      return `only an administrator unlocks it; afterwards: vault guard ${uuid} --reset, and run it again`;
+      return `vault guard ${uuid} --reset (after the vault was unlocked)`;
     case "gone":
-      return `check the uuid, --kind and --base-url; if it was deleted: vault forget ${uuid}`;
+      return `check the UUID, --kind and --base-url; vault forget ${uuid} (if it was deleted)`;
     case "token":
     case "server":
     case "service":
-      return `it is not known whether it counts: it is counted; vault status ${uuid}`;
+      return `it may count toward lockout, and is counted; vault status ${uuid}`;
   }
 }

@@ -79,9 +79,9 @@ export async function awaitService(context: ExchangeContext, { last }: VaultReco
     const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
     const { waitMs, inTime } = nextTry(context, attempt);
     if (!inTime) {
-      throw new VaultError("network", `nothing more is sent: a start went unanswered, and the service is not back: ${cause}`, {
+      throw new VaultError("network", `not sent: an earlier start got no response, and the service is still unavailable: ${cause}`, {
         vault: session.uuid,
-        hint: (reply.reached ? null : reply.hint) ?? "run it again when the service can be reached",
+        hint: (reply.reached ? null : reply.hint) ?? "run it again when the service is available",
       });
     }
     context.emit({ type: "retrying", step: "probe", cause, waitMs });
@@ -138,7 +138,7 @@ export async function notSent(
   if (inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
     vault: context.session.uuid,
-    hint: reply.hint ?? "nothing was sent: run it again when the service can be reached",
+    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
   });
 }
 
@@ -155,18 +155,18 @@ async function noAnswer(
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   if (reply.tooLarge) {
-    throw new VaultError("service", `the start was sent and its answer is too large: ${reply.cause}`, {
+    throw new VaultError("service", `the start was sent, but its response is too large: ${reply.cause}`, {
       vault: session.uuid,
-      hint: `the stored credentials are still the current ones; it counts as a start, and each repetition counts again: vault status ${session.uuid}`,
+      hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
     });
   }
   const { waitMs, inTime } = nextTry(context, attempt);
   const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError("network", `the start was sent and no whole answer came back: ${reply.cause}`, {
+  throw new VaultError("network", `the start was sent, but no complete response came back: ${reply.cause}`, {
     vault: session.uuid,
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt: vault status ${session.uuid}, then run it again`,
+    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt; vault status ${session.uuid} (then run it again)`,
   });
 }

@@ -102,17 +102,17 @@ async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
 const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
   new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${explainRefusal(record.provenAt)}: ${refusal.message}`, {
     ...refusal.facts,
-    hint: `import the right credentials: vault import ${record.uuid} --credentials @FILE`,
+    hint: `vault import ${record.uuid} --credentials @FILE (the right credentials)`,
   });
 
 /** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
 function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
   const { uuid, failedAttempts } = record;
   const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
-  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be the valid ones: generations ${listed.join(", ")}`;
+  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${listed.join(", ")}`;
   return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
     ...refusal?.facts,
     vault: uuid,
-    hint: `choose one: vault get ${uuid} --generation N; vault status ${uuid} --history lists them`,
+    hint: `vault status ${uuid} --history (lists them); vault get ${uuid} --generation N (sends these)`,
   });
 }

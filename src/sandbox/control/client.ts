@@ -35,7 +35,7 @@ export function connectControl(readyFile: string): ControlClient {
     if (answer.status === 200) return answer.body;
     const message = (answer.body["error"] as { message?: string } | undefined)?.message ?? `HTTP ${answer.status}`;
     if (answer.status === 401) {
-      const hint = "the file is of an earlier sandbox: use the one that the running sandbox wrote";
+      const hint = "the file belongs to an earlier sandbox; use the one of the running sandbox";
       throw new VaultError("unauthorised", `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`, {
         hint,
         retry: "after-fix",
@@ -71,8 +71,8 @@ function request(url: string, method: string, token: string, body: unknown): Pro
   const { origin } = new URL(url);
   return new Promise((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "ECONNREFUSED" ? "nothing listens there" : `no answer (${cause.code ?? cause.message})`;
-      reject(new VaultError("network", `sandbox at ${origin}: ${why}`, { hint: "start it again with: vault sandbox start", cause }));
+      const why = cause.code === "ECONNREFUSED" ? "nothing listens there" : `no response (${cause.code ?? cause.message})`;
+      reject(new VaultError("network", `sandbox at ${origin}: ${why}`, { hint: "vault sandbox start", cause }));
     };
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const sent = http.request(url, { method, headers, agent: false, timeout: 30_000 }, (response) => {
@@ -82,7 +82,7 @@ function request(url: string, method: string, token: string, body: unknown): Pro
       response.on("end", () => {
         const body = parse(Buffer.concat(chunks).toString("utf8"));
         if (body !== undefined) resolve({ status: response.statusCode ?? 0, body });
-        else reject(new VaultError("service", `what listens at ${origin} is not a sandbox`));
+        else reject(new VaultError("service", `the server at ${origin} is not a sandbox`));
       });
     });
     sent.on("timeout", () => sent.destroy(new Error("time-out")));

@@ -43,7 +43,7 @@ export function control(parts: ControlParts, request: SandboxRequest, path: stri
   if (given === undefined || !sameSecret(given, parts.controlToken)) return failure(401, "the control token is missing or wrong");
   const [, name = "", uuid] = path.split("/");
   const action = actions[`${request.method} ${name}`];
-  if (action === undefined || path.split("/").length > 3) return failure(404, "there is no such control route");
+  if (action === undefined || path.split("/").length > 3) return failure(404, "no such control route");
   try {
     const answer = reply(200, action(parts, uuid ?? "", request.body));
     return name === "stop" ? { ...answer, afterwards: () => parts.serving?.stop() } : answer;

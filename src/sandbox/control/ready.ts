@@ -48,13 +48,13 @@ export function removeReadyFile(file: string, controlToken: string): void {
  * @throws `usage` if the file is missing or not a ready file
  */
 export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "controlToken"> {
-  const hint = `start one with: vault sandbox start --ready-file ${file}`;
+  const hint = `vault sandbox start --ready-file ${file}`;
   let given: Partial<ReadyFile> | null;
   try {
     given = JSON.parse(fs.readFileSync(file, "utf8")) as Partial<ReadyFile> | null;
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
-    const why = code === "ENOENT" ? "there is no such file" : `cannot be read (${code ?? "not JSON"})`;
+    const why = code === "ENOENT" ? "no such file" : `cannot be read (${code ?? "not JSON"})`;
     throw new VaultError("usage", `--ready-file ${file}: ${why}`, { hint, cause });
   }
   const { baseUrl, controlToken } = given ?? {};

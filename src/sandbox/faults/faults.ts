@@ -98,10 +98,10 @@ export function checkFaultRule(given: unknown): FaultRule {
   const known = [...operations, ...singleOperations];
   if (!oneOf(match["operation"], known)) fail(`match.operation must be one of ${known.join(", ")}`);
   if (!oneOf(match["step"], ["start", "end"])) fail("match.step must be start or end");
-  if (match["uuid"] !== undefined && typeof match["uuid"] !== "string") fail("match.uuid must be a vault's uuid");
-  if (rule["skip"] !== undefined && !isCount(rule["skip"], 0)) fail("skip must be a whole number, like 2");
+  if (match["uuid"] !== undefined && typeof match["uuid"] !== "string") fail("match.uuid must be a vault UUID");
+  if (rule["skip"] !== undefined && !isCount(rule["skip"], 0)) fail("skip must be a whole number, such as 2");
   if (rule["times"] !== undefined && rule["times"] !== "all" && !isCount(rule["times"], 1))
-    fail('times must be "all" or a whole number, like 2');
+    fail('times must be "all" or a whole number, such as 2');
   checkAction(rule["action"]);
   return { ...(given as FaultRule), match };
 }
@@ -116,10 +116,10 @@ function checkAction(action: unknown): void {
   if (kinds.length !== 1) fail(`action must be one of ${plainActions.join(", ")}, or have one of delayMs, status, errorAfter`);
   const isStatus = (value: unknown, least: number) => isCount(value, least) && value <= 599;
   if (given["delayMs"] !== undefined && !(isCount(given["delayMs"], 0) && given["delayMs"] <= longestDelay))
-    fail("delayMs must be milliseconds, like 500");
-  if (given["status"] !== undefined && !isStatus(given["status"], 400)) fail("status must be an HTTP status of 400 to 599, like 503");
+    fail("delayMs must be milliseconds, such as 500");
+  if (given["status"] !== undefined && !isStatus(given["status"], 400)) fail("status must be an HTTP status of 400 to 599, such as 503");
   if (given["errorAfter"] !== undefined && !isStatus(given["errorAfter"], 400))
-    fail("errorAfter must be an HTTP status of 400 to 599, like 502");
+    fail("errorAfter must be an HTTP status of 400 to 599, such as 502");
   if (given["retryAfter"] === undefined) return;
   if (given["status"] === undefined || !isCount(given["retryAfter"], 0)) fail("retryAfter must be whole seconds, beside a status");
 }
@@ -130,7 +130,7 @@ const isCount = (value: unknown, least: number): value is number =>
 function fields(value: unknown, where: string, known: readonly string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return fail(`${where} must be an object`);
   const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown !== undefined) fail(`${where}.${unknown} is not known; known are ${known.join(", ")}`);
+  if (unknown !== undefined) fail(`${where}.${unknown} is not known; known fields: ${known.join(", ")}`);
   return value as Record<string, unknown>;
 }
 

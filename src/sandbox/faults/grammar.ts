@@ -26,13 +26,14 @@ export function parseFault(text: string): FaultRule {
     throw new VaultError("invalid-input", `fault ${JSON.stringify(text)}: ${rule}`, { hint: `for example ${faultExamples.join(", ")}` });
   };
   const parts = /^([^:]+):([^@*]+)(?:@([^*]*))?(?:\*(.*))?$/s.exec(text);
-  if (parts === null) return fail("must be TARGET:ACTION, with @SKIP and *TIMES behind it where wanted");
+  if (parts === null) return fail("must be TARGET:ACTION, optionally followed by @SKIP and *TIMES");
   const [, target = "", action = "", skip, times] = parts;
   const rule: FaultRule = { match: parseTarget(target, fail), action: parseAction(action, fail) };
-  if (skip !== undefined) rule.skip = number(skip) ?? fail(`@${skip}: how many requests pass first must be a whole number, like @1`);
+  if (skip !== undefined) rule.skip = number(skip) ?? fail(`@${skip}: the number of requests to skip must be a whole number, such as @1`);
   if (times !== undefined) {
-    rule.times = times === "all" ? "all" : (number(times) ?? fail(`*${times}: how often must be a whole number or all, like *2`));
-    if (rule.times === 0) fail("*0: how often must be at least 1");
+    rule.times =
+      times === "all" ? "all" : (number(times) ?? fail(`*${times}: the number of times must be a whole number or all, such as *2`));
+    if (rule.times === 0) fail("*0: the number of times must be at least 1");
   }
   return checkFaultRule(rule);
 }
@@ -48,7 +49,7 @@ function parseTarget(target: string, fail: Fail): FaultMatch {
   if (parts === null || !name || name.startsWith("-") || name.endsWith("-") || /(get|update)(start|end)/.test(name)) {
     return fail(`the target must be any, get, update, start, end or two of them joined, like get-start; or ${singleOperations.join(", ")}`);
   }
-  if (uuid !== undefined && !validate(uuidField, uuid).ok) fail("behind the / must be a vault's uuid of 36 characters");
+  if (uuid !== undefined && !validate(uuidField, uuid).ok) fail("/ must be followed by a vault UUID of 36 characters");
   return defined({ operation: single ?? (parts[1] as Operation | undefined), step: parts[2] as Step | undefined, uuid });
 }
 
@@ -56,13 +57,13 @@ function parseAction(action: string, fail: Fail): FaultAction {
   const plain = plainActions.find((known) => known === action);
   if (plain !== undefined) return plain;
   const [, name, value = ""] = /^(delay|status|error-after)=(.*)$/s.exec(action) ?? [];
-  if (name === "delay") return { delayMs: duration(value) ?? fail("the delay must be like 500ms, 2s or 1m") };
-  if (name === "error-after") return { errorAfter: status(value) ?? fail("error-after must be an HTTP status of 400 to 599, like 502") };
+  if (name === "delay") return { delayMs: duration(value) ?? fail("the delay must be a duration, such as 500ms, 2s or 1m") };
+  if (name === "error-after") return { errorAfter: status(value) ?? fail("error-after must be an HTTP status of 400 to 599, such as 502") };
   if (name !== "status") return fail(`the action must be one of ${plainActions.join(", ")}, delay=2s, status=503, error-after=502`);
   const [, http = "", seconds] = /^([^,]*)(?:,retry-after=(.*))?$/s.exec(value) ?? [];
-  const code = status(http) ?? fail("status must be an HTTP status of 400 to 599, like 503 or 429,retry-after=2");
+  const code = status(http) ?? fail("status must be an HTTP status of 400 to 599, such as 503 or 429,retry-after=2");
   if (seconds === undefined) return { status: code };
-  return { status: code, retryAfter: number(seconds) ?? fail("retry-after must be whole seconds, like 2") };
+  return { status: code, retryAfter: number(seconds) ?? fail("retry-after must be whole seconds, such as 2") };
 }
 
 const number = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);

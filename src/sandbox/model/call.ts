@@ -142,7 +142,7 @@ export function recordCall(
 export function openVault(world: World, call: Call): VaultState | Outcome {
   const vault = presentVault(world, call);
   if (isOutcome(vault) || vault.state !== "locked") return vault;
-  return refuse(world, "locked", "vaultUuid", "the vault is locked; an administrator can unlock it");
+  return refuse(world, "locked", "vaultUuid", "the vault is locked");
 }
 
 /** Returns the vault, locked or not, else the refusal: 404 or 410. */

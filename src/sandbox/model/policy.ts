@@ -52,7 +52,7 @@ const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist
  */
 export function completePolicy(given: unknown, where = "policy"): Policy {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new VaultError("invalid-input", `${where}: must be an object, like {"lockAfterFailed":3,"tokenTtlMs":300000}`);
+    throw new VaultError("invalid-input", `${where}: must be an object, such as {"lockAfterFailed":3,"tokenTtlMs":300000}`);
   }
   const entries = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
   for (const [name, value] of entries) checkSetting(name, value, where);

@@ -21,7 +21,7 @@ export function createCall(world: World, call: Call, { vault, device, metadata, 
   // The schema accepts more dates than the model can store.
   const { expiryDate } = vault;
   if (expiryDate !== undefined && Number.isNaN(Date.parse(expiryDate))) {
-    return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a date that exists" }]);
+    return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
   }
   const created = createVault(world, input, "vault", { ipAddress, endpoint, externalRef: externalRef ?? null });
   return success({ vault: responseVault(false, created, created.pair) });

@@ -24,7 +24,7 @@ export interface KnownVault {
 export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
   const input = structuredClone(checkVaultInput(given, where));
   const uuid = input.uuid ?? newUuid(world.random);
-  if (findVault(world, uuid) !== undefined) throw new VaultError("invalid-input", `${where}: uuid ${uuid} is taken by another vault`);
+  if (findVault(world, uuid) !== undefined) throw new VaultError("invalid-input", `${where}: UUID ${uuid} is taken by another vault`);
   const vault: VaultState = {
     uuid,
     kind: input.kind,

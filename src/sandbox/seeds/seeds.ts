@@ -51,7 +51,7 @@ export const demoSeed: readonly VaultInput[] = [
  */
 export function readSeed(name: string): readonly VaultInput[] {
   if (name === "demo") return demoSeed;
-  const hint = 'a seed is "demo" or a file like [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
+  const hint = 'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
   let given: unknown;
   try {
     given = parseJson(fs.readFileSync(name, "utf8"));
@@ -63,6 +63,6 @@ export function readSeed(name: string): readonly VaultInput[] {
   const inputs = given.map((input, index) => checkVaultInput(input, `--seed ${name}: vault ${index + 1}`));
   const uuids = inputs.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid.toLowerCase()]));
   const twice = uuids.find((uuid, index) => uuids.indexOf(uuid) !== index);
-  if (twice !== undefined) throw new VaultError("invalid-input", `--seed ${name}: two vaults have the uuid ${twice}`);
+  if (twice !== undefined) throw new VaultError("invalid-input", `--seed ${name}: two vaults have the UUID ${twice}`);
   return inputs;
 }

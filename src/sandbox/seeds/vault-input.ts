@@ -28,7 +28,7 @@ export function checkVaultInput(given: unknown, where: string): VaultInput {
   };
   if (typeof given !== "object" || given === null || Array.isArray(given)) return fail("the vault", "must be an object");
   const input = given as Record<string, unknown>;
-  for (const name of Object.keys(input)) if (!known.includes(name)) fail(name, `is not a field; known are ${known.join(", ")}`);
+  for (const name of Object.keys(input)) if (!known.includes(name)) fail(name, `is not a field; known fields: ${known.join(", ")}`);
   const kind = kinds.find((k) => k === input["kind"]);
   if (kind === undefined) return fail("kind", `must be one of ${kinds.join(", ")}`);
   for (const name of ["label", "content"]) {
@@ -38,8 +38,7 @@ export function checkVaultInput(given: unknown, where: string): VaultInput {
     const checked = input[name] === undefined ? undefined : validate(schema, input[name]);
     if (checked?.ok === false) for (const v of checked.violations) fail([name, v.path].filter(Boolean).join("."), v.rule);
   }
-  if (typeof input["expiryDate"] === "string" && Number.isNaN(Date.parse(input["expiryDate"])))
-    fail("expiryDate", "is not a date that exists");
+  if (typeof input["expiryDate"] === "string" && Number.isNaN(Date.parse(input["expiryDate"]))) fail("expiryDate", "is not a valid date");
   const needs = (name: string, wanted: boolean) => {
     if (wanted && input[name] === undefined) fail(name, `is missing: a ${kind} vault needs it`);
   };

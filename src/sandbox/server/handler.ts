@@ -58,7 +58,7 @@ export function createHandler(parts: HandlerParts): Handler {
   return (request) => {
     const route = findRoute(parts.prefix, request.method, request.path);
     if (route.type === "control") return control(parts, request, route.path);
-    if (route.type === "unknown") return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "there is no such endpoint" }]));
+    if (route.type === "unknown") return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
     if (route.type === "method") {
       const wrong = refusal({ random }, 405, "METHOD", [{ message: `the method must be ${route.allow}` }]);
       return write({ ...wrong, headers: { allow: route.allow } });

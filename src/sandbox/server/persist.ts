@@ -29,7 +29,7 @@ export function openDataFolder(folder: string): DataFolder {
   try {
     if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
   } catch (cause) {
-    throw new VaultError("state", `--data ${folder}: cannot be made or used (${codeOf(cause)})`, { cause });
+    throw new VaultError("state", `--data ${folder}: cannot be created or used (${codeOf(cause)})`, { cause });
   }
   const release = lockFolder(folder);
   try {
@@ -62,7 +62,7 @@ function lockFolder(folder: string): () => void {
     throw new VaultError("state", `--data ${folder}: cannot be locked (${codeOf(cause)})`, { cause });
   }
   if (lock === null) {
-    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another folder" });
+    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another directory" });
   }
   return () => releaseLockFile(lock);
 }
@@ -80,8 +80,8 @@ function read(file: string): { state: State | undefined; text: string } {
     throw new VaultError("state", `${file}: written by a newer version of this program (${version})`, { hint: "update this program" });
   }
   if (version === undefined || digest(state) !== sum) {
-    throw new VaultError("state", `${file}: the file is damaged; it was left as it is`, {
-      hint: "put a good copy in its place, or choose another folder",
+    throw new VaultError("state", `${file}: the file is damaged; it was not changed`, {
+      hint: "restore it from a copy, or choose another directory",
     });
   }
   return { state: JSON.parse(state) as State, text: state };

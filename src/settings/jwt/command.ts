@@ -30,7 +30,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
   signal.throwIfAborted();
   const refuse = (what: string): VaultError =>
     new VaultError("invalid-input", `${source}: the command ${what}`, {
-      hint: "run it in a shell: it must print the token, and nothing else, on standard output; or give the token by --jwt",
+      hint: "run it in a shell: it must print only the token on standard output; or use --jwt",
     });
   const child = spawn("/bin/sh", ["-c", options.command], { stdio: ["ignore", "pipe", "pipe"], env: options.env, detached: true });
   let output = "";
@@ -42,13 +42,13 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
   };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
-    if (output.length > outputLimit) end(refuse(`printed more than ${outputLimit} characters and was ended`));
+    if (output.length > outputLimit) end(refuse(`printed more than ${outputLimit} characters and was stopped`));
   });
   forwardLines(child.stderr, (lines) => {
     messages += lines;
     if (messages.length > outputLimit) messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
   });
-  const timer = setTimeout(() => end(refuse(`did not finish within ${timeoutMs / 1000}s and was ended`)), timeoutMs);
+  const timer = setTimeout(() => end(refuse(`did not finish within ${timeoutMs / 1000}s and was stopped`)), timeoutMs);
   const onAbort = (): void => end(signal.reason as Error);
   signal.addEventListener("abort", onAbort, { once: true });
   try {

@@ -65,7 +65,7 @@ const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settin
   jwtSpec === undefined && jwtCommand === undefined && (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
 
 async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings, world: SettingWorld): Promise<Obtain> {
-  if (file === undefined) throw missing("jwt.privateKeyFile", "the file of the key that signs them is missing");
+  if (file === undefined) throw missing("jwt.privateKeyFile", "the key file that signs them is missing");
   if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
   const { parseClaims, parsePrivateKey, signJwt } = await import("./sign.ts");
   const claims = parseClaims(claimsSpec);
@@ -75,7 +75,7 @@ async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settin
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new VaultError("invalid-input", `${file.source}: cannot read the file ${file.text} (${code ?? "unreadable"})`, {
-      hint: "name a file that you can read, by its whole path",
+      hint: "use the absolute path of a readable file",
     });
   }
   const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
@@ -83,7 +83,7 @@ async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settin
 }
 
 const missing = (key: string, what: string): VaultError =>
-  new VaultError("invalid-input", `config key ${key}: ${what}`, { hint: "jwt.privateKeyFile and jwt.claims go together" });
+  new VaultError("invalid-input", `config key ${key}: ${what}`, { hint: "set both jwt.privateKeyFile and jwt.claims" });
 
 /** A token that is renewed in time. Concurrent calls share one renewal. */
 function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
@@ -109,8 +109,8 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
 function checked(token: string, source: string, world: SettingWorld): string {
   learnToken(token, world);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
-  throw new VaultError("invalid-input", `${source}: must be a token alone, letters, digits and . _ ~ + / = -`, {
-    hint: "like eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, without Bearer in front and on one line",
+  throw new VaultError("invalid-input", `${source}: must be only a token: letters, digits and . _ ~ + / = -`, {
+    hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer",
   });
 }
 

@@ -17,7 +17,7 @@ const setHere = ["iat", "exp", "nbf"];
  * @throws `invalid-input`, which names the config key
  */
 export function parseClaims({ text, source }: Sourced): Claims {
-  const hint = 'claims are an object, like {"role":"reader"}; iat and exp are set when the token is signed';
+  const hint = 'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
   let value: unknown;
   try {
     value = parseJson(text);
@@ -28,7 +28,7 @@ export function parseClaims({ text, source }: Sourced): Claims {
     throw new VaultError("invalid-input", `${source}: must be an object`, { hint });
   }
   const given = setHere.find((claim) => Object.hasOwn(value, claim));
-  if (given !== undefined) throw new VaultError("invalid-input", `${source}: ${given} is not yours to set`, { hint });
+  if (given !== undefined) throw new VaultError("invalid-input", `${source}: ${given} cannot be set`, { hint });
   return value as Claims;
 }
 
@@ -37,10 +37,10 @@ export function parseClaims({ text, source }: Sourced): Claims {
  * @throws `invalid-input`, which names `source` and never shows any of the key
  */
 export function parsePrivateKey(pem: string, source: string): KeyObject {
-  const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 makes one";
+  const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 (makes one)";
   const refuse = (rule: string): VaultError => new VaultError("invalid-input", `${source}: ${rule}`, { hint });
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem)) {
-    throw refuse("the key is encrypted: it must be in a file without a passphrase, which only you can read");
+    throw refuse("the key is encrypted; it must be in a file without a passphrase that only you can read");
   }
   let key: KeyObject;
   try {

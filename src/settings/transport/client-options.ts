@@ -26,8 +26,8 @@ export async function readClientSettings(
   readSecret: (spec: Sourced) => Promise<string>,
 ): Promise<ClientSettings> {
   const { appUuid: uuid, apiKeySpec, baseUrl = "", apiPrefix, timeoutMs } = settings;
-  if (uuid === undefined) throw missingSetting("appUuid", "the application's uuid");
-  if (apiKeySpec === undefined) throw missingSetting("apiKey", "the application's key");
+  if (uuid === undefined) throw missingSetting("appUuid", "the application UUID");
+  if (apiKeySpec === undefined) throw missingSetting("apiKey", "the API key");
   const apiKey = await readSecret(apiKeySpec);
   checkIdentifier(uuid, "--app-uuid", "nothing was sent");
   checkIdentifier(apiKey, "--api-key", "nothing was sent");

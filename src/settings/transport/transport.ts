@@ -34,7 +34,7 @@ export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | 
     world.warn(
       isLoopback(target.hostname)
         ? `NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of ${target.host} is not checked`
-        : `NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, but for those of this machine`,
+        : "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine",
     );
   }
   return defined({ unverified, ca: settings.ca && (await readCertificates(settings.ca, world)), proxy });
@@ -48,13 +48,13 @@ async function readCertificates({ text: path, source }: Sourced, { readFile }: S
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new VaultError("invalid-input", `${source}: cannot read the file ${path} (${code ?? "unreadable"})`, {
-      hint: `${source} needs a file that you can read, like ca.pem`,
+      hint: `${source} needs a readable file, such as ca.pem`,
     });
   }
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new VaultError("invalid-input", `${source}: there must be certificates in PEM in ${path}, and nothing but sound ones`, {
-      hint: "they begin with -----BEGIN CERTIFICATE-----; from DER: openssl x509 -inform der -in ca.cer -out ca.pem",
+    throw new VaultError("invalid-input", `${source}: ${path} must contain only valid certificates in PEM`, {
+      hint: "PEM begins with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in ca.cer -out ca.pem (converts DER)",
     });
   }
   const { getCACertificates } = await import("node:tls");
@@ -91,7 +91,7 @@ async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySett
   const proxy = parseProxy(isElsewhere ? await world.readGiven(given) : given.text, given.source, world);
   if (!isElsewhere && proxy !== undefined && proxy.url.password !== "") {
     world.warn(
-      `${given.source} has a password on the command line, where other users of this machine can see it: use ${given.source} @FILE, - or env:NAME`,
+      `${given.source} has a password on the command line, where other users of this machine can see it; use ${given.source} @FILE, - or env:NAME`,
     );
   }
   return proxy;

@@ -43,8 +43,8 @@ export async function backupState({ options, opening, locks }: WholeState, file:
   checkTarget(options, file, force);
   const opened = checkPrivateDirectory(options.directory) ? await openFinished(opening, locks, options.clock) : null;
   if (opened === null) {
-    throw new VaultError("state", `there is no state in ${options.directory}: nothing to back up`, {
-      hint: "name the directory of another one with --state",
+    throw new VaultError("state", `there is no state in ${options.directory}; nothing to back up`, {
+      hint: "use another directory with --state",
     });
   }
   const { connection } = opened;
@@ -66,7 +66,7 @@ export async function backupState({ options, opening, locks }: WholeState, file:
       if (schemaVersion(db) >= opening.migrations.length) run(db, "UPDATE credentials SET elsewhere = 1");
     });
   } catch (error) {
-    options.warn(`the backup is made, but the journal could not be written: ${(error as Error).message}`);
+    options.warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
   }
   return { ...holdings, file, bytes: statSync(file).size, at };
 }
@@ -80,8 +80,8 @@ function copyWhole(connection: DatabaseSync, file: string): Holdings {
 }
 
 function checkTarget({ directory, keySource }: StoreOptions, file: string, force: boolean): void {
-  const refuse = (why: string, hint: string): VaultError => new VaultError("invalid-input", `FILE: ${why}: nothing was written`, { hint });
-  const elsewhere = "name a file in a folder that you can write to, like ./vault-backup.db";
+  const refuse = (why: string, hint: string): VaultError => new VaultError("invalid-input", `FILE: ${why}; nothing was written`, { hint });
+  const elsewhere = "name a file in a folder that you can write to, such as ./vault-backup.db";
   const folder = dirname(file);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -91,12 +91,12 @@ function checkTarget({ directory, keySource }: StoreOptions, file: string, force
   }
   const real = join(realpathSync(folder), basename(file));
   if (onState(directory, () => statIfThere(directory)) !== null && `${dirname(real)}/`.startsWith(`${realpathSync(directory)}/`)) {
-    throw refuse(`${file} is in the folder of the state itself`, "name a file elsewhere, best on another disk");
+    throw refuse(`${file} is in the folder of the state itself`, "name another file, best on another disk");
   }
   const there = lstatSync(file, { throwIfNoEntry: false }) ?? null;
   if (there === null) return;
   if (!there.isFile()) throw refuse(`${file} is ${there.isSymbolicLink() ? "a symbolic link" : "not a file"}`, elsewhere);
   const key = keySource.type === "file" ? statIfThere(resolve(keySource.path)) : null;
   if (key?.ino === there.ino && key.dev === there.dev) throw refuse(`${file} is the key file`, elsewhere);
-  if (!force) throw refuse(`${file} exists already`, "name another file, or replace this one with --force");
+  if (!force) throw refuse(`${file} already exists`, "name another file, or replace this one with --force");
 }

@@ -70,18 +70,18 @@ export function problemsOf(db: DatabaseSync): string[] {
 function checkHeader(file: string): void {
   const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
   if (stats?.isFile() !== true) {
-    throw new VaultError("invalid-input", `FILE: ${stats === null ? "there is no file" : "not a file:"} ${file}: nothing was changed`, {
-      hint: "name a file that vault backup has written",
+    throw new VaultError("invalid-input", `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`, {
+      hint: "use a file that vault backup has written",
     });
   }
   const header = onState(file, () => headerOf(file), "the backup cannot be used");
-  if (header === null) throw unusable(file, "it is damaged, or was not made by vault backup");
+  if (header === null) throw unusable(file, "it is damaged, or was not written by vault backup");
   if (header.hasWal) {
     throw new VaultError(
       "state",
-      `the backup cannot be used: ${file}: it is a copy of a state's own database, which is not whole without its WAL`,
+      `the backup cannot be used: ${file}: it is a copy of a state's database, which is incomplete without its WAL`,
       {
-        hint: "nothing was changed: put the whole state folder that it was copied from somewhere, and make a backup of that: vault backup FILE --state FOLDER",
+        hint: "nothing was changed; back up a copy of the whole state folder instead; vault backup FILE --state FOLDER",
       },
     );
   }
@@ -115,6 +115,6 @@ export function headerOf(file: string): { hasWal: boolean } | null {
 
 function unusable(file: string, why: string): VaultError {
   return new VaultError("state", `the backup cannot be used: ${file}: ${why}`, {
-    hint: "nothing was changed: take another backup",
+    hint: "nothing was changed; use another backup",
   });
 }

@@ -31,7 +31,7 @@ export function markUnproven(db: DatabaseSync, at: string): void {
     db,
     `SELECT exchanges.*, service, uuid FROM ${exchangesOfVaults} WHERE state IN ('started', 'held')`,
   )) {
-    const error = { at, code: "in-doubt", message: "restored from a backup: the exchange may have been acknowledged since it was made" };
+    const error = { at, code: "in-doubt", message: "restored from a backup; the exchange may have been acknowledged since" };
     run(db, "UPDATE exchanges SET state = 'in-doubt', ends_unanswered = ends_unanswered + 1 WHERE seq = ?", row.seq);
     const unlessLocked = "coalesce(last_error ->> 'code', '') NOT IN ('locked', 'gone')";
     run(db, `UPDATE vaults SET last_error = ? WHERE id = ? AND ${unlessLocked}`, JSON.stringify(error), row.vault);

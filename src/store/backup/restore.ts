@@ -118,7 +118,7 @@ function leavePresent({ options, opening }: WholeState, { file, folder }: { file
   } catch (error) {
     if (!isDamaged(error)) throw error;
   }
-  options.warn(`the state in ${options.directory} is damaged: what it knew of counters and superseded pairs cannot be carried over`);
+  options.warn(`the state in ${options.directory} is damaged; its counters and superseded credentials cannot be carried over`);
   return false;
 }
 

@@ -43,8 +43,8 @@ export async function openForReading(directory: string, clock: Clock): Promise<D
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
   if (onState(directory, () => interruptedRestore(directory)) !== null) {
-    throw new VaultError("state", `the state cannot be read: ${directory}: a restore was cut off`, {
-      hint: "vault status finishes it; then run it again",
+    throw new VaultError("state", `the state cannot be read: ${directory}: a restore was interrupted`, {
+      hint: "vault status (finishes it, then run it again)",
     });
   }
   if (onState(path, () => statIfThere(path)) === null) return null;

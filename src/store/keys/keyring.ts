@@ -145,9 +145,9 @@ export class Keyring {
     if (entries !== null && demand !== undefined && !entries.some(({ source }) => source === demand)) {
       throw new VaultError(
         "state",
-        `the key is to be of source ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), and the key file ${path} says ${entries.at(-1)?.source}`,
+        `the key source is set to ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), but the key file ${path} says ${entries.at(-1)?.source}`,
         {
-          hint: `to change it to that source: vault config rekey --to ${demand}; or take the setting back: vault config unset stateKeySource, unset VAULTSVC_STATE_PASSPHRASE`,
+          hint: `vault config rekey --to ${demand} (changes the source); vault config unset stateKeySource (or unset VAULTSVC_STATE_PASSPHRASE)`,
         },
       );
     }
@@ -156,7 +156,7 @@ export class Keyring {
 
   async #open(entry: KeyEntry, isOnly: boolean): Promise<SealingKey> {
     const { access, path } = this.#source;
-    const unfinished = isOnly ? "" : "; a change of the key was stopped before its end: run the same vault config rekey again";
+    const unfinished = isOnly ? "" : "; a key change was interrupted, run the same vault config rekey again";
     switch (entry.source) {
       case "file":
         return deriveKey(entry.material);
@@ -164,40 +164,40 @@ export class Keyring {
         if (access === undefined) throw this.#missing(entry.id);
         const key = await deriveFromPassphrase(await access.passphrase(entry.id), entry);
         if (key.id === entry.id) return key;
-        throw new VaultError("state", `wrong passphrase: it is not the one of key ${entry.id}; nothing was changed`, {
-          hint: `give the right one with VAULTSVC_STATE_PASSPHRASE, or when it is asked for${unfinished}`,
+        throw new VaultError("state", `wrong passphrase for key ${entry.id}; nothing was changed`, {
+          hint: `set VAULTSVC_STATE_PASSPHRASE, or enter it when asked${unfinished}`,
         });
       }
       case "keyring": {
         const material = await (await access?.keyring())?.get(entry.id);
         if (material !== undefined && material !== null) return checked(entry.id, material);
-        throw new VaultError("state", `the keyring of the operating system does not hold key ${entry.id}, which ${path} names`, {
-          hint: "unlock the keyring of this user, or restore it; or give the key with --state-key",
+        throw new VaultError("state", `the operating system keyring does not have key ${entry.id}, which ${path} names`, {
+          hint: "unlock or restore the keyring of this user, or use --state-key",
         });
       }
       case "given":
-        throw new VaultError("state", `key ${entry.id} is one that you give: ${path} only names it`, {
-          hint: `give it with --state-key @FILE, or VAULTSVC_STATE_KEY${unfinished}`,
+        throw new VaultError("state", `key ${entry.id} must be given; ${path} only names it`, {
+          hint: `use --state-key @FILE, or VAULTSVC_STATE_KEY${unfinished}`,
         });
     }
   }
 
   #missing(needed: string | null, where = this.#state): VaultError {
     const path = this.#source.path ?? "";
-    const what = needed === null ? "nothing is sealed yet" : `the secrets in ${where} are sealed with key ${needed}`;
+    const what = needed === null ? "nothing is encrypted yet" : `the secrets in ${where} are encrypted with key ${needed}`;
     return new VaultError("state", `the key file ${path} is missing, and ${what}`, {
-      hint: `put the key file back from its backup, or give the key with --state-key; no other key opens them`,
+      hint: "restore the key file from its backup, or use --state-key; no other key opens them",
     });
   }
 
   #wrong(needed: string, key: Pick<SealingKey, "id"> | null): VaultError {
     const hint =
       this.#source.type === "file"
-        ? `put the key file of key ${needed} at ${this.#source.path}, or give that key with --state-key`
-        : `give key ${needed} with --state-key (VAULTSVC_STATE_KEY), or leave it out to use the key file`;
+        ? `put the key file of key ${needed} at ${this.#source.path}, or use --state-key`
+        : `use key ${needed} with --state-key (VAULTSVC_STATE_KEY), or leave it out to use the key file`;
     return new VaultError(
       "state",
-      `wrong key: the secrets in ${this.#state} are sealed with key ${needed}, and the key in use is ${key?.id ?? "none"}; nothing was changed`,
+      `wrong key: the secrets in ${this.#state} are encrypted with key ${needed}, and the key in use is ${key?.id ?? "none"}; nothing was changed`,
       { hint },
     );
   }
@@ -211,15 +211,15 @@ export function neededKeyId(db: DatabaseSync): string | null {
 
 /** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */
 function keyFileMissing(path: string, states: readonly string[]): VaultError {
-  return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be sealed with its key`, {
-    hint: `put the key file back from its backup; or begin with another one: vault config set stateKeyFile FILE; if they are given up: rm ${path}.states`,
+  return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be encrypted with its key`, {
+    hint: `restore the key file from its backup; or give those states up: rm ${path}.states; vault config set stateKeyFile FILE (uses another key file)`,
   });
 }
 
 function checked(id: string, material: string): SealingKey {
-  const key = parseGivenKey(material, `key ${id} in the keyring of the operating system`);
+  const key = parseGivenKey(material, `key ${id} in the operating system keyring`);
   if (key.id === id) return key;
-  throw new VaultError("state", `the keyring of the operating system holds another key under the name of key ${id}`, {
+  throw new VaultError("state", `the operating system keyring has another key under the name of key ${id}`, {
     hint: "restore the keyring of this user from its backup",
   });
 }

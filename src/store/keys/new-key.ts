@@ -22,7 +22,7 @@ export async function createKey(wanted: NewKey, access: KeyAccess | undefined): 
   }
   if (wanted.source === "passphrase") {
     const passphrase = wanted.passphrase ?? (await access?.passphrase(null));
-    if (passphrase === undefined) throw new VaultError("usage", "a passphrase is missing", { hint: "VAULTSVC_STATE_PASSPHRASE" });
+    if (passphrase === undefined) throw new VaultError("usage", "a passphrase is missing", { hint: "set VAULTSVC_STATE_PASSPHRASE" });
     const salt = newSalt();
     const key = await deriveFromPassphrase(passphrase, salt);
     return { key, entry: { source: "passphrase", id: key.id, ...salt } };

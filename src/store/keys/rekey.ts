@@ -171,7 +171,7 @@ async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
   const other = await plan.query(state, async (database) => await database.read(keyFileOf));
   if (other === null || other === plan.keyFile || !existsSync(other)) return false;
-  plan.warn(`the state ${state} is used with the key file ${other}, and keeps its key`);
+  plan.warn(`the state ${state} uses the key file ${other}, and keeps its key`);
   return true;
 }
 
@@ -188,11 +188,11 @@ function statesOf(plan: Plan): string[] {
   const known = knownStates(keyFile).filter((state) => state !== directory);
   const missing = missingStates(plan);
   if (missing.length > 0 && !skipMissing) {
-    throw new VaultError("state", `a state that is sealed with this key is not there: ${missing.join(", ")}; nothing was changed`, {
-      hint: "mount it, or put it back, and run it again; if it was moved or is gone for good: --skip-missing (its key is kept)",
+    throw new VaultError("state", `a state that is encrypted with this key is missing: ${missing.join(", ")}; nothing was changed`, {
+      hint: "mount it or put it back, and run it again; if it was moved or is gone for good, use --skip-missing (its key is kept)",
     });
   }
-  for (const state of missing) warn(`the state ${state} is not there and keeps its old key`);
+  for (const state of missing) warn(`the state ${state} is missing and keeps its old key`);
   const there = [...(holdsState(directory) ? [directory] : []), ...known.filter(holdsState)];
   return [...new Set(there.flatMap((state) => [state, ...keptFolders(state).filter(holdsState)]))]
     .filter((state) => !plan.foreign.has(state))
@@ -225,7 +225,7 @@ async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEn
     try {
       await (await access?.keyring())?.remove(id);
     } catch (error) {
-      warn(`the old key ${id} stays in the keyring of the operating system: ${(error as Error).message}`);
+      warn(`the old key ${id} stays in the operating system keyring: ${(error as Error).message}`);
     }
   }
 }

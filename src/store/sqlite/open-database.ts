@@ -69,7 +69,7 @@ export function checkNotNewer(connection: DatabaseSync, path: string, newest: nu
   const version = schemaVersion(connection);
   if (version <= newest) return;
   throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
-    hint: "it was not touched: update this program, or name another directory with --state",
+    hint: "it was not changed; update this program, or use another directory with --state",
   });
 }
 
@@ -82,8 +82,8 @@ function configure(connection: DatabaseSync, platform: string): void {
 export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
   const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
   if (found !== applicationId) {
-    throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not made by this program`, {
-      hint: "nothing was changed: name another directory with --state; or bring a backup back: vault backup FILE --restore",
+    throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not created by this program`, {
+      hint: "nothing was changed; use another directory with --state; vault backup FILE --restore",
     });
   }
   checkNotNewer(connection, path, newest);
@@ -115,7 +115,7 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
 }
 
 function noWal(path: string): VaultError {
-  return new VaultError("state", `the state cannot be made: ${path}: this file system lacks what SQLite's WAL needs`, {
-    hint: "name a directory on a local disk with --state",
+  return new VaultError("state", `the state cannot be created: ${path}: this file system lacks what SQLite's WAL needs`, {
+    hint: "use a directory on a local disk with --state",
   });
 }

@@ -41,8 +41,8 @@ export class StateConnection {
     createDatabase(this.#opening);
     const made = await this.open();
     if (made !== null) return made;
-    throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it leads nowhere, or was removed at once`, {
-      hint: "if it is a symbolic link, mend or remove it; then run it again",
+    throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it is a broken link, or was removed immediately`, {
+      hint: "if it is a symbolic link, fix or remove it, then run it again",
     });
   }
 

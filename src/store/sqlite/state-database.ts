@@ -83,12 +83,8 @@ export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: 
 }
 
 function stillBusy(path: string, cause: unknown): VaultError {
-  return new VaultError(
-    "state",
-    `the state cannot be used: ${path}: other programs have kept it busy for ${busyTimeoutMs / 1000} seconds`,
-    {
-      hint: "find out what holds it (a backup, a database browser), then run it again",
-      cause,
-    },
-  );
+  return new VaultError("state", `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
+    hint: "find out what is using it (a backup, a database browser), then run it again",
+    cause,
+  });
 }

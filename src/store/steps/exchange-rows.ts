@@ -51,7 +51,7 @@ export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "
   }
   throw new VaultError("state", `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`, {
     vault: place.uuid,
-    hint: `see where it stands: vault status ${place.uuid}`,
+    hint: `vault status ${place.uuid}`,
   });
 }
 

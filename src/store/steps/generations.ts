@@ -143,8 +143,8 @@ const sealedPlace = ({ service, uuid }: Pick<Place, "service" | "uuid">, generat
 });
 
 function notKept(uuid: string, generation: number): VaultError {
-  return new VaultError("state", `generation ${generation} of vault ${uuid} is not kept in this state`, {
+  return new VaultError("state", `generation ${generation} of vault ${uuid} is not stored in this state`, {
     vault: uuid,
-    hint: `the generations kept: vault status ${uuid} --history`,
+    hint: `vault status ${uuid} --history`,
   });
 }

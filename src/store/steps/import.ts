@@ -94,7 +94,7 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
   if (isFollowed || (isOldDead && isNewDead)) {
     throw new VaultError("no-credentials", "this recovery document is older than the credentials that this state has used since", {
       vault: rows.uuid,
-      hint: `nothing was changed; vault get ${rows.uuid} uses the stored credentials`,
+      hint: `nothing was changed; vault get ${rows.uuid} (uses the stored credentials)`,
     });
   }
   const proof = rows.vault?.proof_expiry;
@@ -124,9 +124,9 @@ function ensureGeneration(
     return { row: live, added: false };
   }
   if (live === undefined && rows.superseded.has(print)) {
-    throw new VaultError("no-credentials", `the credentials given for vault ${rows.uuid} were superseded: they are never sent`, {
+    throw new VaultError("no-credentials", `the credentials given for vault ${rows.uuid} were superseded; they are never sent`, {
       vault: rows.uuid,
-      hint: `see what is stored: vault status ${rows.uuid} --history`,
+      hint: `vault status ${rows.uuid} --history`,
     });
   }
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);

@@ -75,9 +75,9 @@ export function rebind(rows: VaultRows, key: SealingKey, service: string, here: 
   const vault = vaultOf(rows);
   if (service === rows.service) return;
   if (here?.forgotten === 0) {
-    throw new VaultError("no-credentials", `vault ${rows.uuid} has credentials at ${service} already: nothing was moved`, {
+    throw new VaultError("no-credentials", `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`, {
       vault: rows.uuid,
-      hint: `use them, or remove them first: vault forget ${rows.uuid}`,
+      hint: `use them, or remove them first; vault forget ${rows.uuid}`,
     });
   }
   vault.unacked_starts = Math.max(vault.unacked_starts, here?.unacked_starts ?? 0);

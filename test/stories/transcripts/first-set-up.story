@@ -2,17 +2,17 @@
 
 # The sandbox is the service
 $$ vault init
-? Name of the profile
+? Profile name
 < demo
 ? Base URL of the service
 < $BASE_URL
-? Uuid of the application
+? Application UUID
 < $APP_UUID
-? Key of the application
+? API key
 < $APP_KEY
-? Is it live
+? Is this production
 < n
-| Profile demo is in …
+| Saved profile demo (…
 
 # What holds, and where it comes from; the key is sealed
 $ vault config list --origin
@@ -31,10 +31,10 @@ $ vault doctor
 $$ vault get "$NOTE" --reveal
 ? What kind of vault is it
 < generic/offline
-? Credentials (the pair as JSON
+? Credentials (JSON
 < @note-pair.json
 | The treasure is under the third palm tree
-| generation 2 is the current one
+| New credentials stored (generation 2).
 
 # The second one needs nothing
 $ vault get "$NOTE" --field vault.content

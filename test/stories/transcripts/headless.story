@@ -3,10 +3,10 @@
 # What is missing is an error that names every way to give it, and never a question
 $$ CI=true vault get "$NOTE"
 | the base URL of the service is missing
-| next: give it by --base-url, VAULTSVC_BASE_URL or the config key baseUrl
+| hint: set it with --base-url, VAULTSVC_BASE_URL or the config key baseUrl
 exit 2
 $ VAULTSVC_BASE_URL=$BASE_URL vault get "$NOTE"
-| the application's uuid is missing
+| the application UUID is missing
 exit 2
 
 # Everything by environment, the key of the state too: nothing is written but the state
@@ -16,7 +16,7 @@ $ . ./settings; PAIR=$(cat note-pair.json) vault get "$NOTE" --kind generic/offl
 $ test ! -e config && ls state
 | vault.db
 $ . ./settings; vault forget "$NOTE"
-| Nobody can be asked here
+| confirmation required: 
 exit 2
 $ . ./settings; vault forget "$NOTE" --yes
 | forgotten

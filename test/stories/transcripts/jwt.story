@@ -13,7 +13,7 @@ $ jq 'first(.vaults[] | select(.kind == "generic/offline")) | .credentials' jwt.
 
 # Without a token the service refuses the application; nothing is counted
 $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @pair.json
-| the service refused the application: …the JWT is missing
+| the service refused the application (service: "the JWT is missing
 | check --app-uuid, --api-key and --jwt
 exit 5
 

@@ -8,8 +8,8 @@ $ vault sandbox lock "$CARD" --ready-file sandbox.json
 
 # The program says what is the matter, and who can help
 $ . ./settings; vault get "$CARD"
-| the vault is locked
-| next: only an administrator unlocks it
+| the vault is locked (service: …an administrator can unlock it in the console
+| next: vault guard
 exit 7
 
 # A monitor finds it
@@ -17,12 +17,12 @@ $ vault status --fail-on locked
 | locked
 exit 17
 
-# After the unlock, the counters here are zeroed by hand
+# After the unlock, the counters here are reset by hand
 $ vault sandbox unlock "$CARD" --ready-file sandbox.json
 | is active
 $ vault guard "$CARD" --reset
-| Nobody can be asked here
-| next: give --yes to confirm
+| confirmation required: Reset the counters
+| hint: use --yes to confirm
 exit 2
 $ . ./settings; vault guard "$CARD" --reset --yes && vault get "$CARD" --field vault.creditCard.name
 | Grace Hopper

@@ -4,21 +4,21 @@ $ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s\n
 $ . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card-pair.json --field vault.creditCard.name
 | Grace Hopper
 
-# Somebody insists on a pair that is none, past the guard
+# Somebody insists on credentials that are none, past the guard
 $ printf '{"encryptedData":"b2xk","payload":"cGFpcg=="}' > wrong.json
 $ . ./settings; vault get "$CARD" --credentials @wrong.json --force --external-ref nightly-job
 | the service refused the credentials of generation 3
 exit 6
 $ . ./settings; vault get "$CARD" --generation 3 --force --yes --external-ref nightly-job
-| 2 of 3 failed accesses
+| 2 of 3 failed attempts
 exit 6
 $ . ./settings; vault get "$CARD" --generation 3 --force --yes --external-ref nightly-job
-| 3 of 3 failed accesses
+| 3 of 3 failed attempts
 exit 6
 
 # The ticket: our vault is locked. The answer
 $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
-| items written to audit.ndjson
+| items to audit.ndjson
 $ vault audit-replay audit.ndjson
 | …1 vault locked by reference nightly-job
 | …locked
@@ -54,7 +54,7 @@ $ vault audit-replay audit.ndjson --reenact
 
 # The same from a spreadsheet's form, compressed; as a page for the ticket
 $ vault sandbox audit --export audit.csv.gz --ready-file sandbox.json
-| items written to audit.csv.gz
+| items to audit.csv.gz
 $ vault audit-replay - --problems --html report.html --field vaults.0.verdict < audit.csv.gz
 | locked
 $ grep -c nightly-job report.html > /dev/null && ls -l report.html

@@ -2,10 +2,10 @@
 
 $ printf 'export VAULTSVC_BASE_URL=https://vault.example VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s VAULTSVC_MAX_WAIT=100ms\n' "$APP_UUID" "$APP_KEY" > settings
 
-# Each failure says what failed and what mends it; nothing has reached the service
+# Each failure says what failed and what fixes it; nothing has reached the service
 $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pair.json
 | no connection to the service: …vault.example
-| if the way out is a proxy, name it by --proxy or HTTPS_PROXY
+| if this network needs a proxy, set --proxy or HTTPS_PROXY
 exit 10
 $ . ./settings; HTTPS_PROXY=$PROXY vault get "$NOTE"
 | the proxy 127.0.0.1:… asks for a user name and a password (HTTP 407)
@@ -13,7 +13,7 @@ $ . ./settings; HTTPS_PROXY=$PROXY vault get "$NOTE"
 exit 10
 $ . ./settings; HTTPS_PROXY=$PROXY_LOGIN@$PROXY vault get "$NOTE"
 | certificate of vault.example:443 is not trusted: its issuer is unknown
-| if you trust its issuer, name the issuer's certificate by --ca FILE (config key ca) or in NODE_EXTRA_CA_CERTS
+| if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS
 exit 10
 $ . ./settings; vault status "$NOTE" --field vaults.0.unackedStarts
 | 0

@@ -6,16 +6,16 @@ $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pai
 
 # The service says when to come again; the program waits as long as it is told to
 $ vault sandbox fault --ready-file sandbox.json start:status=429,retry-after=1
-| 1 fault armed.
+| 1 fault set.
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
 
 # No longer than --max-wait: nothing was counted, so it may be run again
 $ vault sandbox fault --ready-file sandbox.json start:status=429,retry-after=60
-| 1 fault armed.
+| 1 fault set.
 $ . ./settings; vault get "$NOTE" --max-wait 1s
 | still rate limited by the service
-| it was not counted
+| (it was not counted)
 exit 9
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree

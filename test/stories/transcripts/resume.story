@@ -6,31 +6,31 @@ $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pai
 
 # The acknowledgement does not arrive
 $ vault sandbox fault --ready-file sandbox.json 'end:drop-before*all'
-| 1 fault armed.
+| 1 fault set.
 $ . ./settings; vault get "$NOTE" --max-wait 0s --field vault.content
-| The treasure is under the third palm tree…the new credentials are stored, the acknowledgement is outstanding
+| The treasure is under the third palm tree…the new credentials are stored, but the acknowledgement is outstanding
 | next: vault ack
 exit 11
 
 # It is listed until it is settled
 $ vault status --pending
-| ending
+| acknowledging
 $ vault sandbox fault --ready-file sandbox.json --clear
 | No faults.
 $ . ./settings; vault ack "$NOTE"
-| generation 3 is the current one
+| get acknowledged (generation 3)
 $ . ./settings; vault ack "$NOTE"
-| generation 3 is the current one
+| get acknowledged (generation 3)
 
 # The acknowledgement arrives, its answer does not: only a start can tell which pair is valid, and the next one does
 $ vault sandbox fault --ready-file sandbox.json end:drop-after
-| 1 fault armed.
+| 1 fault set.
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
-| is in-doubt
+| in doubt
 exit 12
 $ . ./settings; vault get "$NOTE" --field vault.content
-| the get that an earlier run left …is acknowledged now
+| Finished the interrupted get …
 | The treasure is under the third palm tree
 
 # Killed at the worst moment: after the delivery, before the acknowledgement
@@ -42,4 +42,4 @@ $ vault status "$NOTE"
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
 $ vault status "$NOTE"
-| acknowledged
+| ready

@@ -27,7 +27,8 @@ $ cat shared.json
 | …"attempts":{"unackedStarts":2,"failedAttempts":2,"possiblyFailed":2,"refused":[]}…
 $ . ./settings; sh read
 | …not sent: it could lock vault…
-| …shared.json has the counts…--force
+| …shared.json holds the counts…
+| …--force
 exit 8
 
 # once it is known that nothing failed
@@ -37,5 +38,5 @@ $ . ./settings; sh -c "$(cat read) --force"
 
 # another vault's run does not write over it
 $ . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card-pair.json --credentials-out shared.json
-| …shared.json holds credentials of vault 5a4b3c2d-…: nothing was sent
+| …shared.json holds credentials of vault 5a4b3c2d-…; nothing was sent
 exit 3

@@ -43,17 +43,17 @@ $$ . ./settings; vault update "$CARD"
 ? Send these new contents
 < y
 | Update … acknowledged
-| The new credentials are stored: generation 4 is the current one.
+| New credentials stored (generation 4).
 $ . ./settings; vault get "$CARD" --field vault.creditCard.name
 | Grace Hopper
 
 # An update whose acknowledgement is lost: the tool says whether it took effect once it knows
 $ vault sandbox fault --ready-file sandbox.json end:drop-after
-| 1 fault armed.
+| 1 fault set.
 $ . ./settings; vault update "$CARD" --card @card.json
-| in-doubt
+| in doubt
 | whether the update took effect
 exit 12
 $ . ./settings; vault get "$CARD" --field vault.creditCard.name
-| the update that an earlier run left …the update took effect
+| Finished the interrupted update …the update took effect
 | Ada Lovelace

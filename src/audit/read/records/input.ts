@@ -74,9 +74,9 @@ async function sizeOf(path: string): Promise<number | null> {
 
 function cannotRead(path: string, cause: unknown): VaultError {
   const { code } = cause as NodeJS.ErrnoException;
-  const why = code === "EISDIR" ? "it is a folder" : code === "ENOENT" ? "there is no such file" : (code ?? "unreadable");
+  const why = code === "EISDIR" ? "it is a folder" : code === "ENOENT" ? "no such file" : (code ?? "unreadable");
   return new VaultError("invalid-input", `cannot read ${path}: ${why}`, {
-    hint: "name an export of audit items that you can read, or - for standard input: vault audit-replay items.ndjson",
+    hint: "name a readable export of audit items, or - for standard input; vault audit-replay items.ndjson",
     cause,
   });
 }
