@@ -153,9 +153,25 @@ function outputFormat(found: Sourced | undefined): OutputFormat {
   });
 }
 
-/** The error for a required setting that was not given. */
-export function missingSetting(name: SettingName, what: string): VaultError {
-  return new VaultError("usage", `${what} is missing`, { hint: `set it with ${waysToSet(name)}` });
+/** Settings without which nothing can be sent. */
+const required = { baseUrl: "the base URL of the service", appUuid: "the application UUID", apiKey: "the API key" } as const;
+
+/** Those of the required settings that were not given. */
+export const missingIn = ({ baseUrl, appUuid, apiKeySpec }: Partial<Settings>): (keyof typeof required)[] => [
+  ...(baseUrl === undefined ? (["baseUrl"] as const) : []),
+  ...(appUuid === undefined ? (["appUuid"] as const) : []),
+  ...(apiKeySpec === undefined ? (["apiKey"] as const) : []),
+];
+
+/** The error for required settings that were not given: names every way to give each, and commands that give all of them. */
+export function missingSettings(
+  names: readonly (keyof typeof required)[],
+  commands = ["vault init", "vault sandbox exec -- sh"],
+): VaultError {
+  const whats = names.map((name) => required[name]);
+  const ways = names.map((name) => `set ${required[name]} with ${waysToSet(name)}`);
+  const all = [whats.slice(0, -1).join(", "), whats.at(-1)].filter(Boolean).join(" and ");
+  return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, { hint: [...ways, ...commands].join("; ") });
 }
 
 /** @throws `usage` for a state that is not a directory on this machine */
@@ -171,8 +187,8 @@ export function checkState(state: string | undefined): void {
  * for this machine, unless `insecureHttp`.
  * @throws `usage` without a base URL, `invalid-input`
  */
-export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp">): string {
-  if (settings.baseUrl === undefined) throw missingSetting("baseUrl", "the base URL of the service");
+export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp"> & Partial<Settings>): string {
+  if (settings.baseUrl === undefined) throw missingSettings(missingIn(settings));
   const example = "like https://vaults.example.com";
   let url: URL;
   try {

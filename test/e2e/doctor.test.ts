@@ -139,7 +139,7 @@ describe.concurrent("vault doctor: configuration", () => {
     const machine = { vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }) };
     expect(await problems(machine)).toEqual([finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/)]);
     expect(await problems(machine, "--base-url", "http://127.0.0.1:1")).toMatchObject([
-      finding("application", "error", /the application UUID is missing/, /--app-uuid/),
+      finding("application", "error", /the application UUID and the API key are missing/, /--app-uuid/),
       { check: "service", message: "connection refused by 127.0.0.1:1" },
     ]);
     expect(readdirSync(home)).not.toContain(".local");

@@ -87,7 +87,7 @@ describe.concurrent("vault init on a terminal", () => {
     const machine = bare();
     const { code, text } = await inPty(machine, ["init", "--no-input"]).exit;
     expect(code, text).toBe(2);
-    expect(text).toContain("set it with --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
+    expect(text).toContain("set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
     expect((await inPty(machine, ["init"], { env: { CI: "1" } }).exit).code).toBe(2);
   });
 });

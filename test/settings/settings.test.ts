@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { missingSetting, resolveSettings, serviceName } from "../../src/settings/settings.ts";
+import { missingIn, missingSettings, resolveSettings, serviceName } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/settings/duration.ts";
 import { findProfile, profileValue } from "../../src/settings/profile.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
@@ -50,12 +50,17 @@ describe("precedence", () => {
     expect(messageOf(() => resolveSettings(...given))).toBe(message);
   });
 
-  test("a missing setting names the flag, the variable and the config key", () => {
-    expect(missingSetting("appUuid", "the application UUID")).toMatchObject({
+  test("missing settings are named at once, each with its flag, variable and config key, and the commands that give all", () => {
+    expect(missingSettings(missingIn({ baseUrl: "https://vaults.example.com" }))).toMatchObject({
       code: "usage",
-      message: "the application UUID is missing",
-      facts: { hint: "set it with --app-uuid, VAULTSVC_APP_UUID or the config key appUuid" },
+      message: "the application UUID and the API key are missing",
+      facts: {
+        hint:
+          "set the application UUID with --app-uuid, VAULTSVC_APP_UUID or the config key appUuid; " +
+          "set the API key with --api-key, VAULTSVC_API_KEY or the config key apiKey; vault init; vault sandbox exec -- sh",
+      },
     });
+    expect(missingSettings(missingIn({})).message).toBe("the base URL of the service, the application UUID and the API key are missing");
   });
 });
 

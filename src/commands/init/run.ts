@@ -7,7 +7,7 @@ import { settingDefinitions } from "../../settings/definitions.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
-import { findSetting, missingSetting, serviceName } from "../../settings/settings.ts";
+import { findSetting, missingSettings, serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { InitOptions } from "./descriptor.ts";
@@ -37,6 +37,8 @@ const kept: readonly string[] = [
 export async function runInit(app: Needs, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   await mayReplace(app, name, options.force === true);
+  const missing = (["baseUrl", "appUuid", "apiKey"] as const).filter((each) => given(app, each) === undefined);
+  if (missing.length > 0 && !app.ask.isPossible) throw missingSettings(missing, []);
   let profile = await keptFlags(app);
   for (const [key, value] of [["baseUrl", await baseUrlOf(app, name)] as const, ["appUuid", await appUuidOf(app)] as const]) {
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
@@ -100,7 +102,6 @@ const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | un
 async function baseUrlOf(app: Needs, name: string): Promise<string> {
   let baseUrl = given(app, "baseUrl");
   if (baseUrl === undefined) {
-    if (!app.ask.isPossible) throw missingSetting("baseUrl", "the base URL of the service");
     const initial = app.profile.name === name ? profileValue(app.profile.settings, "baseUrl") : undefined;
     baseUrl = await typedBaseUrl(app, initial);
   }
@@ -109,9 +110,7 @@ async function baseUrlOf(app: Needs, name: string): Promise<string> {
 }
 
 async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<string> {
-  const uuid = given(app, "appUuid");
-  if (uuid === undefined && !app.ask.isPossible) throw missingSetting("appUuid", "the application UUID");
-  const answer = uuid ?? (await typedAppUuid(app));
+  const answer = given(app, "appUuid") ?? (await typedAppUuid(app));
   const wrong = isUuid(answer);
   if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
@@ -119,7 +118,6 @@ async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<stri
 
 async function apiKeyOf(app: Needs): Promise<string> {
   const found = findSetting("apiKey", app.flags, app.host.env, {});
-  if (found === undefined && !app.ask.isPossible) throw missingSetting("apiKey", "the API key");
   const read = async (): Promise<string> =>
     found === undefined ? await app.ask.secret({ message: "API key (stored encrypted)", rule: isUuid }) : await app.secretSetting(found);
   const key = await read();

@@ -5,7 +5,7 @@ import { validate } from "../../protocol/validate.ts";
 import type { BearerToken } from "../jwt/jwt.ts";
 import { createBearerToken } from "../jwt/jwt.ts";
 import type { Settings, Sourced } from "../settings.ts";
-import { missingSetting } from "../settings.ts";
+import { missingIn, missingSettings } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
 import type { Transport } from "./transport.ts";
 import { readTransport } from "./transport.ts";
@@ -26,8 +26,7 @@ export async function readClientSettings(
   readSecret: (spec: Sourced) => Promise<string>,
 ): Promise<ClientSettings> {
   const { appUuid: uuid, apiKeySpec, baseUrl = "", apiPrefix, timeoutMs } = settings;
-  if (uuid === undefined) throw missingSetting("appUuid", "the application UUID");
-  if (apiKeySpec === undefined) throw missingSetting("apiKey", "the API key");
+  if (uuid === undefined || apiKeySpec === undefined) throw missingSettings(missingIn(settings));
   const apiKey = await readSecret(apiKeySpec);
   checkIdentifier(uuid, "--app-uuid", "nothing was sent");
   checkIdentifier(apiKey, "--api-key", "nothing was sent");

@@ -2,11 +2,13 @@
 
 # What is missing is an error that names every way to give it, and never a question
 $$ CI=true vault get "$NOTE"
-| the base URL of the service is missing
-| hint: set it with --base-url, VAULTSVC_BASE_URL or the config key baseUrl
+| the base URL of the service, the application UUID and the API key are missing
+| hint: set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key
+| next: vault init
+|   or: vault sandbox exec -- sh
 exit 2
 $ VAULTSVC_BASE_URL=$BASE_URL vault get "$NOTE"
-| the application UUID is missing
+| the application UUID and the API key are missing
 exit 2
 
 # Everything by environment, the key of the state too: nothing is written but the state
