@@ -8,6 +8,7 @@ import type { Host } from "../host.ts";
 import type { Command, Descriptor, RawInput } from "./command.ts";
 import { descriptionOf } from "./command.ts";
 import { globalOptions, helpOption } from "./global-options.ts";
+import { originsIn } from "./examples.ts";
 import { helpScreen } from "./help-screen.ts";
 
 /** Where the program runs, and how it loads its parts. */
@@ -158,11 +159,11 @@ export function buildProgram(
   for (const command of namedIn(root, words)) addCommand(program, command, act);
   // Only now, so that commands do not inherit it.
   program.configureHelp({ ...program.configureHelp(), formatHelp: (_command, helper) => helpScreen(root, helper) });
-  return program.addHelpText("after", examplesOf(root));
+  return program.addHelpText("after", examplesOf(root.examples));
 }
 
 function addCommand(parent: CommanderCommand, command: Command, act: Act): void {
-  const below = `${examplesOf(command)}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
+  const below = `${examplesOf([...command.examples, ...originsIn(command.examples)])}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
   const made = parent.command(command.name).summary(command.summary).description(descriptionOf(command)).addHelpText("after", below);
   for (const { term, help, choices } of Object.values(command.arguments ?? {})) {
     const argument = new Argument(term, help);
@@ -176,7 +177,7 @@ function addCommand(parent: CommanderCommand, command: Command, act: Act): void 
   }
 }
 
-const examplesOf = ({ examples }: Command): string => ["\nExamples:", ...examples.map((line) => `  ${line}`)].join("\n");
+const examplesOf = (lines: readonly string[]): string => ["\nExamples:", ...lines.map((line) => `  ${line}`)].join("\n");
 
 /** Refuses a second --field: commander would silently take the last. */
 function onlyField(path: string, earlier: string | undefined): string {

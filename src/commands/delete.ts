@@ -20,7 +20,7 @@ export const deleteVault = command(
       force: exchangeFlags.force,
       yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
     },
-    examples: ["vault delete $VAULT --yes", "vault delete $VAULT --yes --external-ref 'closed account 2291'"],
+    examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     fields: ["deleted"],
   },
   async (app: Needs, options) => {

@@ -16,7 +16,7 @@ export const forget = command(
       discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
       yes: { flag: "--yes", help: "do not ask" },
     },
-    examples: ["vault export $VAULT > copy.json && vault forget $VAULT --yes", "vault forget $VAULT --discard-pending --yes"],
+    examples: ["vault export $VAULT > copy.json && vault forget $VAULT", "vault forget $VAULT --json"],
     fields: ["forgotten"],
   },
   async (app: Needs, options) => {

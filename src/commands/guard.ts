@@ -16,7 +16,7 @@ export const guard = command(
       unanswered: { flag: "--unanswered", help: "with --reset: clear only possibly failed attempts" },
       yes: { flag: "--yes", help: "do not ask" },
     },
-    examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset --yes"],
+    examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset"],
     fields: ["vaults"],
   },
   async (app: Needs, { uuid, reset, unanswered, yes }) => {

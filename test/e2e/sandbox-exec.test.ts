@@ -17,7 +17,7 @@ async function inSandbox(script: string, env: Record<string, string> = {}): Prom
 describe("sandbox exec", () => {
   test("gives the program a sandbox with vaults that are known, the program itself on PATH, and nothing of the caller's own state", async () => {
     const script = `
-      vault get ${card} --field vault.creditCard.name; echo
+      vault get $VAULT --field vault.creditCard.name; echo
       vault status --json | grep -c '"uuid"'
       vaultsvc --version
       vault sandbox fault get-start:drop-before

@@ -32,6 +32,12 @@ async function readHelp({ name, commands, examples }: CommandNode, parents: read
   const below = await Promise.all(commands.map((each) => readHelp(each, [...parents, name])));
   const wide = stdout.split("\n").filter((line) => line.length > 80);
   for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
+  // None answers for the reader.
+  expect(examples.filter((example) => /--(?:yes|force)\b/.test(example))).toEqual([]);
+  // Each says where its files come from.
+  for (const [, file = ""] of examples.join("\n").matchAll(/(?:@|\.\/|--file |^vault audit-replay )([a-z-]+\.[a-z.]+)/gm)) {
+    expect(stdout).toContain(`\n  # ${file}: `);
+  }
   return [{ command: [...parents, name].join(" "), examples, wide }, ...below.flat()];
 }
 
@@ -61,6 +67,7 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   writeFileSync(join(cwd, "number"), "4111111111111111\n");
   writeFileSync(join(cwd, "vaults.ndjson"), sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""));
   writeFileSync(join(cwd, "note.txt"), "a note");
+  writeFileSync(join(cwd, "passphrase.txt"), "correct horse battery");
   writeFileSync(join(cwd, "integration-test.sh"), "#!/bin/sh\nvault status\n", { mode: 0o700 });
   writeFileSync(join(cwd, "card.json"), '{"number":"5555555555554444","name":"Grace Hopper","expiryMonth":12,"expiryYear":2030}');
   const env = {
@@ -82,6 +89,12 @@ async function expectDone({ cwd, env }: Place, input: string, ...args: string[])
   const host = fakeHost({ env, cwd, home: cwd, input, now: Date.now(), files: "real" });
   expect(await main(args, host), host.err).toBe(0);
 }
+
+/** As a person would answer who means it: an example asks before it does what cannot be taken back. */
+const answered = (example: string): string =>
+  /^vault (?:delete|update)|vault forget|--reset|--restore|config rekey/.test(example) && !example.includes("--dry-run")
+    ? `${example} --yes`
+    : example;
 
 /** The words of an example that asks nothing of a shell but to take its quotes away and to put variables in; else undefined. */
 function plainWords(example: string, { env }: Place): string[] | undefined {
@@ -127,8 +140,8 @@ describe("each example works when it is pasted against the sandbox", () => {
         await expectDone(place, "", "get", place.env["VAULT"] ?? "", "--no-ack");
       }
       if (example.includes("audit-replay")) await writeExports(place);
-      const words = plainWords(example, place);
-      if (words === undefined) expect(await shell(example, place)).toMatchObject({ code: 0 });
+      const words = plainWords(answered(example), place);
+      if (words === undefined) expect(await shell(answered(example), place)).toMatchObject({ code: 0 });
       else await expectDone(place, "", ...words);
     } finally {
       await sandbox.close();

@@ -2,6 +2,7 @@ import { vault } from "../../src/commands/program.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { parseMarkdown } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
+import { originsIn } from "../../src/cli/examples.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { bold, code, filled, plain, roffOf, section, tagged } from "./roff.ts";
 import { topicText } from "./texts.ts";
@@ -59,7 +60,7 @@ function commandBody(node: CommandNode, parents: readonly string[]): string[] {
     ...terms.flatMap(({ flags, description }) => tagged([bold(flags)], [plain(description)])),
     ...(parents.length > 0 ? [] : [...section("Topics"), ...topicList()]),
     ...section("Examples"),
-    ...code(examples),
+    ...code([...examples, ...originsIn(examples)]),
     ...section("See also"),
     ...filled(
       parents.length > 0

@@ -16,7 +16,7 @@ export const backup = {
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
-  examples: ["vault backup vault-backup.db", "vault backup b.db && vault backup b.db --restore --yes"],
+  examples: ["vault backup vault-backup.db", "vault backup b.db && vault backup b.db --restore --state ./restored"],
   fields: ({ restore }) => [restore === true ? "restored" : "backup"],
 } as const satisfies Descriptor;
 

@@ -50,7 +50,7 @@ export const unset = {
   name: "unset",
   summary: "remove a setting from the profile",
   arguments: { key: { term: "<key>", help: "configuration key" } },
-  examples: ["vault config unset timeout", "vault config unset policy.failed --json"],
+  examples: ["vault config unset timeout", "vault config unset timeout --json"],
   fields: ["profile", "key", "value"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
@@ -89,11 +89,7 @@ export const rekey = {
     skipMissing: { flag: "--skip-missing", help: "continue although a state with this key is missing; its secrets are lost" },
     yes: { flag: "--yes", help: "do not ask" },
   },
-  examples: [
-    "vault config rekey --yes",
-    "vault config rekey --to file --yes --json",
-    "echo correct horse battery | vault config rekey --new-passphrase - --yes",
-  ],
+  examples: ["vault config rekey", "vault config rekey --to file --json", "vault config rekey --new-passphrase @passphrase.txt"],
   fields: ["rekeyed"],
 } as const satisfies Descriptor;
 

@@ -17,7 +17,7 @@ export const init = {
   },
   examples: [
     "vault init",
-    "vault init --profile demo --app-uuid $VAULTSVC_APP_UUID --force",
+    "vault init --profile demo --app-uuid $VAULTSVC_APP_UUID",
     "vault init --profile prod --live --base-url https://vaults.example.com",
   ],
   fields: ["profile", "path", "current"],

@@ -25,7 +25,7 @@ export const exec = {
   summary: "run a program against a private sandbox",
   description:
     "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
-    "with VAULTSVC_* set for it; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
+    "with VAULTSVC_* set for it, and VAULT for the examples of the help; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
   arguments: { command: { term: "<command...>", help: "program and arguments, after --" } },
   options: emulation,
   examples: [

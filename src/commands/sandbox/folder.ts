@@ -101,12 +101,16 @@ export async function openPrivateSandbox(app: Pick<App, "host" | "settings">, se
     await importVaults(app, running.ready, ours);
     const rest = withoutSettings(app.host.env);
     const PATH = [commandsIn(folder, app.host.program), rest["PATH"]].filter(Boolean).join(":");
-    return { folder, running, env: { ...rest, ...ours, PATH }, close };
+    return { folder, running, env: { ...rest, ...ours, ...exampleVault(running.ready), PATH }, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
+
+/** The vault that the examples of the help are about. */
+const exampleVault = ({ vaults }: ReadyDocument): Environment =>
+  defined({ VAULT: vaults.find(({ kind }) => kind === "credit-card/offline")?.uuid });
 
 /** A folder with the commands `vault` and `vaultsvc`: this very program on this very runtime, whatever is installed. */
 function commandsIn(folder: string, program: readonly string[]): string {
