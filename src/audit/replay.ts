@@ -42,6 +42,8 @@ export interface ReplayOptions {
   whatIf?: WhatIf;
   reenact?: Reenacted | undefined;
   own?: FindOwn;
+  /** Labels of vaults by UUID, in lower case. */
+  labels?: ReadonlyMap<string, string> | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
   /** Current time, on which advice depends, in milliseconds since the epoch. */
@@ -147,7 +149,8 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
     unclearOutcomes: [...classifier.unclear],
     beginsLater: options.since !== undefined,
   };
-  const context: ReportContext = { fold: replayer.fold, vaults, references, timelines: replayer.timelines, facts, asOf, now: options.now };
+  const { now, labels = new Map<string, string>() } = options;
+  const context: ReportContext = { fold: replayer.fold, vaults, labels, references, timelines: replayer.timelines, facts, asOf, now };
   const every = rankVaults(context);
   const counts = countVerdicts(every);
   const { changed } = replayer;

@@ -166,7 +166,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     const { page } = await open(whole, { timezoneId: "Pacific/Auckland" });
     await page.getByLabel("Since, from (UTC)").fill("2026-11-20T14:02:11");
     await page.getByLabel("Since, to (UTC)").fill("2026-11-20T14:02:11");
-    expect(await page.locator("article:visible h3").allTextContents()).toEqual([reports.uuid(1)]);
+    expect(await page.locator("article:visible h3").allTextContents()).toEqual([`${reports.uuid(1)} (backup card)`]);
     expect(await page.locator("article:visible .standing time").textContent()).toBe("2026-11-20 14:02:11");
   });
 

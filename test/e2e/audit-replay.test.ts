@@ -8,7 +8,7 @@ import type { Machine } from "../support/machine.ts";
 interface Document {
   items: number;
   rules: Record<string, unknown>;
-  vaults: unknown[];
+  vaults: { uuid: string; label?: string }[];
 }
 
 const documentOf = ({ stdout }: { stdout: string }): Document => JSON.parse(stdout) as Document;
@@ -54,6 +54,19 @@ describe("audit-replay", () => {
     expectExit(file, 0);
     expect(file.stderr).toBe("");
     expectNothingMade(machine);
+  });
+
+  it("names the vaults that have a label on this machine", async () => {
+    const { vault, warmMachine } = await openLab();
+    const machine = await warmMachine();
+    expectExit(await machine.vault("label", vault.uuid, "backup card"), 0);
+    const other = "00000000-0000-4000-8000-000000000000";
+    const audit = machine.file("audit.ndjson", `${item(vault.uuid.toUpperCase())}\n${item(other)}\n`);
+    const result = await machine.vault("audit-replay", audit, "--json");
+    expect(documentOf(result).vaults.map(({ uuid, label }) => [uuid, label])).toEqual([
+      [vault.uuid, "backup card"],
+      [other, undefined],
+    ]);
   });
 
   it("a state that cannot be read is a failure without a file, and a warning with one", async () => {

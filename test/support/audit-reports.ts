@@ -135,6 +135,7 @@ export function lockedByFailures(): VaultReport {
   const mine = { ...worker, address: "198.51.100.20", externalRef: `vault-${own.id}`, own };
   return report({
     n: 1,
+    label: "backup card",
     locked: {
       rule: "failed-accesses",
       certainty: "certain",

@@ -107,6 +107,8 @@ export interface Tally {
 
 export interface VaultReport {
   uuid: string;
+  /** Label on this machine. */
+  label?: string;
   verdict: Verdict;
   certainty: Certainty;
   /** Reason of the certainty. */

@@ -18,6 +18,8 @@ import { judge, statusAt } from "./verdict.ts";
 export interface ReportContext {
   fold: Fold;
   vaults: VaultTable;
+  /** By UUID, in lower case. */
+  labels: ReadonlyMap<string, string>;
   references: References;
   timelines: Timelines | undefined;
   facts: LogFacts;
@@ -74,8 +76,10 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
+  const uuid = context.vaults.uuid(vault);
   const known = {
-    uuid: context.vaults.uuid(vault),
+    uuid,
+    ...defined({ label: context.labels.get(uuid) }),
     verdict: judgement.verdict,
     ...defined({ pending }),
     unackedStarts: records.getInt(vault, intField.unacked),

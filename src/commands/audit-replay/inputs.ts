@@ -11,10 +11,14 @@ import { checkNotOurs } from "../exchange/credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
 
-type History = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
+type StateHistory = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
+
+interface History extends Omit<StateHistory, "labels"> {
+  labels: ReturnType<StateHistory["labels"]>;
+}
 
 /** Inputs of a replay, with what this machine knows about them. Must be closed. */
-interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "own"> {
+interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | "own"> {
   close(): void;
 }
 
@@ -31,7 +35,7 @@ export async function openSources(app: Pick<App, "host" | "narrator" | "settings
   return {
     inputs,
     journal: files.length > 0 ? undefined : history === null ? [] : journalItems(history.journal()),
-    ...(history === null ? {} : { own: ownOf(app, history) }),
+    ...(history === null ? {} : { own: ownOf(app, history), labels: history.labels }),
     close: () => history?.close(),
   };
 }
@@ -58,7 +62,8 @@ async function openHistory(app: Pick<App, "narrator" | "settings" | "state">, fi
     });
   }
   try {
-    return await (await app.state()).history();
+    const history = await (await app.state()).history();
+    return history === null ? null : { ...history, labels: history.labels() };
   } catch (error) {
     if (files.length === 0) throw error;
     app.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);

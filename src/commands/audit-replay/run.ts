@@ -41,6 +41,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
         whatIf: options.whatIf,
         reenact: options.reenact === true ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) : undefined,
         own: sources.own,
+        labels: sources.labels,
         progress: bar?.update,
         signal: interrupted,
         now: app.host.now(),

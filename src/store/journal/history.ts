@@ -7,7 +7,8 @@ import { onState } from "../../files/state-error.ts";
 import { interruptedRestore } from "../backup/install.ts";
 import { checkOurs } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
-import { migrations } from "../sqlite/schema.ts";
+import { all } from "../sqlite/query.ts";
+import { isListed, migrations } from "../sqlite/schema.ts";
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import type { JournalLine } from "./items.ts";
 import { journalLines } from "./items.ts";
@@ -20,6 +21,8 @@ interface StateHistory {
   journal(): Iterable<JournalLine>;
   /** Finds an exchange by its external reference, as `OwnExchanges.find`. */
   own(externalRef: string, near?: Near): OwnExchange | undefined;
+  /** Labels by UUID, in lower case, of the vaults that have one. */
+  labels(): ReadonlyMap<string, string>;
   close(): void;
 }
 
@@ -31,7 +34,17 @@ export async function openHistory(directory: string, clock: Clock): Promise<Stat
   const db = await openForReading(directory, clock);
   if (db === null) return null;
   const exchanges = new OwnExchanges(db);
-  return { journal: () => journalLines(db), own: (externalRef, near) => exchanges.find(externalRef, near), close: () => db.close() };
+  return {
+    journal: () => journalLines(db),
+    own: (externalRef, near) => exchanges.find(externalRef, near),
+    labels: () => labelsIn(db),
+    close: () => db.close(),
+  };
+}
+
+function labelsIn(db: DatabaseSync): ReadonlyMap<string, string> {
+  const labelled = all<{ uuid: string; label: string }>(db, `SELECT uuid, label FROM vaults WHERE ${isListed} AND label IS NOT NULL`);
+  return new Map(labelled.map(({ uuid, label }) => [uuid.toLowerCase(), label]));
 }
 
 /**

@@ -16,15 +16,19 @@ export function sentence(text: string): Markup {
   return html`<bdi>${parts.map((part, index) => html`${part}${moments[index] === undefined ? "" : time(moments[index])}`)}</bdi>`;
 }
 
+/** Renders the name of a vault: its uuid, with its label. */
+export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">): Markup =>
+  label === undefined ? value(uuid, 80) : html`${value(uuid, 80)} (${value(label, 80)})`;
+
 /** Renders this machine's exchange that an item belongs to, if any. */
 export function own(item: ItemReference): Markup | string {
   const words = ownWords(item, (iso) => iso);
   return words === undefined ? "" : sentence(words);
 }
 
-/** Renders the attributes that the filter reads: uuid with addresses and references, verdict, and time of the verdict. */
-export function filterData({ uuid, who, verdict, since, lastAt }: VaultReport): Markup {
-  const texts = [uuid, ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
+/** Renders the attributes that the filter reads: uuid and label with addresses and references, verdict, and time of the verdict. */
+export function filterData({ uuid, label = "", who, verdict, since, lastAt }: VaultReport): Markup {
+  const texts = [uuid, label, ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
   const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
   return { markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"` };
 }

@@ -1,7 +1,7 @@
 import type { Markup } from "./text.ts";
-import { html, time, value } from "./text.ts";
+import { html, time } from "./text.ts";
 import type { Head } from "./parts.ts";
-import { badge, filterData } from "./parts.ts";
+import { badge, filterData, vaultName } from "./parts.ts";
 import type { VaultReport, Verdict } from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
@@ -10,7 +10,7 @@ import { counters, ruleWords, verdictWords } from "../words.ts";
 export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {
   const { starts, failed } = counters(vault, rules);
   const { cause, since, verdict, certainty } = vault;
-  const name = id === undefined ? value(vault.uuid, 80) : html`<a href="#vault-${id}">${value(vault.uuid, 80)}</a>`;
+  const name = id === undefined ? vaultName(vault) : html`<a href="#vault-${id}">${vaultName(vault)}</a>`;
   return html`<tr ${filterData(vault)}>
     <th scope="row">${name}</th>
     <td>${badge(verdict)}</td>
@@ -39,7 +39,7 @@ export function filterControls(verdicts: readonly Verdict[]): Markup {
       html`<label class="check"><input type="checkbox" name="verdict" value="${verdict}" checked /> ${verdictWords[verdict]}</label>`,
   );
   return html`<div id="filter" role="search" aria-label="Filter the vaults" hidden>
-    <label>Vault, address or reference <input type="search" id="find" autocomplete="off" spellcheck="false" /></label>
+    <label>Vault, label, address or reference <input type="search" id="find" autocomplete="off" spellcheck="false" /></label>
     <fieldset>
       <legend>Verdict</legend>
       ${boxes}

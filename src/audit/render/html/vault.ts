@@ -3,7 +3,7 @@ import { maxDrawn, timelineOf } from "./timeline.ts";
 import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
-import { badge, filterData, own, itemLocation, sentence } from "./parts.ts";
+import { badge, filterData, own, itemLocation, sentence, vaultName } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, pendingOf } from "../model.ts";
 import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
@@ -16,7 +16,7 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
   const { cause, since, advice, verdict, timeline = [] } = vault;
   const { starts, failed } = counters(vault, drawing.rules);
   return html`<article class="vault" id="vault-${drawing.id}" aria-labelledby="name-${drawing.id}" ${filterData(vault)}>
-    <h3 id="name-${drawing.id}">${value(vault.uuid, 80)}</h3>
+    <h3 id="name-${drawing.id}">${vaultName(vault)}</h3>
     <p class="standing">
       ${badge(verdict)}${since === undefined ? "" : html` since ${time(since)}`} <span class="sure">${vault.certainty}</span>
     </p>

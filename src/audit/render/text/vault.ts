@@ -6,6 +6,7 @@ import type { AuditView, Piece } from "./text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { distance } from "../../../terminal/time.ts";
+import { widthOf } from "../../../terminal/width.ts";
 
 /** Maximum number of items shown of a chain: the first and the last ones. */
 const longestChain = 8;
@@ -41,16 +42,20 @@ export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palett
   return [...heading(vault, view, palette), ...paragraph([why], 4, view.facts.columns), ...labelled(rows, 4, palette, view.facts.columns)];
 }
 
-/** Formats the heading: `locked  5a4b…  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines if it does not fit. */
+/** Formats the heading: `locked  5a4b… (daily)  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines if it does not fit. */
 function heading(vault: VaultReport, view: AuditView, palette: Palette): string[] {
-  const uuid = shown(vault.uuid, 48);
+  const name = vaultName(vault);
   const since = vault.since === undefined ? "" : `since ${exactWhen(vault.since, view)}`;
   const words = verdictWords[vault.verdict];
-  const start = `  ${verdictPaint(vault.verdict, palette)(words)}  ${palette.strong(uuid)}`;
-  const fits = 2 + words.length + 2 + uuid.length + 2 + since.length <= view.facts.columns;
+  const start = `  ${verdictPaint(vault.verdict, palette)(words)}  ${palette.strong(name)}`;
+  const fits = 2 + words.length + 2 + widthOf(name) + 2 + since.length <= view.facts.columns;
   if (since === "") return [start];
   return fits ? [`${start}  ${since}`] : [start, `    ${since}`];
 }
+
+/** Formats the name of a vault: `5a4b… (daily)`. */
+export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">): string =>
+  `${shown(uuid, 48)}${label === undefined ? "" : ` (${shown(label, 40)})`}`;
 
 function exactWhen(at: string, view: AuditView): string {
   const ago = isMoment(at) ? ` (${distance(Date.parse(at), view.now)})` : "";

@@ -5,7 +5,7 @@ import { counters, countsOf, needsOf, ruleWords, verdictWords } from "../words.t
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
 import { exactTime, joined, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
-import { contradictions, vaultBlock, vaultSketch } from "./vault.ts";
+import { contradictions, vaultBlock, vaultName, vaultSketch } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
@@ -126,7 +126,7 @@ function contradictionsOf(others: readonly VaultReport[], view: AuditView, palet
     .map((vault) => ({ vault, pieces: contradictions(vault, view, palette) }))
     .filter(({ pieces }) => pieces.length > 0)
     .map(({ vault, pieces }) => {
-      const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(shown(vault.uuid, 48))}`;
+      const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(vaultName(vault))}`;
       return lines([head, ...paragraph(pieces, 4, view.facts.columns)]);
     });
 }
