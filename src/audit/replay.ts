@@ -1,10 +1,10 @@
+import type { InputOptions } from "./inputs.ts";
+import { canReadAgain, Inputs } from "./inputs.ts";
 import { Classifier } from "./read/columns/classify-item.ts";
 import type { Columns, Item } from "./read/item.ts";
-import type { InputSpec } from "./read/open-source.ts";
-import { journalSource, openSource } from "./read/open-source.ts";
 import type { ColumnMap } from "./read/columns/parse-map.ts";
 import { inputOf, maxInputs } from "./read/item.ts";
-import { readMerged, Skips } from "./read/source.ts";
+import { Skips } from "./read/source.ts";
 import { foundOf } from "./report/found.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
@@ -13,10 +13,13 @@ import type { Reenacted } from "./replayer.ts";
 import { isProblem } from "./report/report.ts";
 import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
-import type { Source } from "./read/source.ts";
+import type { Source, TakeItems } from "./read/source.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
 import { rankVaults, reportOf, statusOf } from "./report/vault-reports.ts";
+import { traceRefused } from "./report/trace-refused.ts";
 import type { ReportContext, Ranked } from "./report/vault-reports.ts";
+import type { DueItem } from "./fold/time-order.ts";
+import { TimeOrder } from "./fold/time-order.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 import { whatIfReport } from "./report/what-if-report.ts";
@@ -26,10 +29,7 @@ import { defined } from "../defined.ts";
 /** Maximum number of vaults, each of which takes about 350 bytes. */
 const maxVaults = 4_000_000;
 
-export interface ReplayOptions {
-  inputs: readonly InputSpec[];
-  /** Items of this machine's journal, oldest first, instead of inputs. */
-  journal?: Iterable<Item> | undefined;
+export interface ReplayOptions extends InputOptions {
   rules: Rules;
   map: ColumnMap;
   /** UUID of the only vault to replay, in either case. */
@@ -44,8 +44,6 @@ export interface ReplayOptions {
   own?: FindOwn;
   /** Labels of vaults by UUID, in lower case. */
   labels?: ReadonlyMap<string, string> | undefined;
-  progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
-  signal: AbortSignal;
   /** Current time, on which advice depends, in milliseconds since the epoch. */
   now: number;
 }
@@ -70,48 +68,43 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   if (options.inputs.length > maxInputs)
     throw new VaultError("usage", `at most ${maxInputs} files at once`, { hint: "combine them into one" });
   const vaults = new VaultTable(maxVaults, options.vault);
-  const classifier = new Classifier(options.rules.failure === null ? null : new RegExp(options.rules.failure, "i"));
+  const classifier = classifierOf(options);
   const skips = new Skips();
-  const sources: Source[] = [];
-  const close = async (): Promise<void> => {
-    for (const source of sources) await source.close();
-  };
-  const closeLater = (): void => void close().catch(() => undefined);
+  const inputs = new Inputs(options);
+  const { sources } = inputs;
   try {
-    const shared = { map: options.map, vaults, classifier, skips };
-    if (options.journal !== undefined) sources.push(journalSource(options.journal, { ...shared, index: 0 }));
-    const { signal } = options;
-    for (const [index, spec] of options.inputs.entries()) sources.push(await unlessAborted(signal, openSource(spec, { ...shared, index })));
     const replayer = new Replayer(options, vaults);
-    await unlessAborted(signal, readMerged(sources, replayer.take, pauseBetween(options, sources, replayer)));
+    await inputs.read({ map: options.map, vaults, classifier, skips }, replayer.take, () => replayer.items);
     replayer.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
-    return { ...conclude(options, { sources, replayer, vaults, classifier, skips }), close };
+    return { ...(await conclude(options, { sources, replayer, vaults, classifier, skips })), close: async () => await inputs.close() };
   } catch (error) {
-    // Closing may have to wait for a pending read.
-    if (options.signal.aborted) closeLater();
-    else await close();
+    await inputs.close();
     throw error;
   }
 }
 
-/**
- * Waits for work, but not after the signal is aborted: a read may wait for its input forever.
- *
- * @throws what the work throws, or the reason of an aborted signal.
- */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
+const classifierOf = ({ rules: { failure } }: ReplayOptions): Classifier =>
+  new Classifier(failure === null ? null : new RegExp(failure, "i"));
+
+/** Maximum number of items in inputs that are read again, unless only one vault is wanted. */
+const maxReadAgain = 250_000;
+
+/** Passes the items to `take` once more. Returns false if the inputs cannot be read again or are too large. */
+async function readAgain(options: ReplayOptions, { replayer, vaults }: Parts, take: (due: DueItem) => void): Promise<boolean> {
+  if (!canReadAgain(options) || (replayer.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
+  const { map, since = Number.NEGATIVE_INFINITY } = options;
+  const inputs = new Inputs(options);
+  const order = new TimeOrder((due) => {
+    if (due.time >= since) take(due);
+  });
   try {
-    return await Promise.race([work, promise]);
-  } catch (error) {
-    // An abort may surface as another error of the reader.
-    throw signal.aborted ? (signal.reason as Error) : error;
+    const add: TakeItems = (batch, from, to) => order.add(batch, from, to);
+    await inputs.read({ map, vaults, classifier: classifierOf(options), skips: new Skips() }, add, () => replayer.items);
+    order.end();
+    return true;
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    await inputs.close();
   }
 }
 
@@ -132,7 +125,8 @@ interface Parts {
   skips: Skips;
 }
 
-function conclude(options: ReplayOptions, { sources, replayer, vaults, classifier, skips }: Parts): Omit<Replay, "close"> {
+async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Replay, "close">> {
+  const { sources, replayer, vaults, classifier, skips } = parts;
   const inputs = sources.map(({ report }) => report);
   const find = (location: number, line: number): Item | undefined =>
     replayer.keptItem(location) ?? sources[inputOf(location)]?.find?.(location, line);
@@ -152,10 +146,12 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
   const { now, labels = new Map<string, string>() } = options;
   const context: ReportContext = { fold: replayer.fold, vaults, labels, references, timelines: replayer.timelines, facts, asOf, now };
   const every = rankVaults(context);
+  const traces = await traceRefused(context, every, async (take) => await readAgain(options, parts, take));
+  const traced = { ...context, traces };
   const counts = countVerdicts(every);
   const { changed } = replayer;
   const whatIf =
-    changed === undefined ? undefined : whatIfReport(changed.whatIf, context, { ...context, fold: changed.fold }, every, replayer);
+    changed === undefined ? undefined : whatIfReport(changed.whatIf, traced, { ...context, fold: changed.fold }, every, replayer);
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
@@ -171,7 +167,7 @@ function conclude(options: ReplayOptions, { sources, replayer, vaults, classifie
       columns: columnsOf(inputs),
     }),
     *vaults({ problems }) {
-      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(context, vault);
+      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(traced, vault);
     },
     ...defined({ whatIf, reenactment }),
   };
@@ -187,25 +183,4 @@ function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
 
 function* statesOf(context: ReportContext, vaults: readonly Ranked[]) {
   for (const { vault } of vaults) yield { uuid: context.vaults.uuid(vault), state: statusOf(context, vault).state };
-}
-
-/** Bytes after which progress is shown and signals are handled. */
-const bytesAtATime = 4 * 1024 * 1024;
-
-function pauseBetween({ signal, progress }: ReplayOptions, sources: readonly Source[], replayer: Replayer) {
-  let next = bytesAtATime;
-  const isSized = sources.every(({ totalBytes }) => totalBytes !== null);
-  const total = isSized ? sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0) : null;
-  return (): Promise<void> | undefined => {
-    const read = sources.reduce((sum, source) => sum + source.bytesRead(), 0);
-    if (read < next) return undefined;
-    next = read + bytesAtATime;
-    progress?.(read, total, replayer.items);
-    return new Promise((resolve, reject) => {
-      setImmediate(() => {
-        if (signal.aborted) reject(signal.reason as Error);
-        else resolve();
-      });
-    });
-  };
 }

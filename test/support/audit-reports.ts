@@ -141,6 +141,9 @@ export function lockedByFailures(): VaultReport {
       certainty: "certain",
       reason: "all three failed attempts are in the log, with no successful start between them",
       text: "The 3rd failed attempt in a row, a read from 198.51.100.20 at 2026-11-20T14:02:11Z, locked the vault: this machine's exchange 01K9ZC3F7Q8M2N4P6R8T0V2X4Z, with credentials of generation 6.",
+      refused: {
+        text: "Exchange nightly-backup-0412 from 203.0.113.7, acknowledged at 2026-11-20T13:58:04.000Z, replaced the refused credentials. No start from 198.51.100.20 was accepted before.",
+      },
     },
     timeline: [
       step("0/0 active", item("17T09:12:40", "create", { address: "198.51.100.20" })),
@@ -398,7 +401,13 @@ export function hostile(): VaultReport {
   return report({
     n: 66,
     uuid: `${script}${escapes}${bidi}`,
-    locked: { rule: "failed-accesses", certainty: "likely", reason: `${image}${style}${escapes}`, text: `${close}${bidi}${marks}` },
+    locked: {
+      rule: "failed-accesses",
+      certainty: "likely",
+      reason: `${image}${style}${escapes}`,
+      text: `${close}${bidi}${marks}`,
+      refused: { text: `${script}${escapes}` },
+    },
     timeline: [
       step("0/1 active*", item("20T12:00:00", "failed-read", evil)),
       step("0/2 active*", odd),

@@ -48,7 +48,7 @@ export class Skips {
 }
 
 /** Takes the items of a batch from index `from` up to `to`, exclusive, in the order of the merged inputs. */
-type TakeItems = (batch: Batch, from: number, to: number) => void;
+export type TakeItems = (batch: Batch, from: number, to: number) => void;
 
 interface Head {
   source: Source;

@@ -36,7 +36,7 @@ function nothingIn(vaults: number, deleted: number): string {
 }
 
 /** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
-function originOf(context: ReportContext, vault: number): Omit<Origin, "vaults"> {
+export function originOf(context: ReportContext, vault: number): Omit<Origin, "vaults"> {
   const { rule, who, items } = evidenceOf(context, vault);
   if (rule === "auto-lock" || rule === "unseen") return { rule };
   const most = ([first]: readonly Tally[]): string | undefined =>

@@ -28,8 +28,9 @@ export class References {
     return this.#find(location, line);
   }
 
-  to(link: ItemLocation, known?: Item): ItemReference {
-    const item = known ?? this.#find(link.location, link.line);
+  /** Returns the reference to an item that was read, or else to the one at a location. */
+  to(from: Item | ItemLocation): ItemReference {
+    const item = "action" in from ? from : this.#find(from.location, from.line);
     if (item === undefined) throw new Error("an item that a report names was not kept");
     const own =
       item.externalRef === null

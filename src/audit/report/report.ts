@@ -57,6 +57,16 @@ export interface ItemReference {
   own?: OwnExchange;
 }
 
+/** What the log shows of credentials whose refusals locked the vault. */
+export interface Refused {
+  /** The acknowledged exchange that replaced them. Its start is absent if the log begins after it. */
+  replacedBy?: { start?: ItemReference; acknowledgement: ItemReference };
+  /** The last accepted start of the client that sent them: the one with its reference, else with its address. */
+  lastAccepted?: ItemReference;
+  /** Description in sentences, whose values come from the items. */
+  text: string;
+}
+
 export interface Cause {
   rule: LockRule;
   /** The item that locked the vault; absent for a lock by time or one that the log does not show. */
@@ -67,6 +77,8 @@ export interface Cause {
   reason: string;
   /** Description in a sentence, whose values come from the items. */
   text: string;
+  /** Absent if the lock has another cause, or the inputs were not read again. */
+  refused?: Refused;
 }
 
 export interface Contradiction {

@@ -8,6 +8,8 @@ import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
+import type { Trace } from "./refused.ts";
+import { refusedOf } from "./refused.ts";
 import type { Contradiction, ItemReference, LockRule, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
@@ -22,6 +24,8 @@ export interface ReportContext {
   labels: ReadonlyMap<string, string>;
   references: References;
   timelines: Timelines | undefined;
+  /** Traces of refused credentials, by vault. */
+  traces?: ReadonlyMap<number, Trace>;
   facts: LogFacts;
   asOf: number;
   /** Current time, for advice, in milliseconds since the epoch. */
@@ -73,7 +77,9 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const judgement = judgementOf(context, vault);
   const chain = chainOf(context, vault, judgement).map((link) => references.to(link));
   if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
-  const cause = judgement.verdict === "locked" ? causeOf(judgement, chain, rules) : undefined;
+  const trace = context.traces?.get(vault);
+  const refused = trace === undefined ? undefined : refusedOf(references, trace);
+  const cause = judgement.verdict === "locked" ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) } : undefined;
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
   const uuid = context.vaults.uuid(vault);
@@ -119,7 +125,9 @@ export function evidenceOf(context: ReportContext, vault: number): { rule: LockR
 }
 
 /** Returns the items that led to the lock, or that count toward lockout. */
-function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: Judgement): ItemLocation[] {
+export const chainIn = (context: ReportContext, vault: number): ItemLocation[] => chainOf(context, vault, statusOf(context, vault));
+
+function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: VaultStatus): ItemLocation[] {
   const { records } = fold;
   const cause = { location: records.get(vault, field.causeLocation), line: records.get(vault, field.causeLine) };
   switch (verdict) {
@@ -175,7 +183,7 @@ function timelineOf(
 }
 
 function eventOf(entry: TimelineEntry, references: References, causes: ReadonlySet<string>): TimelineEvent {
-  const item = references.to(entry, entry.item);
+  const item = references.to(entry.item ?? entry);
   return {
     item: { ...item, event: entry.event },
     unackedStarts: entry.unackedStarts,

@@ -34,7 +34,7 @@ export async function openSources(app: Pick<App, "host" | "narrator" | "settings
     app.narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
   return {
     inputs,
-    journal: files.length > 0 ? undefined : history === null ? [] : journalItems(history.journal()),
+    journal: files.length > 0 ? undefined : history === null ? [] : { [Symbol.iterator]: () => journalItems(history.journal()) },
     ...(history === null ? {} : { own: ownOf(app, history), labels: history.labels }),
     close: () => history?.close(),
   };

@@ -32,6 +32,7 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
       </div>
     </div>
     <dl class="facts">
+      ${cause?.refused === undefined ? "" : fact("Refused credentials", sentence(cause.refused.text))}
       ${cause === undefined ? "" : fact("Rule", html`${ruleWords[cause.rule]}, <span class="sure">${cause.certainty}</span>: ${sentence(cause.reason)}`)}
       ${cause?.reason === vault.reason ? "" : fact("Why", html`<span class="sure">${vault.certainty}</span>: ${sentence(vault.reason)}`)}
       ${pending(vault)} ${fact("Counters", `${starts} unacknowledged starts, ${failed} failed attempts in a row`)} ${who(vault)}

@@ -18,6 +18,7 @@ export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette
   const { cause, advice } = vault;
   const rows: [string, Piece[]][] = [
     ["Cause", cause === undefined ? [] : [{ text: shownSentence(cause.text, view), paint: palette.strong }]],
+    ["Refused", cause?.refused === undefined ? [] : [shownSentence(cause.refused.text, view)]],
     ["Rule", cause === undefined ? [] : [`${ruleWords[cause.rule]}, ${cause.certainty}: ${shownSentence(cause.reason, view)}`]],
     ["Why", cause?.reason === vault.reason ? [] : [`${vault.certainty}: ${shownSentence(vault.reason, view)}`]],
     ["Open", pending(vault, view)],
@@ -39,7 +40,12 @@ export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palett
     ["Support", [{ text: shownSentence(advice.support, view), paint: palette.code }]],
     ["Developer", [{ text: shownSentence(advice.developer, view), paint: palette.code }]],
   ];
-  return [...heading(vault, view, palette), ...paragraph([why], 4, view.facts.columns), ...labelled(rows, 4, palette, view.facts.columns)];
+  const refused = cause?.refused === undefined ? [] : [shownSentence(cause.refused.text, view)];
+  return [
+    ...heading(vault, view, palette),
+    ...paragraph([why, ...refused], 4, view.facts.columns),
+    ...labelled(rows, 4, palette, view.facts.columns),
+  ];
 }
 
 /** Formats the heading: `locked  5a4b… (daily)  since 2026-11-20 14:02:11 (2 hours ago)`, on two lines if it does not fit. */

@@ -1,0 +1,91 @@
+import { statSync } from "node:fs";
+import type { Item } from "./read/item.ts";
+import type { InputSpec } from "./read/open-source.ts";
+import { journalSource, openSource } from "./read/open-source.ts";
+import type { Source, SourceOptions, TakeItems } from "./read/source.ts";
+import { readMerged } from "./read/source.ts";
+
+export interface InputOptions {
+  inputs: readonly InputSpec[];
+  /** Items of this machine's journal, oldest first, instead of inputs. It may be iterated twice. */
+  journal?: Iterable<Item> | undefined;
+  progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
+  signal: AbortSignal;
+}
+
+/** The inputs of a replay, which are read once, in order of time. */
+export class Inputs {
+  readonly sources: Source[] = [];
+  readonly #options: InputOptions;
+
+  constructor(options: InputOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens the inputs and reads all their items. `items` returns how many were taken, for the progress.
+   *
+   * @throws what `openSource` and reading throw, or the reason of an aborted signal.
+   */
+  async read(shared: Omit<SourceOptions, "index">, take: TakeItems, items: () => number): Promise<void> {
+    const { inputs, journal, signal } = this.#options;
+    if (journal !== undefined) this.sources.push(journalSource(journal, { ...shared, index: 0 }));
+    for (const [index, spec] of inputs.entries()) {
+      this.sources.push(await unlessAborted(signal, openSource(spec, { ...shared, index })));
+    }
+    await unlessAborted(signal, readMerged(this.sources, take, this.#pauses(items)));
+  }
+
+  /** Closes the inputs, but after an abort does not wait: a read may be pending. */
+  async close(): Promise<void> {
+    const closing = Promise.all(this.sources.map(async (source) => await source.close()));
+    if (this.#options.signal.aborted) closing.catch(() => undefined);
+    else await closing;
+  }
+
+  #pauses(items: () => number): () => Promise<void> | undefined {
+    const { signal, progress } = this.#options;
+    let next = bytesAtATime;
+    const isSized = this.sources.every(({ totalBytes }) => totalBytes !== null);
+    const total = isSized ? this.sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0) : null;
+    return () => {
+      const read = this.sources.reduce((sum, source) => sum + source.bytesRead(), 0);
+      if (read < next) return undefined;
+      next = read + bytesAtATime;
+      progress?.(read, total, items());
+      return new Promise((resolve, reject) => {
+        setImmediate(() => {
+          if (signal.aborted) reject(signal.reason as Error);
+          else resolve();
+        });
+      });
+    };
+  }
+}
+
+/** Bytes after which progress is shown and signals are handled. */
+const bytesAtATime = 4 * 1024 * 1024;
+
+/** Whether all inputs can be read a second time: neither standard input nor a pipe. */
+export const canReadAgain = ({ inputs }: InputOptions): boolean =>
+  inputs.every(({ path }) => path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true);
+
+/**
+ * Waits for work, but not after the signal is aborted: a read may wait for its input forever.
+ *
+ * @throws what the work throws, or the reason of an aborted signal.
+ */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } catch (error) {
+    // An abort may surface as another error of the reader.
+    throw signal.aborted ? (signal.reason as Error) : error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
