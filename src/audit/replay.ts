@@ -15,11 +15,13 @@ import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfRepo
 import type { Rules } from "./fold/rules.ts";
 import type { Source, TakeItems } from "./read/source.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
-import { rankVaults, reportOf, statusOf } from "./report/vault-reports.ts";
+import { rankVaults, selectedOf, reportOf, statusOf } from "./report/vault-reports.ts";
 import { traceRefused } from "./report/trace-refused.ts";
 import type { ReportContext, Ranked } from "./report/vault-reports.ts";
 import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
+import type { Condition } from "./selection.ts";
+import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 import { whatIfReport } from "./report/what-if-report.ts";
@@ -40,6 +42,8 @@ export interface ReplayOptions extends InputOptions {
   /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
+  /** Reports only vaults that have an item which meets all of these. */
+  where?: readonly Condition[] | undefined;
   reenact?: Reenacted | undefined;
   own?: FindOwn;
   /** Labels of vaults by UUID, in lower case. */
@@ -73,11 +77,19 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const inputs = new Inputs(options);
   const { sources } = inputs;
   try {
-    const replayer = new Replayer(options, vaults);
-    await inputs.read({ map: options.map, vaults, classifier, skips }, replayer.take, () => replayer.items);
+    const selection = options.where === undefined ? undefined : new Selection(options.where);
+    const replayer = new Replayer({ ...options, selection }, vaults);
+    await inputs.read(
+      { map: options.map, vaults, classifier, skips, keepsItems: selection !== undefined },
+      replayer.take,
+      () => replayer.items,
+    );
     replayer.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
-    return { ...(await conclude(options, { sources, replayer, vaults, classifier, skips })), close: async () => await inputs.close() };
+    return {
+      ...(await conclude(options, { sources, replayer, selection, vaults, classifier, skips })),
+      close: async () => await inputs.close(),
+    };
   } catch (error) {
     await inputs.close();
     throw error;
@@ -91,7 +103,7 @@ const classifierOf = ({ rules: { failure } }: ReplayOptions): Classifier =>
 const maxReadAgain = 250_000;
 
 /** Passes the items to `take` once more. Returns false if the inputs cannot be read again or are too large. */
-async function readAgain(options: ReplayOptions, { replayer, vaults }: Parts, take: (due: DueItem) => void): Promise<boolean> {
+async function readAgain(options: ReplayOptions, { replayer, selection, vaults }: Parts, take: (due: DueItem) => void): Promise<boolean> {
   if (!canReadAgain(options) || (replayer.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
   const { map, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
@@ -100,7 +112,8 @@ async function readAgain(options: ReplayOptions, { replayer, vaults }: Parts, ta
   });
   try {
     const add: TakeItems = (batch, from, to) => order.add(batch, from, to);
-    await inputs.read({ map, vaults, classifier: classifierOf(options), skips: new Skips() }, add, () => replayer.items);
+    const shared = { map, vaults, classifier: classifierOf(options), skips: new Skips(), keepsItems: selection !== undefined };
+    await inputs.read(shared, add, () => replayer.items);
     order.end();
     return true;
   } finally {
@@ -120,13 +133,14 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 interface Parts {
   sources: readonly Source[];
   replayer: Replayer;
+  selection: Selection | undefined;
   vaults: VaultTable;
   classifier: Classifier;
   skips: Skips;
 }
 
 async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Replay, "close">> {
-  const { sources, replayer, vaults, classifier, skips } = parts;
+  const { sources, replayer, selection, vaults, classifier, skips } = parts;
   const inputs = sources.map(({ report }) => report);
   const find = (location: number, line: number): Item | undefined =>
     replayer.keptItem(location) ?? sources[inputOf(location)]?.find?.(location, line);
@@ -144,8 +158,19 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     beginsLater: options.since !== undefined,
   };
   const { now, labels = new Map<string, string>() } = options;
-  const context: ReportContext = { fold: replayer.fold, vaults, labels, references, timelines: replayer.timelines, facts, asOf, now };
+  const context: ReportContext = {
+    fold: replayer.fold,
+    vaults,
+    selection,
+    labels,
+    references,
+    timelines: replayer.timelines,
+    facts,
+    asOf,
+    now,
+  };
   const every = rankVaults(context);
+  const selected = selection === undefined ? undefined : selectedOf(context, selection, every.length);
   const traces = await traceRefused(context, every, async (take) => await readAgain(options, parts, take));
   const traced = { ...context, traces };
   const counts = countVerdicts(every);
@@ -155,7 +180,8 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
-      found: foundOf(context, every, counts),
+      found: foundOf(context, every, counts, selected),
+      selected,
       options,
       inputs,
       replayer,

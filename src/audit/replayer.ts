@@ -11,6 +11,7 @@ import type { Rules } from "./fold/rules.ts";
 import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
+import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/what-if.ts";
 
@@ -39,6 +40,7 @@ interface ReplayerOptions {
   until?: number;
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
+  selection?: Selection | undefined;
   reenact?: Reenacted | undefined;
   /** Milliseconds since the epoch. */
   now: number;
@@ -121,6 +123,7 @@ export class Replayer {
     if (vault >= 0 && !this.#vaults.isWanted(vault)) this.vaultItems += 1;
     if (vault < 0 || !this.#vaults.isWanted(vault)) return;
     this.vaultItems += 1;
+    if (due.item !== undefined) this.#options.selection?.take(vault, due.item);
     if (isFailure[kind] === true) this.failures += 1;
     const event = this.fold.take(due);
     if (event === undefined) return;

@@ -17,6 +17,8 @@ export interface OptionSpec extends ValueSpec {
   /** As commander takes it: `--kind <kind>`. */
   flag: string;
   help: string;
+  /** Takes one value each time it is given, not all words that follow: for `<value...>`. */
+  repeated?: true;
 }
 
 export interface ArgumentSpec extends ValueSpec {

@@ -5,7 +5,7 @@ import { completeCommand } from "../completion/protocol.ts";
 import type { Known } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import type { Command, Descriptor, RawInput } from "./command.ts";
+import type { Command, Descriptor, OptionSpec, RawInput } from "./command.ts";
 import { descriptionOf } from "./command.ts";
 import { globalOptions, helpOption } from "./global-options.ts";
 import { originsIn } from "./examples.ts";
@@ -169,12 +169,19 @@ function addCommand(parent: CommanderCommand, command: Command, act: Act): void 
     const argument = new Argument(term, help);
     made.addArgument(choices === undefined ? argument : argument.choices(choices));
   }
-  for (const { flag, help } of Object.values(command.options ?? {})) made.addOption(new Option(flag, help));
+  for (const spec of Object.values(command.options ?? {})) made.addOption(optionOf(spec));
   if (command.commands === undefined) made.action(act(command));
   else {
     made.helpCommand("help [command]", "show help for a command");
     for (const each of command.commands) addCommand(made, each, act);
   }
+}
+
+function optionOf({ flag, help, repeated }: OptionSpec): Option {
+  const option = new Option(flag, help);
+  if (repeated === undefined) return option;
+  option.variadic = false;
+  return option.argParser((value, earlier: readonly string[] | undefined) => [...(earlier ?? []), value]);
 }
 
 const examplesOf = (lines: readonly string[]): string => ["\nExamples:", ...lines.map((line) => `  ${line}`)].join("\n");

@@ -67,7 +67,7 @@ function scanned(path: string) {
 /** Reads the lines in another thread. */
 async function threaded(path: string, vaults = new VaultTable(10_000)) {
   const [classifier, skips, file] = [new Classifier(null), new Skips(), new PlainFile(path)];
-  const source = new ThreadedSource(file, columns, { index: 0, map: {}, vaults, classifier, skips });
+  const source = new ThreadedSource(file, columns, { index: 0, map: {}, vaults, classifier, skips, keepsItems: false });
   const rows: unknown[] = [];
   try {
     for (const batch = new Batch(); await source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));

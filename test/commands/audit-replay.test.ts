@@ -28,6 +28,7 @@ const vault = (uuid: string): VaultReport => ({
 });
 
 const summary: ReplaySummary = {
+  selected: { where: ["ref=cron"], vaults: 2, of: 3 },
   found: { text: "2 vaults locked by auto-lock.", by: [{ vaults: 2, rule: "auto-lock" }] },
   items: 6,
   asOf: "2026-11-20T14:02:00.000Z",

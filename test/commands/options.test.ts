@@ -88,6 +88,18 @@ test.each<[string, unknown]>([
       tokenLifetimeMs: 90_000,
     },
   ],
+  [
+    "audit-replay --where ref=a=b a --where ip=10.* --where app=x --where endpoint=/y",
+    {
+      files: ["a"],
+      where: [
+        { key: "ref", value: "a=b" },
+        { key: "ip", value: "10.*" },
+        { key: "app", value: "x" },
+        { key: "endpoint", value: "/y" },
+      ],
+    },
+  ],
   ["audit-replay --fail-on locked,at-risk,open-exchange", { files: [], failOn: ["locked", "at-risk", "open-exchange"] }],
   ...(
     [

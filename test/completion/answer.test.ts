@@ -70,6 +70,14 @@ describe("whatever the tree holds is offered", () => {
     expect(readAudit({ failOn: verdicts.join(",") })).toMatchObject({ failOn: verdicts });
   });
 
+  test("what is offered for --where is what it takes", () => {
+    const offered = offeredFor("audit-replay", "--where");
+    expect(offered).toHaveLength(4);
+    expect(readAudit({ where: offered.map((key) => `${key}x`) }).where).toEqual(
+      offered.map((key) => ({ key: key.slice(0, -1), value: "x" })),
+    );
+  });
+
   test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
     const endings = { "ack@": "2026-11-20T14:02:11Z", "without@": "2026-11-20T14:02Z", "token-lifetime=": "1m", "release=": "1.2.22" };
     const changes = offeredFor("audit-replay", "--what-if");

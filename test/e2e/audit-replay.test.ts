@@ -97,7 +97,7 @@ describe("audit-replay", () => {
     ["a file that is not there", ["missing.csv"], 3, /missing\.csv: no such file/],
     ["a folder", ["."], 3, /\.: is a folder/],
     ["--since behind --until", ["--since", "1h", "--until", "2h"], 2, /--since is not before --until/],
-    ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of found, items, asOf/],
+    ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of found, selected, items/],
     ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output already holds the document/],
     ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
     ["a page in place of the state", ["--html", "state/vault.db"], 3, /is one of this program's own files; nothing was written/],

@@ -28,13 +28,13 @@ export interface InputSpec {
  * @throws what `openInput` and `readItems` throw.
  */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
-  const { index, map, vaults, classifier, skips } = options;
+  const { index, map, vaults, classifier, skips, keepsItems } = options;
   const input = await openInput({ name: spec.path ?? spec.name, ...defined({ stream: spec.stream }) });
   try {
     const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
     const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
     const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
-    if (input.plainPath === null) {
+    if (input.plainPath === null || keepsItems) {
       const feed = new ItemFeed(items, new BatchWriter(vaults, classifier), index);
       const next: Source["next"] = async (batch) => await feed.next(batch);
       return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });

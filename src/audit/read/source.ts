@@ -24,6 +24,8 @@ export interface SourceOptions {
   vaults: VaultTable;
   classifier: Classifier;
   skips: Skips;
+  /** Whether batches hold the items themselves, also those of files that could be read again. */
+  keepsItems: boolean;
 }
 
 /** Maximum number of lines listed. */

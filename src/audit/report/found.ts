@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Found, Origin, Tally, Verdict } from "./report.ts";
+import type { Found, Origin, Selected, Tally, Verdict } from "./report.ts";
 import { isProblem, verdicts } from "./report.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
@@ -11,7 +11,25 @@ const maxRead = 500;
 const maxNamed = 3;
 
 /** Returns the answer to "what is wrong, and who caused it" across all vaults, which are sorted worst first. */
-export function foundOf(context: ReportContext, vaults: readonly Ranked[], counts: Readonly<Record<Verdict, number>>): Found {
+export function foundOf(
+  context: ReportContext,
+  vaults: readonly Ranked[],
+  counts: Readonly<Record<Verdict, number>>,
+  selected: Selected | undefined,
+): Found {
+  const selection = selected === undefined || selected.of === 0 ? "" : selectionWords(selected);
+  if (selection !== "" && vaults.length === 0) return { text: selection, by: [] };
+  const { text, by } = foundIn(context, vaults, counts);
+  return { text: selection === "" ? text : `${text} ${selection}`, by };
+}
+
+/** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */
+function selectionWords({ where, vaults, of }: Selected): string {
+  const have = vaults === 0 ? "None of" : `${grouped(vaults)} of`;
+  return `${have} ${counted(of, "vault")} ${vaults > 1 ? "have" : "has"} an item with ${where.map(short).join(" and ")}.`;
+}
+
+function foundIn(context: ReportContext, vaults: readonly Ranked[], counts: Readonly<Record<Verdict, number>>): Found {
   const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
   if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
   const read = worst === "open-exchange" ? [] : vaults.slice(0, Math.min(counts[worst], maxRead));

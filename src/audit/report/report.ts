@@ -178,9 +178,20 @@ export interface Found {
   by: Origin[];
 }
 
+/** Vaults that --where selected. */
+export interface Selected {
+  /** The conditions, as given. */
+  where: string[];
+  /** Number of vaults that have an item which meets all conditions, and of all vaults. */
+  vaults: number;
+  of: number;
+}
+
 /** Result of a replay, without the vaults. */
 export interface ReplaySummary {
   found: Found;
+  /** With --where: only these vaults are counted and reported. */
+  selected?: Selected;
   /** Number of items read. */
   items: number;
   /** Time of the verdicts: --until, else that of the last item. */

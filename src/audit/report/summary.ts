@@ -1,15 +1,19 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
 import type { Columns } from "../read/item.ts";
 import type { Replayer } from "../replayer.ts";
-import type { Found, InputReport, ReplaySummary, Verdict } from "./report.ts";
+import type { Found, InputReport, ReplaySummary, Selected, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
+import type { Condition } from "../selection.ts";
+import { roleOf } from "../selection.ts";
+import { defined } from "../../defined.ts";
 import type { Skips } from "../read/source.ts";
 
 interface Facts {
   found: Found;
-  options: { rules: Rules };
+  selected: Selected | undefined;
+  options: { rules: Rules; where?: readonly Condition[] | undefined };
   inputs: InputReport[];
   replayer: Replayer;
   classifier: Classifier;
@@ -29,6 +33,7 @@ export function summaryOf(facts: Facts): ReplaySummary {
   const { options, inputs, replayer, classifier, skips, asOf } = facts;
   return {
     found: facts.found,
+    ...defined({ selected: facts.selected }),
     items: replayer.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
@@ -48,7 +53,7 @@ export function summaryOf(facts: Facts): ReplaySummary {
   };
 }
 
-function notesOf({ options: { rules }, inputs, replayer, classifier }: Facts): string[] {
+function notesOf({ options: { rules, where = [] }, inputs, replayer, classifier }: Facts): string[] {
   const former = beforeRelease(rules.release, "1.2.11");
   const most = Math.max(1, Math.floor(replayer.items / 2));
   const withoutWords = inputs.filter(({ format, columns }) => format !== "journal" && columns.description === undefined);
@@ -77,6 +82,9 @@ function notesOf({ options: { rules }, inputs, replayer, classifier }: Facts): s
       ? []
       : ["the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)"]),
     ...(replayer.future > 0 ? [`${count(replayer.future, "item")} dated in the future: verdicts are as of the latest other item`] : []),
+    ...where
+      .filter((condition) => inputs.every(({ format, columns }) => format !== "journal" && columns[roleOf(condition)] === undefined))
+      .map((condition) => `no column is known for --where ${condition.key}=…; name it (--map ${roleOf(condition)}=…)`),
     ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault; name the column (--map vault=…)"] : []),
     ...(replayer.fold.late > 0 ? ["some items are too far out of order to be sorted; export them sorted by time"] : []),
   ];

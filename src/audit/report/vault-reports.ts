@@ -4,13 +4,14 @@ import type { Rules } from "../fold/rules.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
 import { field, intField } from "../fold/vault-records.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
+import type { Selection } from "../selection.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
 import type { Trace } from "./refused.ts";
 import { refusedOf } from "./refused.ts";
-import type { Contradiction, ItemReference, LockRule, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import type { Contradiction, ItemReference, LockRule, Selected, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
@@ -20,6 +21,8 @@ import { judge, statusAt } from "./verdict.ts";
 export interface ReportContext {
   fold: Fold;
   vaults: VaultTable;
+  /** Vaults to report; absent for all. */
+  selection: Selection | undefined;
   /** By UUID, in lower case. */
   labels: ReadonlyMap<string, string>;
   references: References;
@@ -58,16 +61,23 @@ export interface Ranked {
   verdict: Verdict;
 }
 
-/** Returns all vaults with items, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
+/** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
 export function rankVaults(context: ReportContext): Ranked[] {
   const { fold } = context;
   const found: (Ranked & { rank: number; time: number })[] = [];
   for (let vault = 0; vault < context.vaults.size; vault++) {
-    if (!fold.hasSeen(vault)) continue;
+    if (!fold.hasSeen(vault) || context.selection?.has(vault) === false) continue;
     const { verdict, lockedAt } = statusOf(context, vault);
     found.push({ vault, verdict, rank: verdicts.indexOf(verdict), time: lockedAt ?? fold.records.get(vault, field.lastTime) });
   }
   return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
+}
+
+/** Describes the selection, of which the report has `count` vaults. */
+export function selectedOf({ fold, vaults }: ReportContext, { conditions }: Selection, count: number): Selected {
+  let of = 0;
+  for (let vault = 0; vault < vaults.size; vault++) if (fold.hasSeen(vault)) of += 1;
+  return { where: conditions.map(({ key, value }) => `${key}=${value}`), vaults: count, of };
 }
 
 /** Creates the report on a vault, which reads its items again. */

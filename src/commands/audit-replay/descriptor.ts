@@ -2,6 +2,7 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 const changes = ["ack@", "without@", "lock-after-failed=", "lock-after-unacked=", "token-lifetime=", "release="];
 const columns = ["time=", "action=", "vault=", "outcome=", "ip=", "ref=", "endpoint=", "application=", "id=", "description="];
+const conditions = ["ref=", "ip=", "endpoint=", "app="];
 
 /** Verdicts that --fail-on accepts. */
 const auditFindings = ["locked", "at-risk", "open-exchange"] as const;
@@ -21,6 +22,13 @@ export const auditReplay = {
     vault: { flag: "--vault <uuid>", help: "only this vault", is: "uuid" },
     since: { flag: "--since <time>", help: "only items since a time: ISO 8601, or a duration before now, like 2h" },
     until: { flag: "--until <time>", help: "only items up to a time, with verdicts as of then" },
+    where: {
+      flag: "--where <key=value...>",
+      help: "only vaults that have an item with this ref, ip, endpoint or app; * matches any text; if repeated, one item must match all. All items of these vaults count",
+      is: "any",
+      repeated: true,
+      values: { from: "list", values: conditions, open: true },
+    },
     problems: { flag: "--problems", help: "only vaults that are locked, at risk, or have an open exchange" },
     timeline: { flag: "--timeline", help: "show every event of the vault (needs --vault)" },
     map: {
@@ -54,6 +62,7 @@ export const auditReplay = {
   examples: [
     "vault audit-replay audit.ndjson",
     "vault audit-replay audit.ndjson --vault $VAULT --timeline",
+    "vault audit-replay audit.ndjson --where 'ip=127.0.*' --problems",
     "vault audit-replay audit.csv.gz --problems --html report.html",
     "vault audit-replay audit.ndjson --what-if lock-after-failed=5 --json",
     "vault audit-replay --since 24h --fail-on locked,at-risk",

@@ -17,9 +17,9 @@ type Part = Readonly<Record<string, unknown>>;
 
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
 function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; after: Part } {
-  const { found, items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
+  const { found, selected, items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
   return {
-    before: { found, items, asOf, inputs, rules, columns, vaultCount, verdicts },
+    before: { found, selected, items, asOf, inputs, rules, columns, vaultCount, verdicts },
     after: { whatIf, reenactment, skippedLines, skipped, ...rest },
   };
 }
@@ -27,6 +27,7 @@ function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; afte
 /** Keys that --field may begin with. */
 export const documentRoots = [
   "found",
+  "selected",
   "items",
   "asOf",
   "inputs",

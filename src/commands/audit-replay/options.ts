@@ -2,6 +2,8 @@ import type { Role } from "../../audit/read/item.ts";
 import { parseMap } from "../../audit/read/columns/parse-map.ts";
 import type { WhatIf } from "../../audit/fold/what-if.ts";
 import { isRelease, parseWhatIf } from "../../audit/fold/what-if.ts";
+import type { Condition } from "../../audit/selection.ts";
+import { parseWhere } from "../../audit/selection.ts";
 import { parseDuration } from "../../settings/duration.ts";
 import { checkPattern } from "../../settings/pattern.ts";
 import { VaultError } from "../../errors.ts";
@@ -11,16 +13,17 @@ import type { AuditReplayFlags } from "./descriptor.ts";
 /** A time: milliseconds since the epoch, or milliseconds before now. */
 type Moment = { at: number } | { ago: number };
 
-export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "map" | "tokenLifetime" | "whatIf"> {
+export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "where" | "map" | "tokenLifetime" | "whatIf"> {
   since?: Moment | undefined;
   until?: Moment | undefined;
+  where?: readonly Condition[] | undefined;
   map?: Partial<Record<Role, string>> | undefined;
   tokenLifetimeMs?: number | undefined;
   whatIf?: WhatIf | undefined;
 }
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
-export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...rest }: AuditReplayFlags): AuditReplayOptions {
+export function parseAuditReplay({ since, until, where, map, tokenLifetime, whatIf, ...rest }: AuditReplayFlags): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
     throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {
       hint: "nothing was sent; see --help for examples",
@@ -31,6 +34,7 @@ export function parseAuditReplay({ since, until, map, tokenLifetime, whatIf, ...
     vault: rest.vault?.toLowerCase(),
     since: since === undefined ? undefined : momentOf(since, "--since"),
     until: until === undefined ? undefined : momentOf(until, "--until"),
+    where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
     tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
     whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")),

@@ -39,6 +39,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
         vault: options.vault,
         timeline: timelineOf(options),
         whatIf: options.whatIf,
+        where: options.where,
         reenact: options.reenact === true ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) : undefined,
         own: sources.own,
         labels: sources.labels,

@@ -144,7 +144,8 @@ function tableHead(summary: ReplaySummary, rows: number, described: number, prob
     ...(rows > described ? [`The first ${grouped(described)}, worst first, have details below; the others only a row here.`] : []),
   ];
   return html`<h2 id="vaults" tabindex="-1">Vaults</h2>
-    ${rows === 0 ? html`<p>All vaults are fine.</p>` : filterControls(verdicts)} ${notes.map((note) => html`<p class="quiet">${note}</p>`)}
+    ${rows === 0 ? html`<p>${summary.selected?.vaults === 0 ? "No vault was selected." : "All vaults are fine."}</p>` : filterControls(verdicts)}
+    ${notes.map((note) => html`<p class="quiet">${note}</p>`)}
     <p id="shown" role="status" aria-live="polite">${rows === 0 ? "" : counted(rows, "vault")}</p>
     <p id="none" hidden>No vault matches the filter.</p> `;
 }

@@ -1,0 +1,80 @@
+import { VaultError } from "../errors.ts";
+import { clip } from "./read/clip.ts";
+import type { Item, Role } from "./read/item.ts";
+
+/** Keys of --where: the role of the column and the property of an item that each stands for. */
+const keys = {
+  ref: { role: "ref", property: "externalRef" },
+  ip: { role: "ip", property: "address" },
+  endpoint: { role: "endpoint", property: "endpoint" },
+  app: { role: "application", property: "application" },
+} as const satisfies Record<string, { role: Role; property: keyof Item }>;
+
+/** A value that a property of an item must have, exactly, or with `*` for any text. */
+export interface Condition {
+  key: keyof typeof keys;
+  value: string;
+}
+
+/**
+ * Parses the conditions of --where: `ref=…`, `ip=…`, `endpoint=…`, `app=…`.
+ *
+ * @throws `usage` with the rule and an example.
+ */
+export function parseWhere(texts: readonly string[]): Condition[] {
+  return texts.map((text) => {
+    const at = text.indexOf("=");
+    const [key, value] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+    if (!Object.hasOwn(keys, key)) throw wrong(`${clip(key)} must be one of ${Object.keys(keys).join(", ")}`);
+    if (value === "") throw wrong(`${key}= needs a value`);
+    return { key: key as Condition["key"], value };
+  });
+}
+
+const wrong = (rule: string): VaultError =>
+  new VaultError("usage", `--where: ${rule}`, { hint: "--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'" });
+
+export const roleOf = ({ key }: Condition): Role => keys[key].role;
+
+/**
+ * Vaults that have an item which meets all conditions. It selects vaults and not items, because a verdict without some of a vault's items
+ * would be wrong.
+ */
+export class Selection {
+  readonly conditions: readonly Condition[];
+  #selected = new Uint8Array(1024);
+
+  constructor(conditions: readonly Condition[]) {
+    this.conditions = conditions;
+  }
+
+  take(vault: number, item: Item): void {
+    if (this.has(vault) || !this.conditions.every((condition) => meets(item, condition))) return;
+    if (vault >= this.#selected.length) {
+      const larger = new Uint8Array(Math.max(vault + 1, this.#selected.length * 2));
+      larger.set(this.#selected);
+      this.#selected = larger;
+    }
+    this.#selected[vault] = 1;
+  }
+
+  has(vault: number): boolean {
+    return this.#selected[vault] === 1;
+  }
+}
+
+function meets(item: Item, { key, value }: Condition): boolean {
+  const text = item[keys[key].property];
+  if (text === null) return false;
+  const [start = "", ...rest] = value.split("*");
+  const end = rest.pop();
+  if (end === undefined) return text === value;
+  if (text.length < start.length + end.length || !text.startsWith(start) || !text.endsWith(end)) return false;
+  let from = start.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return from <= text.length - end.length;
+}
