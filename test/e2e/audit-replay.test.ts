@@ -100,6 +100,10 @@ describe("audit-replay", () => {
     ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of found, selected, items/],
     ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output already holds the document/],
     ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
+    ["a text that stands in the way of the document", ["--markdown", "-"], 2, /--markdown -: standard output already holds the document/],
+    ["a text in a folder that is not there", ["--markdown", "none/t.md"], 3, /--markdown: none\/t\.md cannot be written \(ENOENT\)/],
+    ["two reports in one file", ["--html", "r", "--markdown", "./r"], 2, /--html and --markdown have the same target/],
+    ["a condition on another column", ["--where", "time=x"], 2, /--where: "time" must be one of ref, ip, endpoint, app/],
     ["a page in place of the state", ["--html", "state/vault.db"], 3, /is one of this program's own files; nothing was written/],
   ])("%s: nothing is printed, nothing made", async (_what, args, exit, message) => {
     const machine = withExport();
@@ -158,6 +162,19 @@ describe("audit-replay", () => {
           .filter((name) => name !== ".cache")
           .toSorted(),
       ).toEqual(["audit.ndjson", "report.html"]);
+    });
+
+    it("as a text for a ticket is written likewise, and beside the page", async () => {
+      const machine = withExport();
+      const file = machine.file("ticket.md", "older");
+      chmodSync(file, 0o644);
+      const args = ["--markdown", "ticket.md", "--html", "report.html", "--json"];
+      expectExit(await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args), 0);
+      expect(readFileSync(file, "utf8")).toMatch(/^\*\*1 vault with an open exchange\.\*\*\n/);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(existsSync(join(machine.home, "report.html"))).toBe(true);
+      const result = await machine.vault("audit-replay", machine.audit, "--markdown", "-");
+      expect(result).toMatchObject({ code: 0, stdout: readFileSync(file, "utf8").replaceAll("audit.ndjson", machine.audit) });
     });
 
     it("goes to standard output in place of the table", async () => {

@@ -163,6 +163,7 @@ describe.concurrent("a file that is to be written", () => {
       ["backup", path],
       ["backup", path, "--force"],
       ["audit-replay", items, "--html", path],
+      ["audit-replay", items, "--markdown", path],
     ]) {
       expectError(await machine.vault(...args, "--json"), 3, "invalid-input", why);
     }

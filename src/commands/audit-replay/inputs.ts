@@ -86,29 +86,40 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
   };
 }
 
+/** Flags that write a report to a file, or to standard output. */
+export type ReportFlag = "--html" | "--markdown";
+
 /**
- * Checks, before anything is read, that --html may write there.
+ * Checks, before anything is read, that a report may be written there.
  * @throws `invalid-input` and `usage`
  */
-export async function checkPage(app: Needs, page: string, files: readonly string[]): Promise<void> {
+export function checkTarget(app: Needs, flag: ReportFlag, page: string, files: readonly string[]): void {
+  const example = `${flag} report${flag === "--html" ? ".html" : ".md"}`;
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;
-    throw new VaultError("usage", "--html -: standard output already holds the document", {
-      hint: "name a file: --html report.html",
-    });
+    throw new VaultError("usage", `${flag} -: standard output already holds the document`, { hint: `name a file: ${example}` });
   }
-  checkNotOurs(app, "--html", page);
+  checkNotOurs(app, flag, page);
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
   const target = real(resolve(app.host.cwd, page));
   if (files.some((file) => file !== "-" && real(resolve(app.host.cwd, file)) === target)) {
-    throw new VaultError("invalid-input", `--html: ${page} is one of the files to replay; nothing was written`, {
-      hint: "name another file, like --html report.html",
+    throw new VaultError("invalid-input", `${flag}: ${page} is one of the files to replay; nothing was written`, {
+      hint: `name another file, like ${example}`,
     });
   }
   const why = obstacleAt(resolve(app.host.cwd, page));
   if (why !== null) {
-    throw new VaultError("invalid-input", `--html: ${page} is ${why}; nothing was written`, {
-      hint: "name a file, like --html report.html; --html - is standard output",
+    throw new VaultError("invalid-input", `${flag}: ${page} is ${why}; nothing was written`, {
+      hint: `name a file, like ${example}; ${flag} - is standard output`,
     });
   }
+}
+
+/** @throws `usage` if two reports have the same target */
+export function checkDistinct(
+  { host }: Pick<App, "host">,
+  { html, markdown }: { html?: string | undefined; markdown?: string | undefined },
+): void {
+  if (html === undefined || markdown === undefined || resolve(host.cwd, html) !== resolve(host.cwd, markdown)) return;
+  throw new VaultError("usage", "--html and --markdown have the same target", { hint: "--html report.html --markdown report.md" });
 }

@@ -6,6 +6,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
+import type { ReportFlag } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
@@ -13,7 +14,7 @@ import { defined } from "../../defined.ts";
 /** Number of characters in a write. */
 const portion = 1024 * 1024;
 
-/** Prints a replay as the flags ask. Writes the page first, so that it exists when the rest is printed. */
+/** Prints a replay as the flags ask. Writes the files first, so that they exist when the rest is printed. */
 export async function printReplay(
   app: Pick<App, "host" | "narrator" | "output">,
   options: AuditReplayOptions,
@@ -21,9 +22,13 @@ export async function printReplay(
 ): Promise<void> {
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: options.problems === true });
   if (options.html !== undefined) {
-    await printPage(app, options.html, replay, vaults());
-    if (options.html === "-") return;
+    await printReport(app, "--html", options.html, await page(app, replay, vaults()));
   }
+  if (options.markdown !== undefined) {
+    const { writeMarkdown } = await import("../../audit/render/markdown.ts");
+    await printReport(app, "--markdown", options.markdown, writeMarkdown(replay.summary, vaults()));
+  }
+  if (options.html === "-" || options.markdown === "-") return;
   const { field, format } = app.output;
   if (field !== undefined) return await printField(app, fieldPieces(replay, vaults(), field));
   if (format !== "table") return await print(app, format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()));
@@ -60,20 +65,24 @@ async function printViews(
   }
 }
 
-async function printPage(app: Pick<App, "host" | "narrator">, file: string, replay: Replay, vaults: Iterable<VaultReport>): Promise<void> {
+async function page(app: Pick<App, "host">, replay: Replay, vaults: Iterable<VaultReport>): Promise<Iterable<string>> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
   const { summary, whatIf, reenactment } = replay;
   const beside = defined({ whatIf, reenactment });
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
-  const pieces = writeHtml({ title, generatedAt: new Date(app.host.now()).toISOString(), summary, vaults, ...beside });
+  return writeHtml({ title, generatedAt: new Date(app.host.now()).toISOString(), summary, vaults, ...beside });
+}
+
+/** Writes a report whole to a file, or prints it. */
+async function printReport(app: Pick<App, "host" | "narrator">, flag: ReportFlag, file: string, pieces: Iterable<string>): Promise<void> {
   if (file === "-") return await print(app, pieces);
   try {
     replaceFile(resolve(app.host.cwd, file), portions(pieces));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new VaultError("invalid-input", `--html: ${file} cannot be written (${code})`, {
-      hint: "name a file in a folder that you can write to, like --html ./report.html",
+    throw new VaultError("invalid-input", `${flag}: ${file} cannot be written (${code})`, {
+      hint: `name a file in a folder that you can write to, like ${flag} ./report${flag === "--html" ? ".html" : ".md"}`,
       cause: error,
     });
   }

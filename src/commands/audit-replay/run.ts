@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { documentRoots } from "./document.ts";
-import { checkPage, openSources } from "./inputs.ts";
+import { checkDistinct, checkTarget, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
@@ -20,7 +20,9 @@ type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output
 export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
   const options = parseAuditReplay(flags);
   checkField(app.output.field, documentRoots);
-  if (options.html !== undefined) await checkPage(app, options.html, options.files);
+  if (options.html !== undefined) checkTarget(app, "--html", options.html, options.files);
+  if (options.markdown !== undefined) checkTarget(app, "--markdown", options.markdown, options.files);
+  checkDistinct(app, options);
   const between = spanOf(app, options);
   const { interrupted } = app.host;
   const sources = await openSources(app, options.files);
