@@ -6,6 +6,7 @@ import type { ColumnMap } from "./read/columns/parse-map.ts";
 import { inputOf, maxInputs } from "./read/item.ts";
 import { Skips } from "./read/source.ts";
 import { foundOf } from "./report/found.ts";
+import { Pseudonyms } from "./report/pseudonyms.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Replayer } from "./replayer.ts";
@@ -46,6 +47,8 @@ export interface ReplayOptions extends InputOptions {
   where?: readonly Condition[] | undefined;
   reenact?: Reenacted | undefined;
   own?: FindOwn;
+  /** Replaces addresses, references, applications and labels by pseudonyms. */
+  redact?: boolean | undefined;
   /** Labels of vaults by UUID, in lower case. */
   labels?: ReadonlyMap<string, string> | undefined;
   /** Current time, on which advice depends, in milliseconds since the epoch. */
@@ -144,17 +147,19 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const inputs = sources.map(({ report }) => report);
   const find = (location: number, line: number): Item | undefined =>
     replayer.keptItem(location) ?? sources[inputOf(location)]?.find?.(location, line);
+  const pseudonyms = new Pseudonyms(options.redact === true);
   const references = new References(
     find,
     inputs.map(({ name }) => name),
     classifier,
     options.own,
+    pseudonyms,
   );
   const asOf = options.until ?? replayer.newest;
   const facts = {
     skippedLines: skips.count,
     distinguishesFailures: distinguishesFailures(inputs, replayer),
-    unclearOutcomes: [...classifier.unclear],
+    unclearOutcomes: [...classifier.unclear].map((text) => pseudonyms.word(text)),
     beginsLater: options.since !== undefined,
   };
   const { now, labels = new Map<string, string>() } = options;
@@ -191,6 +196,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       verdicts: counts,
       asOf,
       columns: columnsOf(inputs),
+      pseudonyms,
     }),
     *vaults({ problems }) {
       for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(traced, vault);

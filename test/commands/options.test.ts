@@ -78,11 +78,12 @@ test.each<[string, unknown]>([
   ],
   ["audit-replay --since 2026-11-20 --until 30s", { files: [], since: { at: Date.UTC(2026, 10, 20) }, until: { ago: 30_000 } }],
   [
-    "audit-replay a --map time=when,vault=wallet.id --html - --failure denied|bad --release 1.2.22 --token-lifetime 90s",
+    "audit-replay a --map time=when,vault=wallet.id --html - --redact --failure denied|bad --release 1.2.22 --token-lifetime 90s",
     {
       files: ["a"],
       map: { time: "when", vault: "wallet.id" },
       html: "-",
+      redact: true,
       failure: "denied|bad",
       release: "1.2.22",
       tokenLifetimeMs: 90_000,

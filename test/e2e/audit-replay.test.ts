@@ -69,6 +69,19 @@ describe("audit-replay", () => {
     ]);
   });
 
+  it("with --redact names no reference, in no output", async () => {
+    const machine = withExport();
+    const where = ["--where", "ref=order-1", "--html", "r.html", "--markdown", "r.md", "--redact", "--verbose"];
+    for (const format of [["--json"], ["-o", "ndjson"], []]) {
+      const args = [...where, "--timeline", "--vault", lab.vault.uuid, ...format];
+      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args);
+      expectExit(result, 0);
+      const files = ["r.html", "r.md"].map((name) => readFileSync(join(machine.home, name), "utf8"));
+      for (const text of [result.stdout, ...files]) expect(text).toContain("ref-1");
+      expect([result.stdout, result.stderr, ...files].join("")).not.toContain("order-1");
+    }
+  });
+
   it("a state that cannot be read is a failure without a file, and a warning with one", async () => {
     const machine = withExport();
     mkdirSync(machine.stateDir, { mode: 0o700 });

@@ -17,10 +17,11 @@ export function foundOf(
   counts: Readonly<Record<Verdict, number>>,
   selected: Selected | undefined,
 ): Found {
-  const selection = selected === undefined || selected.of === 0 ? "" : selectionWords(selected);
-  if (selection !== "" && vaults.length === 0) return { text: selection, by: [] };
+  if (selected === undefined || selected.of === 0) return foundIn(context, vaults, counts);
+  const selection = selectionWords(selected);
+  if (vaults.length === 0) return { text: selection, by: [] };
   const { text, by } = foundIn(context, vaults, counts);
-  return { text: selection === "" ? text : `${text} ${selection}`, by };
+  return { text: `${text} ${selection}`, by };
 }
 
 /** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */
@@ -33,7 +34,8 @@ function foundIn(context: ReportContext, vaults: readonly Ranked[], counts: Read
   const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
   if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
   const read = worst === "open-exchange" ? [] : vaults.slice(0, Math.min(counts[worst], maxRead));
-  const by = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
+  const origins = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
+  const by = origins.map((origin) => context.references.pseudonyms.origin(origin));
   const others = verdicts.filter((verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0);
   const also =
     others.length === 0 ? "" : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
@@ -53,7 +55,7 @@ function nothingIn(vaults: number, deleted: number): string {
   return `No locks found in ${counted(vaults, "vault")}${deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`}.`;
 }
 
-/** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
+/** Returns the origin, not redacted, of most of the items that locked a vault, or that count toward lockout. */
 export function originOf(context: ReportContext, vault: number): Omit<Origin, "vaults"> {
   const { rule, who, items } = evidenceOf(context, vault);
   if (rule === "auto-lock" || rule === "unseen") return { rule };

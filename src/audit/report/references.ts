@@ -4,6 +4,7 @@ import { eventKinds } from "../fold/events.ts";
 import type { Classifier } from "../read/columns/classify-item.ts";
 import { numberOf } from "../read/columns/classify-item.ts";
 import type { Item, FindItem } from "../read/item.ts";
+import type { Pseudonyms } from "./pseudonyms.ts";
 import type { ItemReference, OwnExchange } from "./report.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
 
@@ -16,20 +17,27 @@ export class References {
   readonly #inputs: readonly string[];
   readonly #classifier: Classifier;
   readonly #own: FindOwn | undefined;
+  readonly pseudonyms: Pseudonyms;
 
-  constructor(find: FindItem, inputs: readonly string[], classifier: Classifier, own: FindOwn | undefined) {
+  constructor(find: FindItem, inputs: readonly string[], classifier: Classifier, own: FindOwn | undefined, pseudonyms: Pseudonyms) {
     this.#find = find;
     this.#inputs = inputs;
     this.#classifier = classifier;
     this.#own = own;
+    this.pseudonyms = pseudonyms;
   }
 
   item({ location, line }: ItemLocation): Item | undefined {
     return this.#find(location, line);
   }
 
-  /** Returns the reference to an item that was read, or else to the one at a location. */
+  /** Returns the reference to an item that was read, or else to the one at a location; redacted if the report is. */
   to(from: Item | ItemLocation): ItemReference {
+    return this.pseudonyms.item(this.raw(from));
+  }
+
+  /** Returns the reference with the values of the export, for comparisons. */
+  raw(from: Item | ItemLocation): ItemReference {
     const item = "action" in from ? from : this.#find(from.location, from.line);
     if (item === undefined) throw new Error("an item that a report names was not kept");
     const own =

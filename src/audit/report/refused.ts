@@ -29,7 +29,7 @@ export function refusedOf(references: References, { client, own, replacement }: 
     replacedBy: acknowledgement === undefined ? undefined : { ...defined({ start: to(replacement?.start) }), acknowledgement },
     lastAccepted: to(own?.start),
   });
-  return { ...facts, text: textOf(facts, client, own !== undefined && own === replacement) };
+  return { ...facts, text: textOf(facts, references.pseudonyms.origin(client), own !== undefined && own === replacement) };
 }
 
 function textOf({ replacedBy, lastAccepted }: Omit<Refused, "text">, { externalRef, address }: Client, isOwn: boolean): string {

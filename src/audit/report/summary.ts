@@ -1,6 +1,7 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
 import type { Columns } from "../read/item.ts";
 import type { Replayer } from "../replayer.ts";
+import type { Pseudonyms } from "./pseudonyms.ts";
 import type { Found, InputReport, ReplaySummary, Selected, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
@@ -22,6 +23,7 @@ interface Facts {
   verdicts: Record<Verdict, number>;
   asOf: number;
   columns: Columns;
+  pseudonyms: Pseudonyms;
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */
@@ -30,7 +32,7 @@ export const distinguishesFailures = (inputs: readonly InputReport[], { failures
 
 /** Summarizes a replay. */
 export function summaryOf(facts: Facts): ReplaySummary {
-  const { options, inputs, replayer, classifier, skips, asOf } = facts;
+  const { options, inputs, replayer, classifier, skips, asOf, pseudonyms } = facts;
   return {
     found: facts.found,
     ...defined({ selected: facts.selected }),
@@ -42,8 +44,10 @@ export function summaryOf(facts: Facts): ReplaySummary {
     vaults: facts.vaults,
     verdicts: facts.verdicts,
     skippedLines: skips.count,
-    skipped: skips.first.map(({ input, line, reason }) => ({ input: inputs[input]?.name ?? "", line, reason })),
-    otherActions: [...classifier.others].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count),
+    skipped: skips.first.map(({ input, line, reason }) => ({ input: inputs[input]?.name ?? "", line, reason: pseudonyms.reason(reason) })),
+    otherActions: [...classifier.others]
+      .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
+      .sort((a, b) => b.count - a.count),
     applicationItems: replayer.applicationItems,
     withoutVault: replayer.withoutVault,
     duplicates: replayer.fold.duplicates,

@@ -74,10 +74,10 @@ export function rankVaults(context: ReportContext): Ranked[] {
 }
 
 /** Describes the selection, of which the report has `count` vaults. */
-export function selectedOf({ fold, vaults }: ReportContext, { conditions }: Selection, count: number): Selected {
+export function selectedOf({ fold, vaults, references }: ReportContext, { conditions }: Selection, count: number): Selected {
   let of = 0;
   for (let vault = 0; vault < vaults.size; vault++) if (fold.hasSeen(vault)) of += 1;
-  return { where: conditions.map(({ key, value }) => `${key}=${value}`), vaults: count, of };
+  return { where: conditions.map((condition) => references.pseudonyms.condition(condition)), vaults: count, of };
 }
 
 /** Creates the report on a vault, which reads its items again. */
@@ -93,9 +93,10 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
   const uuid = context.vaults.uuid(vault);
+  const label = context.labels.get(uuid);
   const known = {
     uuid,
-    ...defined({ label: context.labels.get(uuid) }),
+    ...defined({ label: label === undefined ? undefined : references.pseudonyms.of("label", label) }),
     verdict: judgement.verdict,
     ...defined({ pending }),
     unackedStarts: records.getInt(vault, intField.unacked),
@@ -127,10 +128,10 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   };
 }
 
-/** Returns the rule of a lock, with the number and the origins of the items that led to it or count toward lockout. */
+/** Returns the rule of a lock, with the number and the origins, not redacted, of the items that led to it or count toward lockout. */
 export function evidenceOf(context: ReportContext, vault: number): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
   const judgement = judgementOf(context, vault);
-  const chain = chainOf(context, vault, judgement).map((link) => context.references.to(link));
+  const chain = chainOf(context, vault, judgement).map((link) => context.references.raw(link));
   return { rule: judgement.rule, items: chain.length, who: whoOf(chain) };
 }
 

@@ -38,6 +38,10 @@ export const auditReplay = {
     },
     html: { flag: "--html <file>", help: "write a self-contained page; - for standard output" },
     markdown: { flag: "--markdown <file>", help: "write a text for a ticket; - for standard output" },
+    redact: {
+      flag: "--redact",
+      help: "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
+    },
     failure: {
       flag: "--failure <pattern>",
       help: "regular expression for failed attempts with unusual wording (audit.failure)",
@@ -65,7 +69,7 @@ export const auditReplay = {
     "vault audit-replay audit.ndjson --vault $VAULT --timeline",
     "vault audit-replay audit.ndjson --where 'ip=127.0.*' --problems",
     "vault audit-replay audit.csv.gz --problems --html report.html",
-    "vault audit-replay audit.ndjson --markdown ticket.md",
+    "vault audit-replay audit.ndjson --markdown ticket.md --redact",
     "vault audit-replay audit.ndjson --what-if lock-after-failed=5 --json",
     "vault audit-replay --since 24h --fail-on locked,at-risk",
   ],

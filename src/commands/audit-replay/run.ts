@@ -42,6 +42,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
         timeline: timelineOf(options),
         whatIf: options.whatIf,
         where: options.where,
+        redact: options.redact,
         reenact: options.reenact === true ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) : undefined,
         own: sources.own,
         labels: sources.labels,

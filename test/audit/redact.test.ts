@@ -1,0 +1,142 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { writeHtml } from "../../src/audit/render/html/page.ts";
+import { writeMarkdown } from "../../src/audit/render/markdown.ts";
+import { auditBasis } from "../../src/audit/render/text/basis.ts";
+import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
+import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { whatIfView } from "../../src/audit/render/text/changes.ts";
+import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
+import type { VaultReport } from "../../src/audit/report/report.ts";
+import { parseWhere } from "../../src/audit/selection.ts";
+import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { failure, line, replayWith, rules, vaultUuid } from "./support.ts";
+
+const originals = [
+  "203.0.113.7",
+  "203.0.113.8",
+  "198.51.100.9",
+  "2001:db8::7",
+  "nightly-cron",
+  "web-shop",
+  "vault-X7Q9",
+  "X7Q9",
+  "tenant-a",
+  "card of Ada",
+];
+
+const talk = (client: Record<string, unknown>) => ({
+  ...client,
+  description: `bad credentials of nightly-cron and web-shop from 203.0.113.7 (198.51.100.9)`,
+  endpoint: `POST /vault/get-start/${String(client["ipAddress"])}?by=${String(client["externalRef"])}`,
+  application: "tenant-a",
+});
+const cron = talk({ externalRef: "nightly-cron", ipAddress: "203.0.113.7" });
+const web = talk({ externalRef: "web-shop", ipAddress: "203.0.113.8" });
+const own = talk({ externalRef: "vault-X7Q9", ipAddress: "2001:db8::7" });
+
+const log = [
+  line(0, "READ_VAULT", { ...web, description: "ok" }),
+  line(1, "ACKNOWLEDGE_READ_VAULT", { ...web, description: "ok" }),
+  line(2, "ACKNOWLEDGE_READ_VAULT", { ...web, description: "ok" }),
+  failure(3, cron),
+  failure(4, cron),
+  failure(5, own),
+  line(6, "READ_VAULT", { ...cron, outcome: "accepted for web-shop", description: "ok", vaultUuid: vaultUuid(2) }),
+  line(7, "LOGIN of nightly-cron", { ...web, vaultUuid: vaultUuid(2) }),
+  line(8, "LOCK_VAULT", { ipAddress: "198.51.100.9", vaultUuid: vaultUuid(3) }),
+  JSON.stringify({ time: "203.0.113.7 nightly-cron", action: "READ_VAULT", vaultUuid: vaultUuid(1) }),
+].join("\n");
+
+async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
+  const path = join(tempDir("redact"), "items.ndjson");
+  writeFileSync(path, log);
+  return await replayWith({
+    inputs: [{ name: "items", path }],
+    labels: new Map([[vaultUuid(1), "card of Ada"]]),
+    own: (ref) => {
+      if (ref !== "vault-X7Q9") return undefined;
+      return { id: "X7Q9", operation: "get", generation: 3, state: "rejected", startedAt: "2026-11-20T12:00:05.000Z" };
+    },
+    timeline: "problems",
+    redact: true,
+    ...more,
+  });
+}
+
+/** Everything that a run can print or write. */
+async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record<string, string>> {
+  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: false });
+  const view = { facts: { isTTY: true, columns: 120, color: false }, now: 0, timeZone: "UTC" };
+  const whole = { summary, ...replay, ...(whatIf && { whatIf }) };
+  const timelines = await Promise.all([...vaults()].map(async (vault) => await auditTimeline(vault, rules, view)));
+  return {
+    page: [...writeHtml({ title: "t", generatedAt: "2026-11-20T16:00:00Z", summary, vaults: vaults(), ...(whatIf && { whatIf }) })].join(
+      "",
+    ),
+    markdown: [...writeMarkdown(summary, vaults())].join(""),
+    terminal: (await auditSummary(summary, vaults(), view)) + (await auditBasis(summary, view)),
+    timelines: timelines.join("\n"),
+    whatIf: whatIf === undefined ? "" : await whatIfView(whatIf, view),
+    json: [...jsonDocument(whole, vaults())].join(""),
+    ndjson: [...ndjsonDocument(whole, vaults())].join(""),
+  };
+}
+
+const wheres: string[][] = [[], ["ref=nightly-cron"], ["ip=203.0.113.*", "app=tenant-a"], ["ref=nobody at all"]];
+
+describe("with --redact", () => {
+  test.each(wheres.map((where) => ({ where })))("no original value is in any output, selected by $where", async ({ where }) => {
+    const whatIf = { text: "lock-after-failed=9", type: "rules", rules: { lockAfterFailed: 9 } } as const;
+    const result = await replayed({ whatIf, ...(where.length > 0 && { where: parseWhere(where) }) });
+    for (const [name, text] of Object.entries(await outputsOf(result))) {
+      for (const original of [...originals, "nobody at all", "203.0.113"])
+        expect(text.includes(original), `${original} in the ${name}`).toBe(false);
+    }
+    await result.close();
+  });
+
+  test("the same value is the same word everywhere, counted from its first appearance; verdicts stay", async () => {
+    const [plain, redacted] = [await replayed({ redact: false }), await replayed({})];
+    expect(redacted.summary.found.text).toBe(
+      "2 vaults locked; 1 by an administrator from ip-1, 1 by reference ref-1 from ip-2. Also 1 with an open exchange.",
+    );
+    const outputs = await outputsOf(redacted);
+    const words: Record<string, string> = {
+      "198.51.100.9": "ip-1",
+      "nightly-cron": "ref-1",
+      "203.0.113.7": "ip-2",
+      "card of Ada": "label-1",
+    };
+    for (const name of ["page", "markdown", "terminal", "json"])
+      for (const word of Object.values(words)) expect(outputs[name]).toContain(word);
+    const reports = (replay: Replay): VaultReport[] => [...replay.vaults({ problems: false })];
+    const [before, after] = [reports(plain), reports(redacted)];
+    for (const [index, { uuid, verdict, since, who, cause, label }] of after.entries()) {
+      const one = before[index];
+      expect({ uuid, verdict, since, rule: cause?.rule }).toEqual({
+        uuid: one?.uuid,
+        verdict: one?.verdict,
+        since: one?.since,
+        rule: one?.cause?.rule,
+      });
+      for (const [at, { value, count }] of who.addresses.entries()) {
+        expect(count).toBe(one?.who.addresses[at]?.count);
+        expect(words[one?.who.addresses[at]?.value ?? ""] ?? value).toBe(value);
+      }
+      if (one?.label !== undefined) expect(label).toBe(words[one.label]);
+    }
+    expect(after[1]?.cause?.chain.at(-1)?.own?.id).toBe(after[1]?.cause?.chain.at(-1)?.externalRef);
+    await plain.close();
+    await redacted.close();
+  });
+
+  test("what it finds without: the values of the log", async () => {
+    const plain = await replayed({ redact: false });
+    const { json = "" } = await outputsOf(plain);
+    expect(originals.filter((value) => !json.includes(value))).toEqual([]);
+    await plain.close();
+  });
+});
