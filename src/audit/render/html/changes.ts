@@ -1,6 +1,7 @@
 import type { Markup } from "./text.ts";
-import { html, time, value } from "./text.ts";
-import { badge, sentence, table } from "./parts.ts";
+import { html, inline, time, value } from "./text.ts";
+import type { Head } from "./parts.ts";
+import { badge, cells, sentence, table, unbroken } from "./parts.ts";
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 
@@ -8,17 +9,15 @@ const most = 300;
 
 const more = (count: number): Markup | string => (count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "");
 
+const whatIfHeads: readonly Head[] = [["Vault"], ["Now"], ["What if"]];
+const differenceHeads: readonly Head[] = [["Vault"], ["Replay"], ["Sandbox"], ["From"], ["Why"]];
+
 /** Renders the vaults for which a hypothetical change makes a difference. */
 export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport): Markup {
-  const rows = vaults.slice(0, most).map(
-    ({ uuid, before, after }) =>
-      html`<tr>
-        <th scope="row">${value(uuid, 80)}</th>
-        <td>${standing(before)}</td>
-        <td>${standing(after)}</td>
-      </tr>`,
-  );
-  const listed = rows.length === 0 ? "" : table("What if", [["Vault"], ["Now"], ["What if"]], rows);
+  const rows = vaults
+    .slice(0, most)
+    .map(({ uuid, before, after }) => inline`<tr>${cells(whatIfHeads, [unbroken(uuid), standing(before), standing(after)])}</tr>\n`);
+  const listed = rows.length === 0 ? "" : table("What if", whatIfHeads, rows);
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">What if ${value(change)}</h2>
     <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
@@ -37,16 +36,11 @@ function standing({ verdict, since, unackedStarts, failedAttempts, cause }: Vaul
 export function reenactmentSection({ vaults, agree, differences, notPerformed }: ReenactmentReport): Markup {
   const rows = differences.slice(0, most).map(({ uuid, replayed, emulated, at, line, text }) => {
     const from = html`${at === undefined ? "" : time(at)}${line === undefined ? "" : ` line ${line}`}`;
-    return html`<tr>
-      <th scope="row">${value(uuid, 80)}</th>
-      <td>${value(replayed, 40)}</td>
-      <td>${value(emulated, 40)}</td>
-      <td>${from}</td>
-      <td>${sentence(text)}</td>
-    </tr>`;
+    const contents = [unbroken(uuid), value(replayed, 40), value(emulated, 40), from, sentence(text)];
+    return inline`<tr>${cells(differenceHeads, contents)}</tr>\n`;
   });
-  const listed = rows.length === 0 ? "" : table("Differences", [["Vault"], ["Replay"], ["Sandbox"], ["From"], ["Why"]], rows);
-  const missing = notPerformed.slice(0, most).map(({ uuid, reason }) => html`<li>${value(uuid, 80)}: ${sentence(reason)}</li>`);
+  const listed = rows.length === 0 ? "" : table("Differences", differenceHeads, rows);
+  const missing = notPerformed.slice(0, most).map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${sentence(reason)}</li>`);
   return html`<section aria-labelledby="reenacted">
     <h2 id="reenacted">Re-enacted in the sandbox</h2>
     <p>

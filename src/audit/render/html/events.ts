@@ -2,7 +2,7 @@ import type { Drawing } from "./timeline.ts";
 import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
-import { own, itemLocation, sentence, table } from "./parts.ts";
+import { cells, own, itemLocation, sentence, table } from "./parts.ts";
 import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
 import { distancesOf, isSame } from "../model.ts";
 import { contradictionWords, eventWords, span, stateWords } from "../words.ts";
@@ -32,7 +32,7 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
     const before = distances[index - 1];
     const distance = before === undefined ? "" : `+${span(before.milliseconds)}`;
     const mark = locks ? html` <strong class="locks">locked the vault</strong>` : isCause ? html` <strong>cause</strong>` : "";
-    const cells: (Markup | string)[] = [
+    const contents = [
       time(item.at),
       distance,
       inline`${eventWords[item.event]}${mark}${notes(event, vault.contradictions)}`,
@@ -41,7 +41,7 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
       `${event.failedAttempts}/${rules.lockAfterFailed}`,
       stateWords[state],
     ];
-    return inline`<tr${isCause ? inline` class="cause"` : ""}>${cells.map((cell) => inline`<td>${cell}</td>`)}</tr>\n`;
+    return inline`<tr${isCause ? inline` class="cause"` : ""}>${cells(heads, contents)}</tr>\n`;
   });
   const earlier = omitted > 0 ? html`<p>${counted(omitted, "earlier event is", "earlier events are")} not listed.</p>` : "";
   return html`<details>

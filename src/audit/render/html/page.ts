@@ -13,7 +13,7 @@ import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
 import { vaultSection } from "./vault.ts";
 
-/** The script of the page: it shows the filter and hides rows and sections that do not match. It changes only `hidden` and one text. */
+/** The script of the page: it shows the filter, hides rows and sections that do not match, and copies commands. */
 const script = `"use strict";
 {
   const one = (id) => document.getElementById(id);
@@ -21,6 +21,7 @@ const script = `"use strict";
   const boxes = [...document.querySelectorAll("input[name=verdict]")];
   const rows = [...document.querySelectorAll("tr[data-find]")];
   const all = [...rows, ...document.querySelectorAll("article[data-find]")];
+  const folds = document.querySelectorAll("details.fine");
   // What is typed into a field of date and time is meant in UTC, like all times of the page.
   const moment = (field, otherwise) => (field.value === "" ? otherwise : Date.parse(field.value + "Z"));
   const apply = () => {
@@ -33,6 +34,11 @@ const script = `"use strict";
       return verdicts.has(dataset.verdict) && words.every((word) => dataset.find.includes(word)) && (anyTime || (at >= first && at <= last));
     };
     for (const each of all) each.hidden = !matches(each);
+    for (const each of folds) {
+      each.hidden = each.querySelector("[data-find]:not([hidden])") === null;
+      // What is looked for is shown.
+      if (words.length > 0 || !anyTime) each.open = true;
+    }
     const count = rows.filter((row) => !row.hidden).length;
     shown.textContent = count + " of " + rows.length + (rows.length === 1 ? " vault" : " vaults") + " shown";
     none.hidden = count > 0;
@@ -43,6 +49,16 @@ const script = `"use strict";
     apply();
     find.focus();
   };
+  for (const button of document.querySelectorAll(".copy")) {
+    const code = button.previousElementSibling;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(code);
+      navigator.clipboard?.writeText(code.textContent).then(() => (button.textContent = "Copied"), () => {});
+    });
+  }
+  // Where there is no room for a drawing, the list of its events takes its place.
+  if (matchMedia("(max-width: 40rem)").matches) for (const each of document.querySelectorAll("article details")) each.open = true;
   if (rows.length > 0) {
     filter.hidden = false;
     filter.addEventListener("input", apply);
@@ -80,33 +96,47 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
   if (whatIf !== undefined) yield whatIfSection(whatIf).markup;
   if (reenactment !== undefined) yield reenactmentSection(reenactment).markup;
   const described: VaultReport[] = [];
-  const rows: string[] = [];
+  const rows: Record<"problems" | "fine", string[]> = { problems: [], fine: [] };
   const verdicts = new Set<Verdict>();
-  let problems = 0;
   for (const vault of vaults) {
     const id = described.length < maxSections ? String(described.length + 1) : undefined;
     if (id !== undefined) described.push(vault);
-    rows.push(vaultRow(vault, summary.rules, id).markup);
+    rows[isProblem(vault.verdict) ? "problems" : "fine"].push(vaultRow(vault, summary.rules, id).markup);
     verdicts.add(vault.verdict);
-    if (isProblem(vault.verdict)) problems += 1;
-    if (rows.length === maxRows) break;
+    if (rows.problems.length + rows.fine.length === maxRows) break;
   }
-  yield `<section aria-labelledby="vaults">\n${tableHead(summary, rows.length, described.length, problems, [...verdicts]).markup}`;
-  if (rows.length > 0) {
-    yield tableStart("Vaults", heads, "vaults").markup;
-    yield* rows;
-    yield tableEnd.markup;
-  }
+  const [problems, fine] = [rows.problems.length, rows.fine.length];
+  yield `<section aria-labelledby="vaults">\n${tableHead(summary, { problems, fine, described: described.length }, [...verdicts]).markup}`;
+  yield* tableOf("Vaults", rows.problems);
+  yield* folded(fine, tableOf("Vaults that need no action", rows.fine));
   yield "</section>\n";
   if (described.length > 0) {
     yield `<section aria-labelledby="sections">\n${sectionsHead().markup}`;
-    for (const [index, vault] of described.entries()) {
-      yield vaultSection(vault, { rules: summary.rules, asOf: summary.asOf, id: String(index + 1) }).markup;
-    }
+    const sections = described.map((vault, index) => ({ vault, id: String(index + 1) }));
+    const written = (of: typeof sections): string[] =>
+      of.map(({ vault, id }) => vaultSection(vault, { rules: summary.rules, asOf: summary.asOf, id }).markup);
+    yield* written(sections.slice(0, problems));
+    const others = sections.slice(problems);
+    yield* folded(others.length, written(others));
     yield "</section>\n";
   }
   yield basisSection(summary).markup;
   yield `</main>\n${footer.markup}<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+function* tableOf(name: string, rows: readonly string[]): Generator<string, void, undefined> {
+  if (rows.length === 0) return;
+  yield tableStart(name, heads, "vaults").markup;
+  yield* rows;
+  yield tableEnd.markup;
+}
+
+/** Yields what is about vaults that need no action, collapsed. */
+function* folded(count: number, contents: Iterable<string>): Generator<string, void, undefined> {
+  if (count === 0) return;
+  yield `<details class="fine"><summary>${counted(count, "vault needs", "vaults need")} no action</summary>\n`;
+  yield* contents;
+  yield "</details>\n";
 }
 
 const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -134,10 +164,15 @@ const footer = html`<footer><p>Generated by vault audit-replay. This page is sel
 const sectionsHead = (): Markup =>
   html`<h2 id="sections">Details</h2>
     ${legendOf()}
-    <p class="quiet">The time scale is logarithmic; a break in the axis marks a long pause.</p> `;
+    <p class="quiet scale">The time scale is logarithmic; a break in the axis marks a long pause.</p> `;
 
 /** Renders the head of the table, with notes on what it does not list, and the filter. */
-function tableHead(summary: ReplaySummary, rows: number, described: number, problems: number, verdicts: readonly Verdict[]): Markup {
+function tableHead(
+  summary: ReplaySummary,
+  { problems, fine, described }: Record<"problems" | "fine" | "described", number>,
+  verdicts: readonly Verdict[],
+): Markup {
+  const rows = problems + fine;
   const left = needsOf(summary).problems - problems;
   const notes = [
     ...(left > 0 ? [`${counted(left, "more vault needs", "more vaults need")} action; vault audit-replay --json lists all.`] : []),

@@ -18,7 +18,23 @@ export function sentence(text: string): Markup {
 
 /** Renders the name of a vault: its uuid, with its label. */
 export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">): Markup =>
-  label === undefined ? value(uuid, 80) : html`${value(uuid, 80)} (${value(label, 80)})`;
+  label === undefined ? unbroken(uuid) : html`${unbroken(uuid)} (${value(label, 80)})`;
+
+const isUuid = (text: string): boolean => /^[0-9a-f-]{36}$/i.test(text);
+
+/** Renders a uuid on one line. */
+export const unbroken = (uuid: string): Markup => (isUuid(uuid) ? html`<span class="uuid">${uuid}</span>` : value(uuid, 80));
+
+/** Renders a sentence of ours with its commands about a vault, each with a button that copies it. */
+export function instruction(text: string, uuid: string): Markup {
+  if (!isUuid(uuid)) return sentence(text);
+  const command = new RegExp(`(vault [a-z]+ ${uuid}(?: --[a-z]+)*)`);
+  return html`${text.split(command).map((part, index) => (index % 2 === 0 ? sentence(part) : copied(part)))}`;
+}
+
+/** A command that breaks between its words only. */
+const copied = (command: string): Markup =>
+  inline`<code>${command.split(" ").map((word, index) => inline`${index === 0 ? "" : " "}<span>${word}</span>`)}</code> <button type="button" class="copy" aria-label="Copy: ${command}" hidden>Copy</button>`;
 
 /** Renders this machine's exchange that an item belongs to, if any. */
 export function own(item: ItemReference): Markup | string {
@@ -39,6 +55,12 @@ export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "lin
 
 /** Heading of a column, with an explanation if it is abbreviated. */
 export type Head = readonly [text: string, title?: string];
+
+/** Renders the cells of a row, the first of which names it. A narrow screen shows them as a list, with the headings as labels. */
+export function cells(heads: readonly Head[], contents: readonly (Markup | string)[]): Markup {
+  const rest = contents.slice(1).map((content, index) => inline`<td data-label="${heads[index + 1]?.[0]}">${content}</td>`);
+  return inline`<th scope="row">${contents[0]}</th>${rest}`;
+}
 
 /** Renders a scrollable table up to its first row. */
 export function tableStart(name: string, heads: readonly Head[], className?: string): Markup {

@@ -54,7 +54,9 @@ th, td { padding: .4rem .6rem; border-bottom: 1px solid var(--line); text-align:
 thead th { color: var(--quiet); font-weight: 600; white-space: nowrap; border-bottom-width: 2px; }
 tbody th { font-weight: 500; }
 .vaults td { white-space: nowrap; }
-.vaults th[scope=row] { min-width: 20.5rem; font-variant-numeric: tabular-nums; }
+.vaults th, .vaults td { padding: .4rem .5rem; }
+.uuid { white-space: nowrap; }
+.vaults th[scope=row] { font-size: .875rem; font-variant-numeric: tabular-nums; }
 tbody th { min-width: 11rem; }
 .scroll table { min-width: 36rem; }
 .tally { margin: 0; padding: 0; list-style: none; }
@@ -78,6 +80,9 @@ button:hover { border-color: var(--link); color: var(--link); }
 .advice > div { padding: .5rem .9rem .6rem; background: var(--soft); border-radius: .4rem; }
 .advice h4 { margin: 0; color: var(--quiet); font-size: .875rem; }
 .advice p { margin: .2rem 0 0; }
+code { padding: .1rem .3rem; background: var(--page); border: 1px solid var(--line); border-radius: .25rem; font: .85em/1.7 ui-monospace, "Liberation Mono", monospace; }
+code span { white-space: nowrap; }
+.copy { min-height: 0; padding: 0 .45rem; font-size: .8rem; }
 .facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1rem; margin: .75rem 0; font-size: .95rem; }
 .facts dt { color: var(--quiet); }
 .facts dd, .facts p { margin: 0; }
@@ -92,10 +97,11 @@ details { margin: .5rem 0; }
 summary { cursor: pointer; color: var(--link); width: fit-content; }
 .events { font-size: .875rem; margin-top: .4rem; }
 .events p { margin: 0; }
+.events th { min-width: 0; font-weight: inherit; white-space: nowrap; }
 .events td:nth-child(2) { white-space: nowrap; }
-.events td:first-child { border-left: 4px solid transparent; }
+.events tbody th { border-left: 4px solid transparent; }
 .events .cause { font-size: inherit; font-weight: inherit; }
-.events .cause td:first-child { border-left-color: var(--locked); }
+.events .cause th { border-left-color: var(--locked); }
 .timeline { display: block; width: 100%; min-width: 46rem; height: auto; font-size: 11.5px; }
 .timeline text { fill: var(--text); }
 .lane { fill: var(--soft); }
@@ -124,7 +130,18 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   .facts dd { margin-bottom: .4rem; }
   .tiles { grid-template-columns: repeat(2, 1fr); }
   fieldset { min-height: 0; }
-  .vaults th[scope=row] { min-width: 11rem; }
+  .vault h3 { font-size: .9rem; }
+  figure, .legend, .scale { display: none; }
+  .scroll table { min-width: 0; }
+  table, tbody, tr, th, td { display: block; }
+  thead { position: absolute; clip-path: inset(50%); }
+  tr { padding: .5rem .25rem; border-bottom: 1px solid var(--line); }
+  tbody th, td, .events th { padding: .1rem .35rem; border: 0; white-space: normal; }
+  td { position: relative; padding-left: 7rem; }
+  td::before { content: attr(data-label); position: absolute; left: .35rem; color: var(--quiet); }
+  td:empty { display: none; }
+  .vaults td { white-space: normal; }
+  .events .cause { border-left: 4px solid var(--locked); }
 }
 @media print {
   details::details-content { content-visibility: visible; block-size: auto; }
@@ -138,19 +155,19 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   @page { margin: 14mm; }
   body { font-size: 10pt; }
   header, main, footer { max-width: none; padding: 0; }
-  #filter, .skip { display: none !important; }
+  #filter, .skip, .copy { display: none !important; }
   .badge { border: 1.5px solid var(--hue); background: none; color: var(--hue); }
   .advice > div, .notes { border: 1px solid var(--line); }
   .vault { border: 0; border-top: 2px solid var(--text); border-radius: 0; padding: 0; }
   .scroll { overflow: visible; }
   .timeline, .scroll table { min-width: 0; }
   table { font-size: 7.5pt; }
-  th, td { padding: .25rem .35rem; }
+  th, td, .vaults th, .vaults td { padding: .25rem .35rem; }
   tbody th, .vaults th[scope=row] { min-width: 8rem; }
   h2, h3, h4, .standing, #shown { break-after: avoid; }
   figure, .advice, .tile, tr, li { break-inside: avoid; }
   thead { display: table-header-group; }
   a { text-decoration: none; }
-  .vaults td { white-space: normal; }
+  .uuid, code span, .vaults td, .events th { white-space: normal; }
 }
 `;

@@ -1,6 +1,7 @@
 import type { Markup } from "./text.ts";
-import { html, time, value } from "./text.ts";
-import { sentence, table } from "./parts.ts";
+import { html, inline, time, value } from "./text.ts";
+import type { Head } from "./parts.ts";
+import { cells, sentence, table } from "./parts.ts";
 import { originWords } from "../../report/found.ts";
 import type { InputReport, Origin, ReplaySummary } from "../../report/report.ts";
 import { countsOf, formatOf, leftOut, ruleLines, verdictWords } from "../words.ts";
@@ -74,6 +75,7 @@ function origins(by: readonly Origin[]): Markup | string {
 }
 
 const maxInputs = 50;
+const inputHeads: readonly Head[] = [["Input"], ["Format"], ["Items"], ["Column mapping"]];
 
 /** Renders the inputs with the roles of their columns. */
 function inputs(all: readonly InputReport[]): Markup {
@@ -82,16 +84,12 @@ function inputs(all: readonly InputReport[]): Markup {
       const why = { name: "", value: ", by its values", "--map": ", by --map" }[by];
       return html`${index === 0 ? "" : "; "}${role}: ${value(name, 80)}${why}`;
     });
-    return html`<tr>
-      <th scope="row">${value(input.name, 80)}</th>
-      <td>${formatOf(input)}</td>
-      <td>${grouped(input.items)}</td>
-      <td>${columns}</td>
-    </tr>`;
+    const contents = [value(input.name, 80), formatOf(input), grouped(input.items), html`${columns}`];
+    return inline`<tr>${cells(inputHeads, contents)}</tr>\n`;
   });
   const more = all.length > maxInputs ? html`<p>and ${all.length - maxInputs} more</p>` : "";
   return html`<h3>Inputs</h3>
-    ${table("Inputs", [["Input"], ["Format"], ["Items"], ["Column mapping"]], rows)} ${more}`;
+    ${table("Inputs", inputHeads, rows)} ${more}`;
 }
 
 const maxSkipped = 100;

@@ -1,7 +1,7 @@
 import type { Markup } from "./text.ts";
-import { html, time } from "./text.ts";
+import { html, inline, time } from "./text.ts";
 import type { Head } from "./parts.ts";
-import { badge, filterData, vaultName } from "./parts.ts";
+import { badge, cells, filterData, vaultName } from "./parts.ts";
 import type { VaultReport, Verdict } from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
@@ -11,15 +11,8 @@ export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefine
   const { starts, failed } = counters(vault, rules);
   const { cause, since, verdict, certainty } = vault;
   const name = id === undefined ? vaultName(vault) : html`<a href="#vault-${id}">${vaultName(vault)}</a>`;
-  return html`<tr ${filterData(vault)}>
-    <th scope="row">${name}</th>
-    <td>${badge(verdict)}</td>
-    <td>${since === undefined ? "" : time(since)}</td>
-    <td>${cause === undefined ? "" : ruleWords[cause.rule]}</td>
-    <td>${certainty}</td>
-    <td>${starts}</td>
-    <td>${failed}</td>
-  </tr> `;
+  const rest = [badge(verdict), since === undefined ? "" : time(since), cause === undefined ? "" : ruleWords[cause.rule], certainty];
+  return inline`<tr ${filterData(vault)}>${cells(heads, [name, ...rest, starts, failed])}</tr>\n`;
 }
 
 export const heads: readonly Head[] = [

@@ -48,17 +48,20 @@ export function clip(text: string, most: number): string {
   return few.length <= most && text.length <= most * 2 ? few : `${few.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
-/** Renders an ISO 8601 text as `2026-11-20 14:02:11`, in UTC, with milliseconds unless they are zero; other text as a value. */
+/** Renders an ISO 8601 text as `2026-11-20 14:02:11`, in UTC, with its milliseconds as a title; other text as a value. */
 export function time(at: string): Markup {
   if (!isMoment(at)) return value(at, 40);
-  const date = new Date(at);
-  return html`<time datetime="${date.toISOString()}">${written(date)}</time>`;
+  const [text, exact] = [timeText(at), exactTime(at)];
+  return html`<time datetime="${new Date(at).toISOString()}" ${exact === text ? "" : html` title="${exact}"`}>${text}</time>`;
 }
 
-export const timeText = (at: string): string => (isMoment(at) ? written(new Date(at)) : clip(at, 40));
+export const timeText = (at: string): string => (isMoment(at) ? exactTime(at).slice(0, 19) : clip(at, 40));
 
-const written = (date: Date): string =>
-  date
-    .toISOString()
-    .replace("T", " ")
-    .replace(/(?:\.000)?Z$/, "");
+/** The time with milliseconds, unless they are zero. */
+export const exactTime = (at: string): string =>
+  isMoment(at)
+    ? new Date(at)
+        .toISOString()
+        .replace("T", " ")
+        .replace(/(?:\.000)?Z$/, "")
+    : clip(at, 40);

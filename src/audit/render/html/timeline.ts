@@ -7,7 +7,7 @@ import { drawn, lanes, laneWords, shape } from "./lanes.ts";
 import type { Period } from "./periods.ts";
 import { lockedPeriods, openPeriods } from "./periods.ts";
 import type { Markup } from "./text.ts";
-import { clip, html, inline, timeText } from "./text.ts";
+import { clip, exactTime, html, inline, timeText } from "./text.ts";
 
 /** Maps times to the axis. Distances are logarithmic, so that seconds and months fit on one page. */
 interface Scale {
@@ -92,7 +92,7 @@ const bars = (kind: "open" | "locked", y: number, height: number, periods: reado
   periods.map(({ from, to, end }) => {
     const x = scale.x(from);
     const size = inline`x="${round(x)}" y="${y}" width="${round(Math.max(3, scale.x(to) - x))}" height="${height}"`;
-    const title = `${kind} from ${timeText(iso(from))} until ${timeText(iso(to))}: ${end}`;
+    const title = `${kind} from ${exactTime(iso(from))} until ${exactTime(iso(to))}: ${end}`;
     return inline`<rect class="${kind}" ${size}><title>${title}</title></rect>`;
   });
 
@@ -179,7 +179,7 @@ function shapes(events: readonly TimelineEvent[], scale: Scale): Markup[] {
     taken.set(lane, x);
     const y = top + lanes.indexOf(lane) * laneHeight + laneHeight / 2;
     const { address, externalRef, at } = event.item;
-    const words = [timeText(at), eventWords[event.item.event], ...[address, externalRef].filter((each) => each !== undefined)];
+    const words = [exactTime(at), eventWords[event.item.event], ...[address, externalRef].filter((each) => each !== undefined)];
     if (event.isCause) number += 1;
     const halo = event.isCause ? inline`<circle class="halo" r="10"/>${label("number", 9, -9, String(number))}` : "";
     const line = event.locks ? inline`<path class="locking" d="M${round(x)} ${top - 4}V${bottom}"/>` : "";

@@ -3,7 +3,7 @@ import { maxDrawn, timelineOf } from "./timeline.ts";
 import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
-import { badge, filterData, own, itemLocation, sentence, vaultName } from "./parts.ts";
+import { badge, filterData, instruction, itemLocation, own, sentence, vaultName } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, pendingOf } from "../model.ts";
 import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
@@ -24,11 +24,11 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
     <div class="advice">
       <div>
         <h4>For support</h4>
-        <p>${sentence(advice.support)}</p>
+        <p>${instruction(advice.support, vault.uuid)}</p>
       </div>
       <div>
         <h4>For the developer of the client</h4>
-        <p>${sentence(advice.developer)}</p>
+        <p>${instruction(advice.developer, vault.uuid)}</p>
       </div>
     </div>
     <dl class="facts">
