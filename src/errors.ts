@@ -22,7 +22,7 @@ export const errorKinds = {
       "no credentials known for this vault at this service, or the ones given were superseded or differ from the stored ones " +
       "(nothing was sent)",
   },
-  unauthorised: { exitCode: 5, retry: "after-fix", meaning: "the service refused the application (key, JWT, address)" },
+  unauthorized: { exitCode: 5, retry: "after-fix", meaning: "the service refused the application (key, JWT, address)" },
   rejected: { exitCode: 6, retry: "after-fix", meaning: "the service refused the vault credentials" },
   locked: { exitCode: 7, retry: "after-fix", meaning: "the vault is locked or gone" },
   guard: { exitCode: 8, retry: "after-fix", meaning: "the lockout guard refused to send" },

@@ -26,7 +26,7 @@ const unknown = {
 
 const table: Readonly<Record<ErrorClass, Disposition>> = {
   rate: { code: "rate-limited", what: "still rate limited by the service", start: "not-counted", end: "again" },
-  application: { code: "unauthorised", what: "the service refused the application", start: "not-counted", end: "outstanding" },
+  application: { code: "unauthorized", what: "the service refused the application", start: "not-counted", end: "outstanding" },
   validation: { code: "service", what: "the service rejected the request as invalid", start: "not-counted", end: "refused" },
   credentials: { code: "rejected", what: "the service refused the credentials", start: "failed-attempt", end: "refused" },
   locked: { code: "locked", what: "the vault is locked", start: "no-starts", end: "outstanding" },

@@ -185,7 +185,7 @@ describe.concurrent("vault create", () => {
       { env: { VAULTSVC_API_KEY: "ffffffff-ffff-4fff-8fff-ffffffffffff" } },
       ...createArgs(machine, "generic/offline"),
     );
-    expectError(refused, 5, "unauthorised");
+    expectError(refused, 5, "unauthorized");
     await create(machine);
     expect(others(lab)).toHaveLength(2);
   });
@@ -275,7 +275,7 @@ describe.concurrent("vault info", () => {
     expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
     expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
     lab.faults("info:status=403");
-    expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorised");
+    expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorized");
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
     expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "info")).toMatchObject([
       { credentials: null },

@@ -70,12 +70,12 @@ describe("a service that requires JWT", () => {
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
     ["of another role", makeJwt(keys, { role: "admin", exp: soon() }), /claim role is missing or not one that is allowed/],
     ["of another key", makeJwt(jwtKeys(), { role: "reader", exp: soon() }), /the signature of the JWT is wrong/],
-  ])("%s: unauthorised, and nothing counted", async (_, jwt, message) => {
+  ])("%s: unauthorized, and nothing counted", async (_, jwt, message) => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
     const args = firstGetArgs(machine, lab.vault);
     const result = await machine.vaultWith({ env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } }, ...args, "--json");
-    expectError(result, 5, "unauthorised", message);
+    expectError(result, 5, "unauthorized", message);
     expect(errorOf(result)).toMatchObject({ retry: "after-fix", spent: { unackedStarts: 0, failedAttempts: 0 } });
     expect(errorOf(result).hint).toContain("--jwt");
   });
@@ -247,11 +247,11 @@ test.each<[string, (file: string) => string, object, number]>([
   expect(code).toBe(exitCode);
 });
 
-test("a whitelist that this machine is not on: unauthorised, and nothing counted", async () => {
+test("a whitelist that this machine is not on: unauthorized, and nothing counted", async () => {
   const lab = await openLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });
   const machine = lab.machine();
   const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
-  expectError(result, 5, "unauthorised", /the IP address is not in the whitelist/);
+  expectError(result, 5, "unauthorized", /the IP address is not in the whitelist/);
   expect(errorOf(result)).toMatchObject({ spent: { unackedStarts: 0, failedAttempts: 0 } });
   expect(errorOf(result).hint).toContain("this address is allowed");
 });

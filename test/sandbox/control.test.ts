@@ -107,7 +107,7 @@ describe("the control routes", () => {
     await expect(connectControl(readyFile).lock("0".repeat(36))).rejects.toMatchObject({ code: "invalid-input" });
     const other = path.join(folder, "other.json");
     fs.writeFileSync(other, JSON.stringify({ baseUrl: sandbox.baseUrl, controlToken: "x" }));
-    await expect(connectControl(other).reset()).rejects.toMatchObject({ code: "unauthorised" });
+    await expect(connectControl(other).reset()).rejects.toMatchObject({ code: "unauthorized" });
     const left = fs.readFileSync(readyFile);
     await sandbox.close();
     expect(fs.existsSync(readyFile)).toBe(false);

@@ -79,8 +79,8 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
     case "rejected":
       return { action: action.call, outcome: "FAILURE", description: refusal(line) };
     case "discarded":
-      // Other reverted starts leave no audit item.
-      return codeOf(line) === "unauthorised"
+      // Other reverted starts leave no audit item. Earlier versions write `unauthorised`.
+      return ["unauthorized", "unauthorised"].includes(String(codeOf(line)))
         ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: "application refused: key, JWT or address" }
         : null;
     case "ending":

@@ -24,7 +24,7 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
     return { client, readyFile, ready: await client.ready() };
   } catch (error) {
     // Nothing listens there, what has the port now is another sandbox, or the file is not a ready file.
-    if (error instanceof VaultError && ["network", "unauthorised", "usage"].includes(error.code)) return null;
+    if (error instanceof VaultError && ["network", "unauthorized", "usage"].includes(error.code)) return null;
     throw error;
   }
 }

@@ -126,7 +126,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);
   const facts = { vault: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };
-  if (code === "unauthorised") {
+  if (code === "unauthorized") {
     throw new VaultError(
       "pending",
       `the new credentials are stored, but the service refused the application at the acknowledgement (${said})`,

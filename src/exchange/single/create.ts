@@ -37,7 +37,7 @@ export type CreateOutcome =
 /**
  * Creates a vault (extended). Its external reference is durable before the call, its credentials before this resolves. A call
  * that may have arrived is never repeated: it could create a second vault.
- * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorised`, `service`, `state`,
+ * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorized`, `service`, `state`,
  * `interrupted`
  */
 export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {

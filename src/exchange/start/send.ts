@@ -38,7 +38,7 @@ type Attempt = { success: StartSuccess } | Repeat;
 /**
  * Sends a start, with the retries that DESIGN allows. Each is guarded and recorded as a start of its own (①). `first` is the
  * vault as it is before the first one.
- * @throws `guard`, `network`, `rate-limited`, `unauthorised`, `rejected`, `locked`, `service`, `interrupted`; the journal then
+ * @throws `guard`, `network`, `rate-limited`, `unauthorized`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted
  */
 export async function sendStart(context: ExchangeContext, first: VaultRecord, planned: PlannedStart): Promise<SentStart> {

@@ -25,7 +25,7 @@ export interface ControlClient {
 
 /**
  * Connects to the sandbox of a ready file. Each call reads the file again and throws `usage` if it is missing or not a ready file,
- * `network` if nothing listens, `unauthorised` if another sandbox does, `invalid-input` for an unknown vault or an invalid rule, and
+ * `network` if nothing listens, `unauthorized` if another sandbox does, `invalid-input` for an unknown vault or an invalid rule, and
  * `service` otherwise.
  */
 export function connectControl(readyFile: string): ControlClient {
@@ -36,7 +36,7 @@ export function connectControl(readyFile: string): ControlClient {
     const message = (answer.body["error"] as { message?: string } | undefined)?.message ?? `HTTP ${answer.status}`;
     if (answer.status === 401) {
       const hint = "the file belongs to an earlier sandbox; use the one of the running sandbox";
-      throw new VaultError("unauthorised", `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`, {
+      throw new VaultError("unauthorized", `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`, {
         hint,
         retry: "after-fix",
       });

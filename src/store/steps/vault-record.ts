@@ -26,11 +26,15 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
     autoLockDate: vault.auto_lock_date,
     dateCreated: vault.date_created,
     lastModified: vault.last_modified,
-    lastError: vault.last_error === null ? null : (JSON.parse(vault.last_error) as VaultRecord["lastError"]),
+    lastError: vault.last_error === null ? null : errorNote(vault.last_error),
     open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
     last: last === undefined ? null : exchangeRecord(last),
   };
 }
+
+/** Earlier versions spell one code `unauthorised`. */
+const errorNote = (json: string): VaultRecord["lastError"] =>
+  JSON.parse(json.replace('"code":"unauthorised"', '"code":"unauthorized"')) as VaultRecord["lastError"];
 
 const generationRecord = (row: CredentialsRow): Generation => ({
   generation: row.generation,

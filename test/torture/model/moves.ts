@@ -73,7 +73,7 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
     case "rate":
       return late ? finish(state, place, "rate-limited") : tryStart(parts.client, state, place);
     case "application":
-      return finish(state, place, "unauthorised");
+      return finish(state, place, "unauthorized");
     case "no-answer": {
       const mayRepeat = !process.repeated && parts.client.mayRepeat(state.store, process.pairs[0] ?? 0);
       if (late || !mayRepeat) return finish(state, place, "network");
