@@ -74,7 +74,7 @@ export interface ServiceDetails {
 export interface Spent {
   unackedStarts: number;
   failedAttempts: number;
-  limits: { unacked: number; failed: number };
+  limits: { unackedStarts: number; failedAttempts: number };
 }
 
 /** The exchange that a failed command leaves open. */

@@ -56,8 +56,8 @@ describe("the README and the topics say what the program does", () => {
   });
 
   test("the limits that lock a vault", () => {
-    const { lockAfterFailed, lockAfterUnacked } = defaults;
-    expect(topicText("lockout")).toContain(`after ${lockAfterFailed} failed attempts in a row, or ${lockAfterUnacked} starts`);
+    const { failedAttempts, unackedStarts } = defaults;
+    expect(topicText("lockout")).toContain(`after ${failedAttempts} failed attempts in a row, or ${unackedStarts} starts`);
   });
 
   test("dependencies", () => {
@@ -86,7 +86,7 @@ describe("the README and the topics say what the program does", () => {
     const example = codeBlocks(topicText("environment")).find(({ info }) => info === "json")?.code ?? "";
     writeFileSync(join(folder, "config.json"), example);
     const settings = async (name?: string) => resolveSettings({}, {}, (await findProfile(folder, name)).settings);
-    expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failed: 3, unacked: 5 } });
+    expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failedAttempts: 3, unackedStarts: 5 } });
     expect(await settings("default")).toMatchObject({ baseUrl: "https://vaults.example.com", maxWaitMs: 300_000 });
   });
 

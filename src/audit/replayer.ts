@@ -13,7 +13,7 @@ import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
-import type { WhatIf } from "./fold/what-if.ts";
+import { type WhatIf, withChanges } from "./fold/what-if.ts";
 
 /** An event to re-enact. */
 export interface ReenactedStep {
@@ -90,7 +90,7 @@ export class Replayer {
     this.timelines = timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
-      this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? { ...rules, ...whatIf.rules } : rules, true) };
+      this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules, true) };
   }
 
   get reordered(): number {

@@ -7,8 +7,8 @@ import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {
-  failed: number;
-  unacked: number;
+  unackedStarts: number;
+  failedAttempts: number;
 }
 
 /** Whether the service answers at all. */

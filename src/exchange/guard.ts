@@ -17,9 +17,9 @@ interface GuardVerdict {
 export type Counters = Pick<VaultRecord, "failedAttempts" | "possiblyFailed" | "unackedStarts">;
 
 export function judge({ failedAttempts, possiblyFailed, unackedStarts }: Counters, policy: Policy): GuardVerdict {
-  const failedWouldLock = failedAttempts + 1 >= policy.failed;
-  const unackedWouldLock = unackedStarts + 1 >= policy.unacked;
-  const onlyPossibly = failedWouldLock && !unackedWouldLock && failedAttempts - possiblyFailed + 1 < policy.failed;
+  const failedWouldLock = failedAttempts + 1 >= policy.failedAttempts;
+  const unackedWouldLock = unackedStarts + 1 >= policy.unackedStarts;
+  const onlyPossibly = failedWouldLock && !unackedWouldLock && failedAttempts - possiblyFailed + 1 < policy.failedAttempts;
   return { failedWouldLock, onlyPossibly, unackedWouldLock };
 }
 
@@ -31,8 +31,8 @@ export function guardStart(record: VaultRecord, policy: Policy): void {
   if (allows(verdict)) return;
   const possibly = verdict.onlyPossibly ? ` (${record.possiblyFailed} of them only possibly: no response)` : "";
   const why = verdict.failedWouldLock
-    ? `${record.failedAttempts} of ${policy.failed} failed attempts used${possibly}; one more locks the vault`
-    : `${record.unackedStarts} of ${policy.unacked} unacknowledged starts used; one more locks the vault`;
+    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${possibly}; one more locks the vault`
+    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
     vault: record.uuid,
     hint: verdict.onlyPossibly
@@ -43,14 +43,14 @@ export function guardStart(record: VaultRecord, policy: Policy): void {
 }
 
 /** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
-export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failed;
+export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failedAttempts;
 
 /**
  * Whether an unanswered start may be repeated automatically: never if it could be one of the last two before a lock, so that a
  * person still has one left that cannot lock the vault.
  */
 export function allowsRetry(record: VaultRecord, policy: Policy): boolean {
-  return record.unackedStarts + 1 <= policy.unacked - 2 && !judge(record, policy).failedWouldLock;
+  return record.unackedStarts + 1 <= policy.unackedStarts - 2 && !judge(record, policy).failedWouldLock;
 }
 
 /** @throws `guard` if the device has another browser or operating system than the one last accepted */

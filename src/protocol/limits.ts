@@ -20,9 +20,9 @@ export const defaults = {
   /** Requests per second per application (specification, section 8). */
   rate: 25,
   /** Consecutive failed attempts that lock a vault. */
-  lockAfterFailed: 3,
+  failedAttempts: 3,
   /** Consecutive unacknowledged starts that lock a vault. */
-  lockAfterUnacked: 5,
+  unackedStarts: 5,
   /** Milliseconds from an accepted start to the autoLockDate. */
   autoLockAfterMs: 365 * 24 * 60 * 60_000,
   /** Milliseconds. An assumption, since it is not documented. */

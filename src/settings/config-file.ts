@@ -1,4 +1,5 @@
 import { chmodSync, lstatSync, statSync } from "node:fs";
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/owner.ts";
@@ -29,11 +30,10 @@ export async function readConfiguration(directory: string, uid?: number): Promis
     const stored = (await openConf(directory)).store;
     checkNesting(stored);
     const { profiles = {}, currentProfile } = stored;
-    const isTable = (value: unknown): value is Record<string, unknown> =>
-      typeof value === "object" && value !== null && !Array.isArray(value);
     if (!isTable(profiles) || !Object.values(profiles).every(isTable)) throw new Error("profiles must be an object of objects");
     if (currentProfile !== undefined && typeof currentProfile !== "string") throw new Error("currentProfile must be a string");
-    return { ...stored, profiles } as Configuration;
+    const present = Object.entries(profiles as Configuration["profiles"]).map(([name, profile]) => [name, withPresentKeys(profile)]);
+    return { ...stored, profiles: Object.fromEntries(present) as Configuration["profiles"] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new VaultError("state", `the configuration ${configPath(directory)} cannot be read: ${message}`, {
@@ -41,6 +41,15 @@ export async function readConfiguration(directory: string, uid?: number): Promis
       cause: error,
     });
   }
+}
+
+const isTable = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Renames keys of earlier versions. The next change of the configuration stores the present names. */
+function withPresentKeys(profile: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!isTable(profile["policy"])) return profile;
+  const { failed, unacked, ...present } = profile["policy"];
+  return { ...profile, policy: { ...defined({ failedAttempts: failed, unackedStarts: unacked }), ...present } };
 }
 
 /**

@@ -7,15 +7,17 @@ import type { Profile } from "./profile.ts";
 import { withValue } from "./profile.ts";
 import { resolveSettings, serviceName } from "./settings.ts";
 
-/** Form of the value of each config key; others are text. */
+/** Form of the value of each config key, and of settings that have none; others are text. */
 const forms: Readonly<Record<string, "number" | "boolean" | "json" | "secret" | "path">> = {
   apiKey: "secret",
   device: "json",
   "jwt.claims": "json",
   rateLimit: "number",
-  "policy.failed": "number",
-  "policy.unacked": "number",
+  "policy.failedAttempts": "number",
+  "policy.unackedStarts": "number",
   live: "boolean",
+  insecureHttp: "boolean",
+  debug: "boolean",
   state: "path",
   stateKeyFile: "path",
   ca: "path",
@@ -48,7 +50,7 @@ export function checkKey(key: string): void {
   if (key === "currentProfile") {
     throw new VaultError("usage", "currentProfile is not a setting of a profile", { hint: "vault config use NAME" });
   }
-  const meant = nearest(key, known);
+  const meant = known.find((name) => name.startsWith(key)) ?? nearest(key, known);
   throw new VaultError("usage", `no such config key: ${key}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`, {
     hint: `config keys: ${known.join(", ")}`,
   });
@@ -93,6 +95,20 @@ function stored(key: string, text: string, source: string): unknown {
   }
   throw new VaultError("invalid-input", `${source}: must be an object in JSON`, { hint: `vault config set ${key} @FILE` });
 }
+
+export type ConfigValue = string | number | boolean | Readonly<Record<string, unknown>>;
+
+/** A value as documents have it: a number, a boolean or an object where that is its form. */
+export function typedValue(key: string, text: string): ConfigValue {
+  const form = forms[key];
+  if (form === "number" && Number.isFinite(Number(text))) return Number(text);
+  if (form === "boolean") return !["", "0", "false"].includes(text);
+  // A device may also be given as @FILE.
+  return form === "json" && text.startsWith("{") ? (parseJson(text) as Readonly<Record<string, unknown>>) : text;
+}
+
+/** A value as tables have it. */
+export const valueText = (value: ConfigValue): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
 /** The candidate with the smallest edit distance, if it is small. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {

@@ -38,7 +38,7 @@ export interface Settings {
   ca: Sourced | undefined;
   /** From flag or profile; the proxy of the environment depends on the address (`chooseProxy`). */
   proxy: Sourced | undefined;
-  policy: { failed: number; unacked: number };
+  policy: { unackedStarts: number; failedAttempts: number };
   /** Token lifetime that a replay of audit items assumes. */
   tokenLifetimeMs: number;
   /** A regular expression. */
@@ -90,8 +90,8 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     ca: find("ca"),
     proxy: find("proxy"),
     policy: {
-      failed: wholeNumber(find("lockAfterFailed"), 1, defaults.lockAfterFailed),
-      unacked: wholeNumber(find("lockAfterUnacked"), 1, defaults.lockAfterUnacked),
+      failedAttempts: wholeNumber(find("lockAfterFailed"), 1, defaults.failedAttempts),
+      unackedStarts: wholeNumber(find("lockAfterUnacked"), 1, defaults.unackedStarts),
     },
     tokenLifetimeMs: duration("policyTokenLifetime", defaults.tokenLifetimeMs),
     auditFailure: pattern(find("auditFailure")),

@@ -122,8 +122,8 @@ export function errorLines(error: VaultError): string {
     ...(spent === undefined
       ? []
       : [
-          `counted toward lockout: ${spent.unackedStarts} of ${spent.limits.unacked} unacknowledged starts, ` +
-            `${spent.failedAttempts} of ${spent.limits.failed} failed attempts`,
+          `counted toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
+            `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts`,
         ]),
   ];
   // A hint lists alternatives, separated by `; `: a line for each.

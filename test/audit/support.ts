@@ -8,8 +8,7 @@ import { newestRelease } from "../../src/audit/fold/rules.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 export const rules: Rules = {
-  lockAfterFailed: 3,
-  lockAfterUnacked: 5,
+  limits: { unackedStarts: 5, failedAttempts: 3 },
   tokenLifetimeMs: 120_000,
   autoLockAfterMs: 365 * 86_400_000,
   release: newestRelease,

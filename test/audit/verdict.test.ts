@@ -123,7 +123,7 @@ describe("the rules", () => {
   });
 
   it("other limits than the usual ones hold, and are in the report", async () => {
-    const other = { ...rules, lockAfterFailed: 2, lockAfterUnacked: 3 };
+    const other = { ...rules, limits: { failedAttempts: 2, unackedStarts: 3 } };
     expect(await reportOfOne([created, failure(1), failure(2)], { rules: other })).toMatchObject({
       verdict: "locked",
       lockedAt: moment(2),
@@ -136,7 +136,7 @@ describe("the rules", () => {
 
   it("with limits longer than a chain is remembered, its newest items are named", async () => {
     const many = Array.from({ length: 20 }, (_, index) => failure(index + 1));
-    const report = await reportOfOne([created, ...many], { rules: { ...rules, lockAfterFailed: 20 } });
+    const report = await reportOfOne([created, ...many], { rules: { ...rules, limits: { ...rules.limits, failedAttempts: 20 } } });
     expect(report).toMatchObject({ verdict: "locked", lockedAt: moment(20) });
     expect(report.cause?.chain.map((item) => item.line)).toEqual(Array.from({ length: 16 }, (_, index) => index + 6));
   });
@@ -321,7 +321,9 @@ describe("items that need care", () => {
     const early = await reportOfOne([created, failure(1, { description: "bad credentials, vault locked" })]);
     expect(early).toMatchObject({ verdict: "locked", lockedAt: moment(1), contradictions: [{ kind: "locked-at-another-moment" }] });
     const said = line(5, "READ_VAULT", { outcome: "FAILURE", description: "too many starts without acknowledgement, vault locked" });
-    const late = await reportOfOne([created, read(1), read(2), read(3), read(4), said], { rules: { ...rules, lockAfterUnacked: 4 } });
+    const late = await reportOfOne([created, read(1), read(2), read(3), read(4), said], {
+      rules: { ...rules, limits: { ...rules.limits, unackedStarts: 4 } },
+    });
     expect(late).toMatchObject({ lockedAt: moment(4), contradictions: [{ kind: "locked-at-another-moment" }] });
   });
 

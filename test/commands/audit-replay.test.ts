@@ -33,7 +33,7 @@ const summary: ReplaySummary = {
   items: 6,
   asOf: "2026-11-20T14:02:00.000Z",
   inputs: [{ name: "a.ndjson", format: "ndjson", gzip: false, order: "oldest-first", items: 6, columns: {} }],
-  rules: { lockAfterFailed: 3, lockAfterUnacked: 5, tokenLifetimeMs: 1, autoLockAfterMs: 2, release: "1.2.28", failure: null },
+  rules: { limits: { unackedStarts: 5, failedAttempts: 3 }, tokenLifetimeMs: 1, autoLockAfterMs: 2, release: "1.2.28", failure: null },
   columns: { time: { name: hostile, by: "name" } },
   vaults: 2,
   verdicts: { locked: 2, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 },

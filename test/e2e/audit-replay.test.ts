@@ -132,19 +132,27 @@ describe("audit-replay", () => {
       const machine = lab.machine();
       const rules = async (...args: string[]) => documentOf(await machine.vault("audit-replay", "--json", ...args)).rules;
       expect(await rules()).toEqual({
-        lockAfterFailed: 3,
-        lockAfterUnacked: 5,
+        limits: { unackedStarts: 5, failedAttempts: 3 },
         tokenLifetimeMs: 300_000,
         autoLockAfterMs: 31_536_000_000,
         release: "1.2.28",
         failure: null,
       });
-      for (const [key, value] of Object.entries({ "policy.tokenLifetime": "90s", "audit.failure": "denied", "policy.failed": "7" })) {
+      for (const [key, value] of Object.entries({
+        "policy.tokenLifetime": "90s",
+        "audit.failure": "denied",
+        "policy.failedAttempts": "7",
+      })) {
         expectExit(await machine.vault("config", "set", key, value), 0);
       }
-      expect(await rules()).toMatchObject({ tokenLifetimeMs: 90_000, failure: "denied", lockAfterFailed: 7 });
+      expect(await rules()).toMatchObject({ tokenLifetimeMs: 90_000, failure: "denied", limits: { failedAttempts: 7 } });
       const flags = ["--token-lifetime", "1m", "--failure", "bad", "--lock-after-failed", "4", "--release", "1.2.22"];
-      expect(await rules(...flags)).toMatchObject({ tokenLifetimeMs: 60_000, failure: "bad", lockAfterFailed: 4, release: "1.2.22" });
+      expect(await rules(...flags)).toMatchObject({
+        tokenLifetimeMs: 60_000,
+        failure: "bad",
+        limits: { failedAttempts: 4 },
+        release: "1.2.22",
+      });
     });
 
     it.each([

@@ -18,7 +18,7 @@ describe.concurrent("what an error says was counted", () => {
     const failed = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid, "--json");
     expectExit(failed, exitCode);
     const { unackedStarts, failedAttempts } = await machine.status(uuid);
-    expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unacked: 5, failed: 3 } });
+    expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unackedStarts: 5, failedAttempts: 3 } });
   });
 
   it("what was settled before it failed", async () => {

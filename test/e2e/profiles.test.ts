@@ -20,6 +20,8 @@ function bare(): Machine {
 
 const init = ["init", "--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
 const configOf = (machine: Machine) => readJson(join(machine.configDir, "config.json")) as { profiles: Record<string, object> };
+const valueOf = async (machine: Machine, key: string): Promise<unknown> =>
+  (JSON.parse((await machine.vault("config", "get", key, "--json")).stdout) as { value: unknown }).value;
 const textOf = (machine: Machine): string => readFileSync(join(machine.configDir, "config.json"), "utf8");
 
 describe.concurrent("vault init", () => {
@@ -102,7 +104,7 @@ describe.concurrent("vault config", () => {
     for (const [key, value, code, message] of [
       ["timeout", "soon", "invalid-input", /^config key timeout: must be a duration/],
       ["rateLimit", "fast", "invalid-input", /^config key rateLimit: must be a whole number/],
-      ["policy.failed", "0", "invalid-input", /^config key policy.failed: must be a whole number/],
+      ["policy.failedAttempts", "0", "invalid-input", /^config key policy.failedAttempts: must be a whole number/],
       ["live", "maybe", "invalid-input", /^config key live: must be true or false/],
       ["device", "{", "invalid-input", /^config key device: must be an object in JSON/],
       ["device", '{"browserType":"Firefox"}', "invalid-input", /^config key device\./],
@@ -110,6 +112,7 @@ describe.concurrent("vault config", () => {
       ["output", "xml", "usage", /^config key output: must be one of/],
       ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
       ["timout", "1s", "usage", /^no such config key: timout \(did you mean timeout\?\)/],
+      ["policy.unacked", "4", "usage", /^no such config key: policy.unacked \(did you mean policy.unackedStarts\?\)/],
       ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
       ["stateKeySource", "passphrase", "usage", /^stateKeySource: a key of source file already exists/],
     ] as const) {
@@ -124,8 +127,8 @@ describe.concurrent("vault config", () => {
     const file = machine.file("device.json", device);
     for (const [key, value] of [
       ["rateLimit", "7"],
-      ["policy.failed", "4"],
-      ["policy.unacked", "6"],
+      ["policy.failedAttempts", "4"],
+      ["policy.unackedStarts", "6"],
       ["live", "true"],
       ["device", `@${file}`],
       ["state", "./here"],
@@ -133,11 +136,32 @@ describe.concurrent("vault config", () => {
       expectExit(await machine.vault("config", "set", key, value), 0);
     }
     const state = join(machine.home, "here");
-    expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7, policy: { failed: 4, unacked: 6 }, live: true, device, state });
-    for (const key of ["policy.failed", "policy.unacked", "live", "device", "state", "timeout"]) {
+    expect(configOf(machine).profiles["default"]).toEqual({
+      rateLimit: 7,
+      policy: { failedAttempts: 4, unackedStarts: 6 },
+      live: true,
+      device,
+      state,
+    });
+    for (const key of ["policy.failedAttempts", "policy.unackedStarts", "live", "device", "state", "timeout"]) {
       expectExit(await machine.vault("config", "unset", key), 0);
     }
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
+  });
+
+  it("reads the keys of earlier versions, and writes the present ones", async () => {
+    const machine = bare();
+    expectExit(await machine.vault("config", "set", "timeout", "5s"), 0);
+    const { profiles } = configOf(machine);
+    const former = { default: { ...profiles["default"], policy: { failed: 7, unacked: 9 } }, other: { policy: { failed: 2 } } };
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: former }));
+    expect(await valueOf(machine, "policy.failedAttempts")).toBe(7);
+    expect(await valueOf(machine, "policy.unackedStarts")).toBe(9);
+    expectExit(await machine.vault("config", "set", "policy.unackedStarts", "4"), 0);
+    expect(configOf(machine).profiles).toEqual({
+      default: { timeout: "5s", policy: { failedAttempts: 7, unackedStarts: 4 } },
+      other: { policy: { failedAttempts: 2 } },
+    });
   });
 
   it("list --origin says what holds and where it comes from, and shows no secret", async () => {
@@ -158,7 +182,10 @@ describe.concurrent("vault config", () => {
       timeout: ["9s", "variable VAULTSVC_TIMEOUT"],
       maxWait: ["1m", "flag --max-wait"],
       apiPrefix: ["/vaultsvc/v1-2", "default"],
-      rateLimit: ["5", "profile work"],
+      rateLimit: [5, "profile work"],
+      live: [false, "default"],
+      debug: [false, "default"],
+      "policy.failedAttempts": [3, "default"],
       stateKey: ["••••••••", "variable VAULTSVC_STATE_KEY"],
       device: [null, null],
       apiKey: [expect.stringMatching(/^•{8} \(encrypted with key [0-9a-f]{16}\)$/), "profile work"],

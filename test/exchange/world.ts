@@ -92,7 +92,7 @@ export class World {
         },
         clock: this.clock,
         ids: createIds(this.clock),
-        policy: { failed: 3, unacked: 5 },
+        policy: { failedAttempts: 3, unackedStarts: 5 },
         signal: this.#interrupt.signal,
         killed: new AbortController().signal,
         deadline: this.#slept + 10_000,

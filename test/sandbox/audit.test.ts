@@ -42,7 +42,7 @@ describe("the audit", () => {
   });
 
   test("says what locked a vault", () => {
-    const bench = new Bench({ policy: { lockAfterUnacked: 1 } });
+    const bench = new Bench({ policy: { unackedStarts: 1 } });
     const failing = bench.offline();
     for (let i = 0; i < 3; i += 1) bench.startWith(failing, wrongPair);
     const descriptions = () => bench.sandbox.audit().map(({ description }) => description);

@@ -58,7 +58,7 @@ describe("failed accesses", () => {
   });
 
   test("the threshold is the policy's", () => {
-    const bench = new Bench({ policy: { lockAfterFailed: 1 } });
+    const bench = new Bench({ policy: { failedAttempts: 1 } });
     const vault = bench.offline();
     bench.startWith(vault, wrongPair);
     expect(bench.sandbox.inspect(vault.uuid).state).toBe("locked");
@@ -99,7 +99,7 @@ describe("starts without acknowledgement", () => {
   });
 
   test("the threshold is the policy's", () => {
-    const bench = new Bench({ policy: { lockAfterUnacked: 2 } });
+    const bench = new Bench({ policy: { unackedStarts: 2 } });
     const vault = bench.offline();
     expect(bench.start(vault).status).toBe(200);
     expect(bench.start(vault).status).toBe(423);

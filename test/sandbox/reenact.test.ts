@@ -13,7 +13,7 @@ import type { Fact, What } from "../support/audit-log/facts.ts";
 import { endpoint } from "../support/audit-log/words.ts";
 import { Bench, wrongPair } from "./support.ts";
 
-const rules = { lockAfterFailed: 3, lockAfterUnacked: 5, tokenLifetimeMs: 5 * 60_000, autoLockAfterMs: 365 * 86_400_000 };
+const rules = { limits: { unackedStarts: 5, failedAttempts: 3 }, tokenLifetimeMs: 5 * 60_000, autoLockAfterMs: 365 * 86_400_000 };
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const minute = 60_000;
 
@@ -236,14 +236,16 @@ describe("what cannot be performed", () => {
     }
     const replayed = ["5", "6"].map((digit) => ({ uuid: uuid.replace("1", digit), state: "active" as const }));
     expect(reenactment.finish(0, replayed)).toMatchObject({ agree: 2, notPerformed: [] });
-    expect(() => new Reenactment({ ...rules, lockAfterFailed: 0 })).toThrow(/lockAfterFailed must be a whole number of at least 1/);
+    expect(() => new Reenactment({ ...rules, limits: { ...rules.limits, failedAttempts: 0 } })).toThrow(
+      /failedAttempts must be a whole number of at least 1/,
+    );
   });
 });
 
 describe("other rules", () => {
   test("lock earlier or later", () => {
-    const strict = new Reenactment({ ...rules, lockAfterFailed: 1 });
-    const lenient = new Reenactment({ ...rules, lockAfterFailed: 5, lockAfterUnacked: 9 });
+    const strict = new Reenactment({ ...rules, limits: { ...rules.limits, failedAttempts: 1 } });
+    const lenient = new Reenactment({ ...rules, limits: { failedAttempts: 5, unackedStarts: 9 } });
     for (const reenactment of [strict, lenient]) {
       (["create", "read", "read", "read", "read", "read", "failed-read"] as const).forEach((event, line) =>
         reenactment.add({ uuid, event, time: line, line }),

@@ -87,9 +87,9 @@ describe("a seed", () => {
 
 describe("a policy", () => {
   test("is completed with the defaults of the interface", () => {
-    expect(defaultPolicy).toMatchObject({ lockAfterFailed: 3, lockAfterUnacked: 5, rate: 25, tokenTtlMs: 300_000, idempotentEnd: false });
-    const policy = readPolicy(file({ lockAfterFailed: 2, idempotentEnd: true }));
-    expect(completePolicy(policy)).toEqual({ ...defaultPolicy, lockAfterFailed: 2, idempotentEnd: true });
+    expect(defaultPolicy).toMatchObject({ failedAttempts: 3, unackedStarts: 5, rate: 25, tokenTtlMs: 300_000, idempotentEnd: false });
+    const policy = readPolicy(file({ failedAttempts: 2, idempotentEnd: true }));
+    expect(completePolicy(policy)).toEqual({ ...defaultPolicy, failedAttempts: 2, idempotentEnd: true });
   });
 
   test.each<[unknown, RegExp]>([

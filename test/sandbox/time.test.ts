@@ -83,7 +83,7 @@ test("what happened while nobody asked has its own time in the audit, once", () 
 
 describe("the rate", () => {
   test("admits 25 requests in any second, starts and ends together, and says when to come again", () => {
-    const bench = new Bench({ policy: { lockAfterUnacked: 100 } });
+    const bench = new Bench({ policy: { unackedStarts: 100 } });
     const vault = bench.offline();
     for (let i = 0; i < 20; i += 1) expect(bench.start(vault).status).toBe(200);
     bench.time += 600;

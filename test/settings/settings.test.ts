@@ -19,7 +19,7 @@ const messageOf = (action: () => unknown): string => {
 };
 
 describe("precedence", () => {
-  const profile = { baseUrl: "https://profile.example", timeout: "3s", policy: { failed: 7 }, device: { browserType: "Firefox" } };
+  const profile = { baseUrl: "https://profile.example", timeout: "3s", policy: { failedAttempts: 7 }, device: { browserType: "Firefox" } };
 
   test("flag over environment over profile over default", () => {
     const env = { VAULTSVC_BASE_URL: "https://env.example", VAULTSVC_TIMEOUT: "2s" };
@@ -27,14 +27,18 @@ describe("precedence", () => {
       baseUrl: "https://env.example",
       timeoutMs: 1000,
       maxWaitMs: 120_000,
-      policy: { failed: 7, unacked: 5 },
+      policy: { failedAttempts: 7, unackedStarts: 5 },
       rate: 25,
       output: "table",
       apiPrefix: "/vaultsvc/v1-2",
       deviceSpec: { text: '{"browserType":"Firefox"}', source: "config key device" },
     });
     expect(resolveSettings({}, {}, profile)).toMatchObject({ baseUrl: "https://profile.example", timeoutMs: 3000 });
-    expect(resolveSettings({}, {}, {})).toMatchObject({ baseUrl: undefined, timeoutMs: 30_000, policy: { failed: 3, unacked: 5 } });
+    expect(resolveSettings({}, {}, {})).toMatchObject({
+      baseUrl: undefined,
+      timeoutMs: 30_000,
+      policy: { failedAttempts: 3, unackedStarts: 5 },
+    });
   });
 
   test("an empty variable is none", () => {
@@ -44,7 +48,7 @@ describe("precedence", () => {
   test.each<[Parameters<typeof resolveSettings>, string]>([
     [[{ rate: "fast" }, {}, {}], "invalid-input: --rate: must be a whole number of at least 0"],
     [[{}, { VAULTSVC_TIMEOUT: "soon" }, {}], "invalid-input: VAULTSVC_TIMEOUT: must be a duration, such as 500ms, 30s, 2m or 1h"],
-    [[{}, {}, { policy: { unacked: 0 } }], "invalid-input: config key policy.unacked: must be a whole number of at least 1"],
+    [[{}, {}, { policy: { unackedStarts: 0 } }], "invalid-input: config key policy.unackedStarts: must be a whole number of at least 1"],
     [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
   ])("%j", (given, message) => {
     expect(messageOf(() => resolveSettings(...given))).toBe(message);

@@ -16,8 +16,7 @@ import type { Rules } from "../../src/audit/fold/rules.ts";
 /** Reports as a replay makes them, written by hand: one of each verdict and of each way to a lock. */
 
 export const rules: Rules = {
-  lockAfterFailed: 3,
-  lockAfterUnacked: 5,
+  limits: { unackedStarts: 5, failedAttempts: 3 },
   tokenLifetimeMs: 300_000,
   autoLockAfterMs: 365 * 86_400_000,
   release: "1.2.28",

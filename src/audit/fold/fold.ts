@@ -22,7 +22,7 @@ export class Fold {
   /** `hypothetical` ignores what items say about locks: only the rules count. */
   constructor(rules: Rules, hypothetical = false) {
     this.rules = rules;
-    this.records = new VaultRecords(rules.lockAfterUnacked, rules.lockAfterFailed);
+    this.records = new VaultRecords(rules.limits.unackedStarts, rules.limits.failedAttempts);
     this.#transitions = new Transitions(rules, this.records, hypothetical);
     this.#duplicates = new Duplicates(this.records);
   }

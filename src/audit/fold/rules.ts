@@ -1,9 +1,7 @@
 /** Rules for verdicts, from service-facts and section 9. Options override each of them. */
 export interface Rules {
-  /** Consecutive failed attempts that lock a vault. */
-  lockAfterFailed: number;
-  /** Consecutive starts without acknowledgement that lock a vault. */
-  lockAfterUnacked: number;
+  /** Consecutive starts without acknowledgement, and consecutive failed attempts, that lock a vault. */
+  limits: { unackedStarts: number; failedAttempts: number };
   /** Milliseconds: an assumption, because the specification does not give it. */
   tokenLifetimeMs: number;
   /** Milliseconds without a successful start; generic vaults have no such limit (section 8). */

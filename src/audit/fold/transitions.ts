@@ -107,7 +107,7 @@ export class Transitions {
     records.setInt(vault, intField.pending, operation);
     records.set(vault, field.lastStart, due.time);
     this.#noteKind(vault, due);
-    if (records.getInt(vault, intField.unacked) >= this.rules.lockAfterUnacked) this.#lock(vault, due, "unacknowledged-starts");
+    if (records.getInt(vault, intField.unacked) >= this.rules.limits.unackedStarts) this.#lock(vault, due, "unacknowledged-starts");
   }
 
   /** Remembers the item whose endpoint names the kind of the vault. */
@@ -152,7 +152,7 @@ export class Transitions {
       records.set(vault, field.causeLine, due.line);
       this.kept.keep(due);
     }
-    if (failed >= this.rules.lockAfterFailed) this.#lock(vault, due, "failed-accesses");
+    if (failed >= this.rules.limits.failedAttempts) this.#lock(vault, due, "failed-accesses");
   }
 
   #lockByStart(vault: number, due: DueItem): void {
@@ -176,8 +176,8 @@ export class Transitions {
     if (this.#hypothetical || (!isOpen && !this.hasLocked)) return;
     const [count, limit] =
       rule === "failed-accesses"
-        ? [records.getInt(vault, intField.failed), rules.lockAfterFailed]
-        : [records.getInt(vault, intField.unacked), rules.lockAfterUnacked];
+        ? [records.getInt(vault, intField.failed), rules.limits.failedAttempts]
+        : [records.getInt(vault, intField.unacked), rules.limits.unackedStarts];
     if (count < limit && records.hasFlag(vault, flag.known)) this.#note(due, "locked-at-another-moment");
     this.#lock(vault, due, rule);
     records.setFlags(vault, flag.lockIsSaid);

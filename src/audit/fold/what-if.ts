@@ -10,8 +10,17 @@ export type WhatIf = { text: string } & (
       from: number;
       to: number;
     }
-  | { type: "rules"; rules: Partial<Rules> }
+  | { type: "rules"; rules: ChangedRules }
 );
+
+type ChangedRules = Partial<Omit<Rules, "limits">> & { limits?: Partial<Rules["limits"]> };
+
+/** The rules with a hypothetical change. */
+export const withChanges = (rules: Rules, changed: ChangedRules): Rules => ({
+  ...rules,
+  ...changed,
+  limits: { ...rules.limits, ...changed.limits },
+});
 
 export const whatIfForms = [
   "ack@TIME",
@@ -40,12 +49,12 @@ export function parseWhatIf(given: string, duration: (text: string) => number): 
   return { text, type: "rules", rules: changedRules(name, value, duration) };
 }
 
-function changedRules(name: string, value: string, duration: (text: string) => number): Partial<Rules> {
+function changedRules(name: string, value: string, duration: (text: string) => number): ChangedRules {
   switch (name) {
     case "lock-after-failed":
-      return { lockAfterFailed: count(name, value) };
+      return { limits: { failedAttempts: count(name, value) } };
     case "lock-after-unacked":
-      return { lockAfterUnacked: count(name, value) };
+      return { limits: { unackedStarts: count(name, value) } };
     case "token-lifetime":
       return { tokenLifetimeMs: duration(value) };
     case "release":

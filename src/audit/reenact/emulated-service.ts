@@ -127,13 +127,13 @@ export const iso = (time: number): string => new Date(time).toISOString();
 /** Describes why the emulated service locked a vault. */
 export function lockWords(
   { lockReason }: Readonly<VaultState>,
-  rules: { lockAfterFailed: number; lockAfterUnacked: number; autoLockAfterMs: number },
+  rules: { limits: { failedAttempts: number; unackedStarts: number }; autoLockAfterMs: number },
 ): string {
   switch (lockReason) {
     case "failed":
-      return `${rules.lockAfterFailed} failed attempts in a row`;
+      return `${rules.limits.failedAttempts} failed attempts in a row`;
     case "unacknowledged":
-      return `${rules.lockAfterUnacked} unacknowledged starts`;
+      return `${rules.limits.unackedStarts} unacknowledged starts`;
     case "auto-lock":
       return `no successful start for ${duration(rules.autoLockAfterMs)}`;
     case "console":

@@ -26,8 +26,7 @@ export class Reenactment {
   constructor(rules: ReenactmentRules) {
     this.#rules = rules;
     this.#service = new EmulatedService({
-      lockAfterFailed: rules.lockAfterFailed,
-      lockAfterUnacked: rules.lockAfterUnacked,
+      ...rules.limits,
       tokenTtlMs: Math.min(rules.tokenLifetimeMs, longest),
       autoLockAfterMs: Math.min(rules.autoLockAfterMs, longest),
     });

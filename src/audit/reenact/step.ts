@@ -185,7 +185,7 @@ function lockingStart(context: StepContext, step: ReenactedStep): Performed {
   if (result !== "accepted") return agreed;
   const count = service.look(step.uuid)?.unackedStarts ?? 0;
   service.lock(step.uuid);
-  const of = `${count} of ${rules.lockAfterUnacked} unacknowledged starts`;
+  const of = `${count} of ${rules.limits.unackedStarts} unacknowledged starts`;
   const rest = "the vault was then locked to continue";
   return {
     difference: `in the log this start reached the limit and locked the vault; the sandbox accepted it (${of}); ${rest}`,

@@ -111,8 +111,8 @@ export const isMoment = (text: string): boolean =>
 
 /** Describes the rules, with a line for each. */
 export function ruleLines(rules: Rules): string[] {
-  const failed = counted(rules.lockAfterFailed, "failed attempt", "failed attempts in a row");
-  const starts = counted(rules.lockAfterUnacked, "unacknowledged start", "unacknowledged starts in a row");
+  const failed = counted(rules.limits.failedAttempts, "failed attempt", "failed attempts in a row");
+  const starts = counted(rules.limits.unackedStarts, "unacknowledged start", "unacknowledged starts in a row");
   return [
     `locked after ${failed}, or ${starts}`,
     `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
@@ -137,7 +137,7 @@ export function ownWords({ own }: Pick<ItemReference, "own">, time: (iso: string
 
 /** Formats both counters with their limits: `2 of 5`. */
 export function counters({ unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">, rules: Rules) {
-  return { starts: `${unackedStarts} of ${rules.lockAfterUnacked}`, failed: `${failedAttempts} of ${rules.lockAfterFailed}` };
+  return { starts: `${unackedStarts} of ${rules.limits.unackedStarts}`, failed: `${failedAttempts} of ${rules.limits.failedAttempts}` };
 }
 
 /** Returns the number of vaults by verdict, worst first. */

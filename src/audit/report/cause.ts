@@ -25,16 +25,16 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
   switch (rule) {
     case "failed-accesses": {
       const count =
-        chain.length < rules.lockAfterFailed
+        chain.length < rules.limits.failedAttempts
           ? `failed attempts in a row (${chain.length} in the log)`
-          : `${rules.lockAfterFailed} failed attempts in a row`;
+          : `${rules.limits.failedAttempts} failed attempts in a row`;
       return `Locked at ${at} after ${count}, the last one${who}`;
     }
     case "unacknowledged-starts": {
       const count =
-        chain.length < rules.lockAfterUnacked
+        chain.length < rules.limits.unackedStarts
           ? `unacknowledged starts in a row (${chain.length} in the log)`
-          : `${rules.lockAfterUnacked} unacknowledged starts in a row`;
+          : `${rules.limits.unackedStarts} unacknowledged starts in a row`;
       return `Locked at ${at} after ${count}, the last one${who}`;
     }
     case "expired-invalid-start":

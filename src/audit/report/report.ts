@@ -13,9 +13,9 @@ export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || 
 export type Certainty = "certain" | "likely" | "unknown";
 
 export type LockRule =
-  /** `rules.lockAfterFailed` consecutive failed attempts. */
+  /** `rules.limits.failedAttempts` consecutive failed attempts. */
   | "failed-accesses"
-  /** `rules.lockAfterUnacked` starts without acknowledgement. */
+  /** `rules.limits.unackedStarts` starts without acknowledgement. */
   | "unacknowledged-starts"
   /** A start with invalid credentials whose transaction expired (releases up to 1.2.22). */
   | "expired-invalid-start"

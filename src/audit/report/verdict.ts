@@ -70,7 +70,7 @@ export function judge(fold: Fold, vault: number, asOf: number, facts: LogFacts, 
 
 /** Whether one more failed attempt or start would lock the vault. */
 const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
-  (failed > 0 && failed >= rules.lockAfterFailed - 1) || (unacked > 0 && unacked >= rules.lockAfterUnacked - 1);
+  (failed > 0 && failed >= rules.limits.failedAttempts - 1) || (unacked > 0 && unacked >= rules.limits.unackedStarts - 1);
 
 function confidenceInLock(fold: Fold, vault: number, { rule }: VaultStatus, doubts: readonly string[]): Confidence {
   if (rule === "auto-lock") {

@@ -84,8 +84,7 @@ function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOption
 
 function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOptions): Rules {
   return {
-    lockAfterFailed: settings.policy.failed,
-    lockAfterUnacked: settings.policy.unacked,
+    limits: settings.policy,
     tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetimeMs,
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,

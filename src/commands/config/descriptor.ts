@@ -24,7 +24,7 @@ export const list = {
 export const get = {
   name: "get",
   summary: "print the effective value of a setting",
-  arguments: { key: { term: "<key>", help: "configuration key, such as timeout or policy.failed" } },
+  arguments: { key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" } },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
   mode: "fixes-configuration",
@@ -34,7 +34,7 @@ export const set = {
   name: "set",
   summary: "change a setting",
   arguments: {
-    key: { term: "<key>", help: "configuration key, such as timeout or policy.failed" },
+    key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" },
     value: {
       term: "<value>",
       help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",

@@ -1,5 +1,6 @@
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
-import { checkKey, configKeys, isSecretKey } from "../../settings/config-keys.ts";
+import type { ConfigValue } from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
 import { profileValue } from "../../settings/profile.ts";
@@ -19,7 +20,7 @@ type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output
 interface ShownSetting {
   key: string;
   /** Null where it is not set; a secret is masked. */
-  value: string | null;
+  value: ConfigValue | null;
   /** `flag --timeout`, `variable VAULTSVC_TIMEOUT`, `profile work`, `default`; null where it is not set. */
   origin: string | null;
 }
@@ -55,7 +56,7 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   const revealed =
     sealed === undefined ? undefined : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
   const value = revealed ?? shown.value;
-  await app.output.print({ ...shown, value }, () => `${value}\n`);
+  await app.output.print({ ...shown, value }, () => `${valueText(value)}\n`);
   return 0;
 }
 
@@ -79,11 +80,15 @@ function warnOfProblem({ configuration: { problem }, narrator, profile }: Pick<A
 }
 
 function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
-  return [...configKeys().keys()].flatMap((key) => {
-    const value = profileValue(profile.settings, key);
-    return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${profile.name}` }];
-  });
+  return [...configKeys().keys()].flatMap((key) => inProfile({ profile }, key));
 }
+
+function inProfile({ profile }: Pick<App, "profile">, key: string): ShownSetting[] {
+  const value = profileValue(profile.settings, key);
+  return value === undefined ? [] : [{ key, value: shownValue(key, value, isSecretKey(key)), origin: `profile ${profile.name}` }];
+}
+
+const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue => typedValue(key, shownSetting(text, isSecret));
 
 /** Every setting by its first config key, or by its name where it has none. */
 async function everySetting(app: Needs): Promise<ShownSetting[]> {
@@ -93,25 +98,21 @@ async function everySetting(app: Needs): Promise<ShownSetting[]> {
     const name = id as SettingName;
     const own = keys.filter(([, setting]) => setting === name).map(([key]) => key);
     const [first = definition.key ?? id, ...more] = own;
-    const others = more.flatMap((key) => {
-      const value = profileValue(app.profile.settings, key);
-      return value === undefined ? [] : [{ key, value: shownSetting(value, isSecretKey(key)), origin: `profile ${app.profile.name}` }];
-    });
-    return [{ key: first, ...effective(app, name, definition, current) }, ...others];
+    return [effective(app, name, first, definition, current), ...more.flatMap((key) => inProfile(app, key))];
   });
 }
 
-function effective(app: Needs, name: SettingName, definition: SettingDefinition, current: string | undefined): Omit<ShownSetting, "key"> {
+function effective(app: Needs, name: SettingName, key: string, definition: SettingDefinition, current: string | undefined): ShownSetting {
   const { flags, host, profile } = app;
   const found = findSetting(name, flags, host.env, profile.settings);
   const secret = definition.flag?.includes("<secret>") === true || name === "statePassphrase";
   if (found !== undefined) {
     const origin = found.fromProfile === true ? `profile ${profile.name}` : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
-    return { value: shownSetting(found.text, secret), origin };
+    return { key, value: shownValue(key, found.text, secret), origin };
   }
-  if (name === "profile" && current !== undefined) return { value: profile.name, origin: "config key currentProfile" };
+  if (name === "profile" && current !== undefined) return { key, value: profile.name, origin: "config key currentProfile" };
   const value = defaultOf(app, name);
-  return { value, origin: value === null ? null : "default" };
+  return value === null ? { key, value, origin: null } : { key, value: typedValue(key, value), origin: "default" };
 }
 
 /** Default of a setting as `config list` shows it, or null. */
@@ -128,8 +129,8 @@ export function defaultOf(app: Pick<App, "configuration" | "settings" | "stateDi
     rate: String(defaults.rate),
     timeout: "30s",
     maxWait: "2m",
-    lockAfterFailed: String(defaults.lockAfterFailed),
-    lockAfterUnacked: String(defaults.lockAfterUnacked),
+    lockAfterFailed: String(defaults.failedAttempts),
+    lockAfterUnacked: String(defaults.unackedStarts),
     output: "table",
     debug: "false",
   };
@@ -147,6 +148,10 @@ async function asTable(
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
   if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
-  const rows = settings.map(({ key, value, origin: from }) => [key, value ?? "", ...(origin ? [from ?? "not set"] : [])]);
+  const rows = settings.map(({ key, value, origin: from }) => [
+    key,
+    value === null ? "" : valueText(value),
+    ...(origin ? [from ?? "not set"] : []),
+  ]);
   return `Profile ${profile}\n${await listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
 }

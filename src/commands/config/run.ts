@@ -1,7 +1,8 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
-import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue } from "../../settings/config-keys.ts";
+import type { ConfigValue } from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue, valueText } from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
@@ -22,18 +23,18 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
   await checkSource(app, key, value);
   const local = await app.state();
   const { name } = app.profile;
-  let shown = "";
+  let shown: ConfigValue = "";
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile);
     const stored = isSecretKey(key) ? await local.store.sealSecret({ profile: name, key }, value) : checked;
-    shown = shownSetting(typeof stored === "string" ? stored : JSON.stringify(stored), isSecretKey(key));
+    shown = typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
   if (key === "stateKeyFile" && profileValue(app.profile.settings, "apiKey") !== undefined) {
     app.narrator.warn("the apiKey of this profile was encrypted with the former key file; set it again");
   }
-  return await print(app, { profile: name, key, value: shown }, `${key} = ${shown} (profile ${name})`);
+  return await print(app, { profile: name, key, value: shown }, `${key} = ${valueText(shown)} (profile ${name})`);
 }
 
 /** Removes a setting from the profile; one that is not set is no error. */

@@ -64,7 +64,7 @@ function lockRisk(vault: VaultRecord, policy: Policy): Finding[] {
     return [{ check: "lock-risk", level: "error", message: `${named(vault)} is locked`, hint }];
   }
   if (allows(judge(vault, policy))) return [];
-  const counters = `${failedAttempts} of ${policy.failed} failed attempts, ${unackedStarts} of ${policy.unacked} unacknowledged starts`;
+  const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
   return [warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, `vault status ${uuid} --history`)];
 }
 

@@ -63,7 +63,7 @@ interface DryRunDocument {
   request: { method: string; url: string; body: unknown; generation: number | string };
   counts: {
     before: { unackedStarts: number; failedAttempts: number };
-    limits: { unacked: number; failed: number };
+    limits: { unackedStarts: number; failedAttempts: number };
   };
   guard: string;
 }
@@ -76,8 +76,8 @@ function describe({ settlesFirst: first, request, counts, guard }: DryRunDocumen
     `  request      ${request.method} ${request.url}`,
     `  body         ${jsonText(request.body)}`,
     `  credentials  ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
-    `  counts       +1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unacked}`,
-    `               +1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failed}`,
+    `  counts       +1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unackedStarts}`,
+    `               +1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failedAttempts}`,
     `  guard        ${guard}`,
   ].join("\n");
 }

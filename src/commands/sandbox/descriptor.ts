@@ -14,7 +14,7 @@ const emulation = {
   latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
     flag: "--policy <file>",
-    help: "JSON with lockAfterFailed, lockAfterUnacked, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
+    help: "JSON with failedAttempts, unackedStarts, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
   },
 } as const;
 

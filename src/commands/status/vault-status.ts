@@ -92,7 +92,7 @@ export function describeGuard(record: VaultRecord, policy: Policy) {
     refuses: allows(verdict)
       ? null
       : verdict.failedWouldLock
-        ? `any start: it could be failed attempt ${policy.failed} of ${policy.failed}`
-        : `any start: it could be unacknowledged start ${policy.unacked} of ${policy.unacked}`,
+        ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
+        : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
   };
 }

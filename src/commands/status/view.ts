@@ -13,7 +13,7 @@ interface Counted {
   label: string | null;
   unackedStarts: number;
   failedAttempts: number;
-  limits: { unacked: number; failed: number };
+  limits: { unackedStarts: number; failedAttempts: number };
 }
 
 /** What the table of one vault shows. Dates are ISO 8601. */
@@ -54,8 +54,8 @@ export async function statusList(vaults: readonly ShownVault[], view: View): Pro
     named(vault),
     vault.generation === null ? "–" : String(vault.generation),
     stateCell(vault, view.now, palette),
-    counter(vault.unackedStarts, vault.limits.unacked, palette),
-    counter(vault.failedAttempts, vault.limits.failed, palette),
+    counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
+    counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     ...(isLimited ? [String(vault.usesRemaining ?? "")] : []),
   ]);
   return await listTable(heading, rows, { palette, columns: view.facts.columns });
@@ -73,8 +73,8 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
     ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
     ["Status", stateCell(vault, view.now, palette)],
     ["Next", nextStep(vault, palette)],
-    ["Unacked", counter(vault.unackedStarts, vault.limits.unacked, palette, "starts")],
-    ["Failures", counter(vault.failedAttempts, vault.limits.failed, palette, "attempts in a row")],
+    ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
+    ["Failures", counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row")],
     ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} (at the last read, which counts)`],
     ["Expires", date(vault.expiryDate)],
     ["Auto-locks", date(vault.autoLockDate)],
@@ -94,8 +94,8 @@ export async function guardList(vaults: readonly ShownGuard[], view: View): Prom
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
     named(vault),
-    counter(vault.unackedStarts, vault.limits.unacked, palette),
-    counter(vault.failedAttempts, vault.limits.failed, palette),
+    counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
+    counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
   ]);
   return await listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });

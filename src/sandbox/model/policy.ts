@@ -9,9 +9,9 @@ import { jwtPolicyFault } from "./jwt.ts";
 /** Limits of the emulated service, and choices that the specification leaves open. */
 export interface Policy {
   /** Consecutive failed attempts that lock a vault. */
-  lockAfterFailed: number;
+  failedAttempts: number;
   /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches the limit is refused. */
-  lockAfterUnacked: number;
+  unackedStarts: number;
   /** Lifetime of a transaction token. */
   tokenTtlMs: number;
   /** Requests per application in any window of one second; 0 is no limit. */
@@ -28,8 +28,8 @@ export interface Policy {
 
 /** Service-facts: FAQ and reference/rate-limit. */
 export const defaultPolicy: Policy = {
-  lockAfterFailed: defaults.lockAfterFailed,
-  lockAfterUnacked: defaults.lockAfterUnacked,
+  failedAttempts: defaults.failedAttempts,
+  unackedStarts: defaults.unackedStarts,
   tokenTtlMs: defaults.tokenLifetimeMs,
   rate: defaults.rate,
   autoLockAfterMs: defaults.autoLockAfterMs,
@@ -39,8 +39,8 @@ export const defaultPolicy: Policy = {
 };
 
 const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist">, number> = {
-  lockAfterFailed: 1,
-  lockAfterUnacked: 1,
+  failedAttempts: 1,
+  unackedStarts: 1,
   tokenTtlMs: 1,
   rate: 0,
   autoLockAfterMs: 1,
@@ -52,7 +52,7 @@ const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist
  */
 export function completePolicy(given: unknown, where = "policy"): Policy {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new VaultError("invalid-input", `${where}: must be an object, such as {"lockAfterFailed":3,"tokenTtlMs":300000}`);
+    throw new VaultError("invalid-input", `${where}: must be an object, such as {"failedAttempts":3,"tokenTtlMs":300000}`);
   }
   const entries = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
   for (const [name, value] of entries) checkSetting(name, value, where);
@@ -95,7 +95,7 @@ export function readPolicy(file: string): Partial<Policy> {
   try {
     given = parseJson(fs.readFileSync(file, "utf8"));
   } catch (cause) {
-    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"lockAfterFailed":3}', cause });
+    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"failedAttempts":3}', cause });
   }
   completePolicy(given, `--policy ${file}`);
   return given as Partial<Policy>;

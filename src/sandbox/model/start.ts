@@ -24,7 +24,7 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   vault.failedAccesses = 0;
   vault.unackedStarts += 1;
   vault.maxUnackedStarts = Math.max(vault.maxUnackedStarts, vault.unackedStarts);
-  if (vault.unackedStarts >= world.policy.lockAfterUnacked) {
+  if (vault.unackedStarts >= world.policy.unackedStarts) {
     lock(vault, "unacknowledged");
     recordCall(world, call, "FAILURE", externalRef, "too many starts without acknowledgement, vault locked");
     return refuse(world, "locked", "vaultUuid", "the vault is locked: too many starts without acknowledgement");
@@ -56,7 +56,7 @@ export function countFailure(world: World, call: Call, vault: VaultState, proper
   vault.counts.failed += 1;
   vault.failedAccesses += 1;
   vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
-  const locks = vault.failedAccesses >= world.policy.lockAfterFailed;
+  const locks = vault.failedAccesses >= world.policy.failedAttempts;
   if (locks) lock(vault, "failed");
   recordCall(world, call, "FAILURE", externalRef, `bad credentials (${property})${locks ? ", vault locked" : ""}`);
   return refuse(world, "credentials", property, "the vault credentials are wrong");

@@ -146,7 +146,7 @@ export class RealEngine {
       },
       clock,
       ids: createIds(clock),
-      policy: { failed: 3, unacked: 5 },
+      policy: { failedAttempts: 3, unackedStarts: 5 },
       signal: new AbortController().signal,
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,

@@ -37,8 +37,8 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
       distance,
       inline`${eventWords[item.event]}${mark}${notes(event, vault.contradictions)}`,
       who(item),
-      `${event.unackedStarts}/${rules.lockAfterUnacked}`,
-      `${event.failedAttempts}/${rules.lockAfterFailed}`,
+      `${event.unackedStarts}/${rules.limits.unackedStarts}`,
+      `${event.failedAttempts}/${rules.limits.failedAttempts}`,
       stateWords[state],
     ];
     return inline`<tr${isCause ? inline` class="cause"` : ""}>${cells(heads, contents)}</tr>\n`;

@@ -94,7 +94,7 @@ function line(event: TimelineEvent, time: string, distance: string, who: string,
   const words = eventWords[item.event].padEnd(eventWidth);
   const paint = locks ? (text: string) => palette.bad(palette.strong(text)) : isCause ? palette.bad : plainly(item, palette);
   const count = (n: number, limit: number): string => counterPaint(n, limit, palette)(`${n}/${limit}`);
-  const counts = `${count(event.unackedStarts, rules.lockAfterUnacked)}  ${count(event.failedAttempts, rules.lockAfterFailed)}`;
+  const counts = `${count(event.unackedStarts, rules.limits.unackedStarts)}  ${count(event.failedAttempts, rules.limits.failedAttempts)}`;
   const standing = state === "exchange-open" ? "open" : stateWords[state];
   const statePaint = { locked: palette.bad, "exchange-open": palette.warn, active: palette.dim, deleted: palette.dim }[state];
   const start = `  ${mark} ${time.padEnd(8)}  ${palette.dim(distance.padEnd(7))}  ${paint(words)}  ${counts}`;
