@@ -1,4 +1,5 @@
 import { defined } from "./defined.ts";
+import type { ExchangeState, Settled } from "./exchange/states.ts";
 
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
@@ -81,9 +82,12 @@ export interface Spent {
 export interface ExchangeSummary {
   id: string;
   operation: "get" | "update" | "delete";
-  state: string;
-  generation?: number | undefined;
-  tokenExpiry?: string | undefined;
+  state: ExchangeState;
+  externalRef: string;
+  startedAt: string;
+  tokenExpiry: string | null;
+  /** Of the new credentials; null before they are there. */
+  generation: number | null;
 }
 
 export interface ErrorFacts {
@@ -93,12 +97,14 @@ export interface ErrorFacts {
   retry?: Retry | undefined;
   /** Overrides the kind's exit code. */
   exitCode?: number | undefined;
-  vault?: string | undefined;
+  /** The vault that the error is about. Its label is added where errors are shown. */
+  uuid?: string | undefined;
+  label?: string | null | undefined;
   exchange?: ExchangeSummary | undefined;
   service?: ServiceDetails | undefined;
   spent?: Spent | undefined;
   /** What an earlier run had left and this one settled, before it failed: `settled` of the documents. */
-  settled?: readonly Readonly<Record<"exchange" | "operation" | "outcome", string>>[] | undefined;
+  settled?: readonly Settled[] | undefined;
   cause?: unknown;
 }
 
@@ -128,15 +134,15 @@ export class VaultError extends Error {
   }
 
   /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
-  toJSON(): Record<string, unknown> {
-    const { hint, vault, exchange, service, spent, settled } = this.facts;
+  toJSON() {
+    const { hint, uuid, label = null, exchange, service, spent, settled } = this.facts;
     return {
       code: this.code,
       message: this.message,
       hint: hint ?? null,
       exitCode: this.exitCode,
       retry: this.retry,
-      vault,
+      ...(uuid === undefined ? {} : { uuid, label }),
       exchange,
       spent,
       settled,

@@ -13,7 +13,7 @@ const table: Record<string, Allowance> = {
     types: ["host", "protocol"],
   },
   host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
-  errors: { parts: ["defined"] },
+  errors: { parts: ["defined"], types: ["exchange/states"] },
   defined: { parts: [] },
   commands: {
     parts: [

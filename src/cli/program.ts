@@ -59,7 +59,7 @@ export async function runProgram(root: Command, argv: readonly string[], around:
       edge.json = app.output.format !== "table";
       const { parseOptions } = await import("./parse-options.ts");
       const options = await withVault(app, command, parseOptions(command, input, app.output.field));
-      result.exitCode = (await command.run?.(app, options as never)) ?? 0;
+      result.exitCode = await runLabelled(app, command, options);
     };
   const output = helpOutput(host, (text) => (result.text += text));
   try {
@@ -73,6 +73,16 @@ export async function runProgram(root: Command, argv: readonly string[], around:
     throw usageError(error, describeCommand(root), argv);
   }
   return result;
+}
+
+/** Runs the command. A JSON error about a vault has its label beside the UUID. */
+async function runLabelled(app: App, { run }: Command, options: object): Promise<number> {
+  try {
+    return (await run?.(app, options as never)) ?? 0;
+  } catch (error) {
+    if (app.output.format === "table" || !(error instanceof VaultError)) throw error;
+    throw await (await import("./vault-name.ts")).withLabel(app, error);
+  }
 }
 
 /** The options with the UUID of the vault that an argument names. */

@@ -36,6 +36,14 @@ export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string, 
   return prefixed;
 }
 
+/** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
+export async function withLabel(app: Pick<App, "store">, error: VaultError): Promise<VaultError> {
+  const { uuid } = error.facts;
+  if (uuid === undefined) return error;
+  const [record] = await (async () => await (await app.store()).find(uuid))().catch(() => []);
+  return error.with({ label: record?.label ?? null });
+}
+
 const unknown = (name: string): VaultError =>
   new VaultError("no-credentials", `no vault known here has the label or UUID ${printableLine(name)}; nothing was sent`, {
     hint: "vault status",

@@ -3,7 +3,7 @@ import { object } from "../protocol/answers.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { printable, printableLine } from "../terminal/redactor.ts";
-import { shownCardNumber, shownContent, shownFingerprint } from "../terminal/secrets.ts";
+import { shownCardNumber, shownContent, namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
 import type { TerminalFacts } from "../terminal/streams.ts";
 import type { Cell } from "../terminal/tables.ts";
 import { factsTable } from "../terminal/tables.ts";
@@ -81,7 +81,7 @@ function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
     ["Auto-locks", date(vault["autoLockDate"])],
     ["Created", date(vault["dateCreated"])],
     ["Last modified", date(vault["lastModified"])],
-    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(fingerprint)}`],
+    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(namedFingerprint(fingerprint))}`],
     ["Reference", exchange.externalRef],
   ];
 }

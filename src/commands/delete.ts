@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
+import type { DeleteDocument } from "./documents/exchange.ts";
 import { exchangeFlags, extended } from "./exchange/flags.ts";
 
 type Needs = Pick<App, "ask" | "device" | "hold" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store">;
@@ -46,9 +47,10 @@ export const deleteVault = command(
         discardPending,
         device,
       });
-      const document = { deleted: [{ uuid: target, kind: deleted.kind, externalRef: deleted.externalRef }] };
+      const { kind, externalRef } = deleted;
+      const document: DeleteDocument = { deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }] };
       const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
-      const done = { what: `vault ${target} was deleted`, vault: target, hint: "nothing is left to do" };
+      const done = { what: `vault ${target} was deleted`, uuid: target, hint: "nothing is left to do" };
       await app.output.printDone(document, () => line, done);
       return 0;
     } finally {
@@ -65,11 +67,11 @@ async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, permanently?`;
   if (!app.ask.isPossible) {
-    throw new VaultError("usage", `confirmation required: ${question}`, { vault: target, hint: "use --yes to confirm" });
+    throw new VaultError("usage", `confirmation required: ${question}`, { uuid: target, hint: "use --yes to confirm" });
   }
   const wanted = target.slice(-4).toLowerCase();
   const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
   const typed = await app.ask.text({ message: `${question} Type the last four characters of its UUID (Enter to keep it)`, rule });
   if (typed.trim().toLowerCase() === wanted) return;
-  throw new VaultError("canceled", "canceled; nothing was changed", { vault: target, retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was changed", { uuid: target, retry: "safe" });
 }

@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
+import type { ForgetDocument } from "./documents/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
 type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
@@ -32,13 +33,17 @@ export const forget = command(
       `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
     );
     const context = await app.hold(target, { local: true });
+    let label: string | null;
     try {
-      await check(target, await context.session.read(), discardPending);
+      const record = await context.session.read();
+      await check(target, record, discardPending);
+      label = record?.label ?? null;
       await context.session.forget();
     } finally {
       await context.session.release();
     }
-    await app.output.printDone({ forgotten: [target] }, () => `${target}  forgotten; the counters toward lockout are kept\n`);
+    const document: ForgetDocument = { forgotten: [{ uuid: target, label }] };
+    await app.output.printDone(document, () => `${target}  forgotten; the counters toward lockout are kept\n`);
     return 0;
   },
 );
@@ -54,7 +59,7 @@ async function check(uuid: string, record: VaultRecord | null | undefined, disca
     isDoubt ? "in-doubt" : "pending",
     `an exchange of vault ${uuid} is ${open.state}; forgetting the vault now could lose it`,
     {
-      vault: uuid,
+      uuid,
       exchange: summarize(open),
       hint: `vault ${isDoubt ? "get" : "ack"} ${uuid} (finishes it); vault forget ${uuid} --discard-pending (forgets the vault anyway)`,
     },

@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
+import type { LabelDocument } from "./documents/state.ts";
 
 type Needs = Pick<App, "hold" | "output" | "store">;
 
@@ -26,7 +27,7 @@ export const label = command(
     const taken = (await (await app.store()).list()).find((record) => record.label === text && !isSame(record.uuid));
     if (taken !== undefined) {
       throw new VaultError("usage", `vault ${taken.uuid} already has this label`, {
-        vault: taken.uuid,
+        uuid: taken.uuid,
         hint: `vault label ${taken.uuid} TEXT`,
       });
     }
@@ -37,7 +38,8 @@ export const label = command(
     } finally {
       await context.session.release();
     }
-    await app.output.printDone({ uuid, label: text }, () => `${uuid}  ${printableLine(text)}\n`);
+    const document: LabelDocument = { uuid, label: text };
+    await app.output.printDone(document, () => `${uuid}  ${printableLine(text)}\n`);
     return 0;
   },
 );

@@ -2,6 +2,7 @@ import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeResult } from "../exchange/run.ts";
+import type { UpdateDocument } from "./documents/exchange.ts";
 import type { Contents } from "./exchange/contents.ts";
 import { contentsFlags, exchangeFields, exchangeFlags } from "./exchange/flags.ts";
 import type { ExchangeNeeds, PlannedExchange } from "./exchange/plan.ts";
@@ -62,7 +63,7 @@ async function confirmUpdate(
   const { contentsTable } = await import("../cli/vault-view.ts");
   await app.host.stderr.writeColored(await contentsTable(contents, { facts: app.host.stderr, now: app.host.now(), reveal: false }));
   if (await app.ask.confirm(`${mark}${question}`)) return;
-  throw new VaultError("canceled", "canceled; nothing was sent", { vault: uuid, retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
 }
 
 async function printReceipt(
@@ -71,11 +72,12 @@ async function printReceipt(
   { delivery, exchange }: ExchangeResult,
   contents: Contents,
 ): Promise<void> {
-  const { vault, kind, settled } = delivery;
+  const { label, vault, kind, settled } = delivery;
   const { state, acknowledgedAt } = exchange;
-  const document = { vault, kind, exchange: { ...delivery.exchange, state, acknowledgedAt }, settled };
+  const shown = { ...delivery.exchange, state, acknowledgedAt };
+  const document: UpdateDocument = { uuid, label, vault, kind, exchange: shown, settled };
   const [{ receiptTable }, { summarize }] = await Promise.all([import("../cli/vault-view.ts"), import("../exchange/context.ts")]);
   const hint = state === "held" ? `vault ack ${uuid}` : `vault status ${uuid}`;
-  const done = { what: `the update is ${state}`, vault: uuid, exchange: summarize(exchange), hint };
+  const done = { what: `the update is ${state}`, uuid, exchange: summarize(exchange), hint };
   await app.output.printDone(document, async (view) => await receiptTable(delivery, contents, exchange, view), done);
 }

@@ -59,8 +59,10 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
     id: exchange.id,
     operation: exchange.operation,
     state: exchange.state,
-    generation: exchange.newGeneration ?? undefined,
-    tokenExpiry: exchange.tokenExpiry ?? undefined,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    tokenExpiry: exchange.tokenExpiry,
+    generation: exchange.newGeneration,
   };
 }
 
@@ -86,9 +88,9 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   if (exchange === undefined) {
-    return new VaultError("interrupted", "interrupted; nothing is pending", { vault: uuid, retry: "safe", hint: "run the command again" });
+    return new VaultError("interrupted", "interrupted; nothing is pending", { uuid, retry: "safe", hint: "run the command again" });
   }
-  const facts = { vault: uuid, exchange: summarize(exchange) };
+  const facts = { uuid, exchange: summarize(exchange) };
   if (exchange.state === "intent") {
     return new VaultError(
       "interrupted",
@@ -127,6 +129,6 @@ export async function admit(context: ExchangeContext, kind: Kind): Promise<void>
     await context.service.admit(kind, context.signal, context.deadline);
   } catch (error) {
     if (context.signal.aborted) throw interrupted(context);
-    throw error instanceof VaultError ? error.with({ vault: context.session.uuid }) : error;
+    throw error instanceof VaultError ? error.with({ uuid: context.session.uuid }) : error;
   }
 }

@@ -30,7 +30,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     single: async (call, signal) => seen(await context.service.single(call, signal)),
   };
   const emit: ExchangeContext["emit"] = (event) => {
-    if (event.type === "settled") settled.set(event.settled.exchange, event.settled);
+    if (event.type === "settled") settled.set(event.settled.exchange.id, event.settled);
     context.emit(event);
   };
   try {

@@ -34,7 +34,7 @@ export function guardStart(record: VaultRecord, policy: Policy): void {
     ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${possibly}; one more locks the vault`
     : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
-    vault: record.uuid,
+    uuid: record.uuid,
     hint: verdict.onlyPossibly
       ? `vault guard ${record.uuid} --reset --unanswered (if the audit log shows no failed attempt); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`
       : `vault guard ${record.uuid} (shows the counters); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`,
@@ -60,7 +60,7 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
   if (differing.length === 0) return;
   const what = differing.map((key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`).join(", ");
   throw new VaultError("guard", `not sent: the device differs from the one that vault ${uuid} was read with: ${what}`, {
-    vault: uuid,
+    uuid,
     hint: "leave --device out to send the accepted one, or use --force",
   });
 }
@@ -69,7 +69,7 @@ export function guardDevice(uuid: string, accepted: Device | null, device: Devic
 export function refusedBeforeError({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
   const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
-    vault: uuid,
+    uuid,
     hint: `vault import ${uuid} --credentials @FILE (the right credentials)`,
   });
 }

@@ -7,6 +7,7 @@ import type { HoldReason, Settled } from "./states.ts";
 export interface Delivery {
   /** The service's own object, untouched. */
   vault: Record<string, unknown>;
+  label: string | null;
   kind: Kind;
   exchange: {
     id: string;

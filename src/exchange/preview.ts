@@ -18,6 +18,7 @@ interface Beside {
 
 /** The start that `runExchange` would send first, were it called now. */
 export interface ExchangePreview extends Beside {
+  label: string | null;
   plan: ExchangePlan;
   /** What an earlier run left. */
   open: OpenExchange | null;
@@ -52,6 +53,7 @@ export async function previewExchange(context: ExchangeContext, request: Exchang
   const pair = await choose(true);
   return {
     plan,
+    label: record?.label ?? null,
     open: known?.open ?? null,
     generation: pair?.generation ?? null,
     ...(pair === undefined ? besideGiven(plan, record, choice) : besideStored(pair)),

@@ -134,6 +134,7 @@ async function store(
   const exchange = openOf(record, exchangeId);
   const delivery: Delivery = {
     vault: success.vault,
+    label: record.label,
     kind,
     exchange: {
       id: exchangeId,
@@ -169,7 +170,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   }
   const ended = await sendEnd(context, exchange, true).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
-      throw error.with({ vault: context.session.uuid, exchange: summarize(exchange) });
+      throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
   // The start counts, so a repetition is not safe.
@@ -211,7 +212,7 @@ function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: un
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
     : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
   return new VaultError("pending", `${message}; the new credentials are stored, but not acknowledged`, {
-    vault: uuid,
+    uuid,
     exchange: summarize(held),
     hint:
       (error instanceof HandoverFailure ? error.hint : undefined) ??

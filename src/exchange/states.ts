@@ -43,7 +43,7 @@ export const openStates: readonly ExchangeState[] = ["started", "held", "ending"
  * for an update, `not-applied` if the old pair stays current.
  */
 export interface Settled {
-  exchange: string;
+  exchange: { id: string; operation: "get" | "update"; externalRef: string };
   operation: "get" | "update";
   outcome: "applied" | "not-applied" | "acknowledged" | "in-doubt";
 }

@@ -81,10 +81,10 @@ export function object(value: unknown): Record<string, unknown> | undefined {
 
 /**
  * A date-time in a form that `Date.parse` reads correctly, or null if it cannot be read. Converts forms that `Date.parse` would
- * refuse or take for local time to UTC.
+ * refuse or take for local time, or that have an offset, to UTC.
  */
 export function date(value: unknown): string | null {
   const time = typeof value === "string" ? instant(value) : null;
   if (typeof value !== "string" || time === null) return null;
-  return /(?:Z|[+-]\d{2}:\d{2})$/.test(value) && Date.parse(value) === time ? value : new Date(time).toISOString();
+  return value.endsWith("Z") && Date.parse(value) === time ? value : new Date(time).toISOString();
 }

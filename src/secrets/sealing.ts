@@ -81,7 +81,7 @@ function damaged(place: SealedPlace, why: string): VaultError {
     });
   }
   return new VaultError("state", `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`, {
-    vault: place.uuid,
+    uuid: place.uuid,
     hint: "use the key it was encrypted with (--state-key, or its key file); vault backup FILE --restore",
   });
 }

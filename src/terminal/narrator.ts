@@ -87,7 +87,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
 }
 
 function describeSettled({ exchange, operation, outcome }: Settled): string {
-  const which = `the interrupted ${operation} (exchange ${exchange})`;
+  const which = `the interrupted ${operation} (exchange ${exchange.id})`;
   switch (outcome) {
     case "acknowledged":
       return `Finished ${which}.`;

@@ -6,7 +6,7 @@ export interface Redactor {
   /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
   redact: (text: string) => string;
   /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
-  redactValue: (value: unknown) => unknown;
+  redactValue: <T>(value: T) => T;
 }
 
 const mark = "«redacted»";
@@ -62,7 +62,7 @@ export function createRedactor(): Redactor {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactValue(inner)]));
   }
 
-  return { add, redact, redactValue };
+  return { add, redact, redactValue: redactValue as Redactor["redactValue"] };
 }
 
 function spellings(secret: string): Set<string> {

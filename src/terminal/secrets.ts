@@ -20,8 +20,11 @@ export function shownContent(content: string): string {
   return `•••••••• (${count(length, "character")})`;
 }
 
-/** Formats a fingerprint: `sha256:1f0c94d2a3b8`, which names credentials without revealing them. */
-export const shownFingerprint = (fingerprint: string): string => `sha256:${fingerprint.slice(0, 12)}`;
+/** Formats a fingerprint for documents: `sha256:` and its 64 digits, which name credentials without revealing them. */
+export const namedFingerprint = (digits: string): string => `sha256:${digits}`;
+
+/** Formats the fingerprint of a document for tables: `sha256:1f0c94d2a3b8`. */
+export const shownFingerprint = (fingerprint: string): string => fingerprint.slice(0, "sha256:".length + 12);
 
 /** Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, a URL without its password. */
 export function shownSetting(value: string, isSecret: boolean): string {

@@ -39,7 +39,7 @@ describe("what an item means", () => {
     ["READ_VAULT_FAILED", null, null, "refused"],
     ["FAILED_READ_VAULT", null, "bad credentials", "failed-read"],
     ["READ_VAULT failed: bad credentials", null, null, "failed-read"],
-    ["BAD_CREDENTIALS", null, null, "failed-access"],
+    ["BAD_CREDENTIALS", null, null, "failed-attempt"],
     ["READ_VAULT_INFO", "SUCCESS", null, "other"],
     ["DELETE_VAULT_METADATA", "SUCCESS", null, "other"],
     ["UNDELETE_VAULT", "SUCCESS", null, "other"],

@@ -38,7 +38,7 @@ describe.each(some(names))("%s", (dialect) => {
     for (const truth of truths()) {
       const { state, pending, unackedStarts, failedAccesses, lockReason } = emulation.sandbox.inspect(truth.uuid);
       const rules = {
-        failed: "failed-accesses",
+        failed: "failed-attempts",
         unacknowledged: "unacknowledged-starts",
         console: "administrator",
         "auto-lock": "auto-lock",
@@ -66,7 +66,7 @@ describe.each(some(names))("%s", (dialect) => {
       const what = truth.chain.map(({ id }) => byId.get(id)?.what ?? "");
       expect(truth.chain.at(-1)).toBe(truth.causeItem);
       expect(truth.lockedAt).toBe(truth.causeItem?.time);
-      if (truth.rule === "failed-accesses") expect(what.map((each) => each.startsWith("failed-"))).toEqual([true, true, true]);
+      if (truth.rule === "failed-attempts") expect(what.map((each) => each.startsWith("failed-"))).toEqual([true, true, true]);
       if (truth.rule === "administrator") expect(what).toEqual(["lock"]);
       if (truth.rule === "unacknowledged-starts") {
         expect(what).toHaveLength(5);

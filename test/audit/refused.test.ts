@@ -94,7 +94,7 @@ describe("an input", () => {
 
   test("that is a stream or a pipe is not read again", async () => {
     const { reports } = await replayText(log, {}, "stream");
-    expect(reports[0]?.cause).toMatchObject({ rule: "failed-accesses" });
+    expect(reports[0]?.cause).toMatchObject({ rule: "failed-attempts" });
     expect(reports[0]?.cause).not.toHaveProperty("refused");
     const path = join(tempDir("pipe"), "items");
     execFileSync("mkfifo", [path]);

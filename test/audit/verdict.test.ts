@@ -49,7 +49,7 @@ describe("how sure a verdict is", () => {
 
   it("is certain of a lock that the item itself tells of, whatever was before", async () => {
     const report = await reportOfOne([failure(1, { description: "bad credentials, vault locked" })]);
-    expect(report).toMatchObject({ verdict: "locked", certainty: "certain", lockedAt: moment(1), cause: { rule: "failed-accesses" } });
+    expect(report).toMatchObject({ verdict: "locked", certainty: "certain", lockedAt: moment(1), cause: { rule: "failed-attempts" } });
   });
 
   it("knows that a call was refused for a lock that it does not show", async () => {
@@ -379,8 +379,8 @@ describe("--since, --until and --vault", () => {
   });
 
   it("the token of an open exchange is alive or not at that moment", async () => {
-    const at = async (seconds: number) => (await reportOfOne([created, read(10)], { until: Date.parse(moment(seconds)) })).pending;
-    expect(await at(100)).toMatchObject({ operation: "read", expiresAt: moment(130), expired: false });
+    const at = async (seconds: number) => (await reportOfOne([created, read(10)], { until: Date.parse(moment(seconds)) })).exchange;
+    expect(await at(100)).toMatchObject({ operation: "get", tokenExpiry: moment(130), expired: false });
     expect(await at(130)).toMatchObject({ expired: true });
   });
 });

@@ -11,6 +11,7 @@ const hostile = '\u001b[31m\u009b2J "quoted" \\ \u202e\u2028 ünï ✓ \ud800';
 
 const vault = (uuid: string): VaultReport => ({
   uuid,
+  label: null,
   verdict: "locked",
   certainty: "certain",
   reason: hostile,
@@ -130,7 +131,7 @@ test.each<[string, unknown, unknown]>([
 test("-o ndjson: a line per vault, and a last one with the rest", () => {
   const lines = join(ndjsonDocument(whole, both)).split("\n");
   expect(lines.pop()).toBe("");
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([...both, { summary: expected(whole) }]);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([...both, { event: "summary", ...expected(whole) }]);
 });
 
 describe("--field", () => {

@@ -16,7 +16,7 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
       ] as const) {
         await expect(store.lock(at, id, patient(on.fixture.clock, 500))).rejects.toMatchObject({
           code: "busy",
-          facts: { vault: uuid.toLowerCase() },
+          facts: { uuid: uuid.toLowerCase() },
         });
       }
     });

@@ -32,7 +32,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
         const credentials = content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "kind", "credentials"]);
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials"]);
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);
@@ -67,7 +67,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
         if (form === "given") expect(starts).toBe(0);
         if (form === "recovery") expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
         expectExit(await lab.machine().vault(...get), 0);
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "kind", "credentials"]);
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials"]);
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);

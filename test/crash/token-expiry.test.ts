@@ -29,7 +29,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       "service",
       /no longer accepts the token .*; the read was not acknowledged, and the old credentials are still valid$/,
     );
-    expect(await machine.status(uuid)).toMatchObject({ state: "expired", pending: null });
+    expect(await machine.status(uuid)).toMatchObject({ status: "expired", exchange: null });
     await expectInStepButForTheStart(lab, machine.copy());
     await expectGet(lab, machine, [], 0);
   });
@@ -52,7 +52,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     const { uuid } = lab.vault;
     const machine = await leftEnding(lab, one.action);
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
-    expect((await machine.status(uuid)).pending).toMatchObject({ state: "in-doubt" });
+    expect((await machine.status(uuid)).exchange).toMatchObject({ state: "in-doubt" });
     // Asking again spends nothing.
     const asked = lab.service.sandbox.requests().length;
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
@@ -104,9 +104,9 @@ async function leftEnding(lab: Lab, action: string): Promise<Machine> {
   lab.faults(`get-end:${action}*all`);
   expectError(await machine.vault("get", uuid, "--max-wait", "100ms", "--json"), 11, "pending");
   // One, or two where its wait was short enough for another.
-  const { pending } = await machine.status(uuid);
-  expect(pending?.state).toBe("ending");
-  expect([1, 2]).toContain(pending?.endsUnanswered);
+  const { exchange } = await machine.status(uuid);
+  expect(exchange?.state).toBe("ending");
+  expect([1, 2]).toContain(exchange?.endsUnanswered);
   lab.service.faults.clear();
   lab.clock.ahead = hour;
   await expectNothingLost(lab, machine.copy());

@@ -61,7 +61,7 @@ it("of the sandbox's own export, after real commands with faults: every vault as
           contradictions: [],
         });
         if (truth.state !== "deleted") expect([unackedStarts, failedAttempts]).toEqual([truth.unackedStarts, truth.failedAccesses]);
-        if (truth.state === "locked") expect(cause?.rule).toBe(truth.lockReason === "failed" ? "failed-accesses" : "unacknowledged-starts");
+        if (truth.state === "locked") expect(cause?.rule).toBe(truth.lockReason === "failed" ? "failed-attempts" : "unacknowledged-starts");
       }
       expect(reports).toHaveLength(vaults.length);
     }

@@ -18,7 +18,9 @@ describe.concurrent("--credentials-out", () => {
     expectError(await machine.vault("get", uuid, "--json", "--credentials-out", file, "--max-wait", "100ms"), 11, "pending");
     const recovery = readJson(file) as Recovery;
     expect(recovery).toMatchObject({ format: 2, uuid, kind: "credit-card/offline", status: "pending" });
-    expect(recovery.exchange).toEqual({ id: (await machine.status(uuid)).pending?.id, operation: "get", tokenExpiry: anyText });
+    const { id } = (await machine.status(uuid)).exchange ?? {};
+    const exchange = { id, operation: "get", externalRef: `vault-${id}`, startedAt: anyText, tokenExpiry: anyText, generation: 3 };
+    expect(recovery.exchange).toEqual(exchange);
     expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
     expect(recovery).toMatchObject(lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -27,6 +29,7 @@ describe.concurrent("--credentials-out", () => {
     expect(readJson(file)).toEqual({
       format: 2,
       uuid,
+      label: null,
       kind: "credit-card/offline",
       credentials: lab.service.sandbox.inspect(uuid).currentPair,
     });

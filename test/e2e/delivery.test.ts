@@ -38,7 +38,7 @@ describe.concurrent("contents that cannot be written", () => {
     expect(result.stdout.trim(), result.stderr).toBe("11");
     expect(result.stderr).toMatch(why);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1, counts: { acknowledged: 1 } });
-    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", holdReason: "delivery", delivered: false } });
+    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", holdReason: "delivery", delivered: false } });
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     const held = await machine.vault("get", uuid, "--json");
     expectError(held, 11, "pending");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
-import { errorOf } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("what an error says was counted", () => {
   it.each([
@@ -19,6 +19,23 @@ describe.concurrent("what an error says was counted", () => {
     expectExit(failed, exitCode);
     const { unackedStarts, failedAttempts } = await machine.status(uuid);
     expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unackedStarts: 5, failedAttempts: 3 } });
+  });
+
+  it("names the vault by UUID and label, and the exchange whole", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("label", uuid, "spare"), 0);
+    const held = documentOf(await machine.vault("get", uuid, "--no-ack", "--json"));
+    const result = await machine.vault("get", "spare", "--json");
+    expectError(result, 11, "pending");
+    expect(errorOf(result)).toMatchObject({ uuid, label: "spare", exchange: { ...held.exchange, state: "held" } });
+    lab.faults("get-end:drop-before*all");
+    const failed = await machine.vault("ack", "--all", "--max-wait", "100ms", "--json");
+    expectError(failed, 11, "pending");
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      failed: [{ uuid, label: "spare", error: { code: "pending", uuid, label: "spare" } }],
+    });
   });
 
   it("what was settled before it failed", async () => {
@@ -44,7 +61,7 @@ describe.concurrent("--max-wait", () => {
     const sent = lab.service.sandbox.requests().length;
     const limited = await machine.vaultWith({ env: slow }, "get", uuid, "--json");
     expectError(limited, 9, "rate-limited", /--max-wait/);
-    expect(errorOf(limited)).toMatchObject({ retry: "safe", vault: uuid });
+    expect(errorOf(limited)).toMatchObject({ retry: "safe", uuid, label: null });
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
 });

@@ -14,7 +14,7 @@ import type { RunResult } from "../support/run-vault.ts";
 interface Created {
   vault: { uuid: string; credentials: Pair };
   kind: string;
-  created: { generation: number; fingerprint: string; label: string | null };
+  created: { generation: number; fingerprint: string };
 }
 
 const createdOf = (result: RunResult): Created => JSON.parse(result.stdout) as Created;
@@ -48,9 +48,9 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
     const made = await create(machine, kind, "--label", "mine", ...(online ? ["--hashed-pin", `@${pin}`] : ["--max-usage", "5"]));
     const { uuid } = made.vault;
     expect(others(lab)).toEqual([uuid]);
-    expect(made).toMatchObject({ kind, created: { generation: 1, label: "mine" } });
+    expect(made).toMatchObject({ uuid, label: "mine", kind, created: { generation: 1 } });
     expect(await machine.exported(uuid)).toEqual({ ...made.vault.credentials, ...(online ? { hashedPin: "c2VjcmV0LXBpbg==" } : {}) });
-    expect(await machine.status(uuid)).toMatchObject({ state: null, generation: 1, proven: true, usesRemaining: online ? null : 5 });
+    expect(await machine.status(uuid)).toMatchObject({ status: "created", generation: 1, proven: true, usesRemaining: online ? null : 5 });
 
     const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
@@ -68,7 +68,7 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
 
     const deleted = await machine.vault("delete", uuid, "--yes", "--json", "--external-ref", "closed");
     expectExit(deleted, 0);
-    expect(JSON.parse(deleted.stdout)).toEqual({ deleted: [{ uuid, kind, externalRef: "closed" }] });
+    expect(JSON.parse(deleted.stdout)).toEqual({ deleted: [{ uuid, label: "mine", kind, externalRef: "closed" }] });
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
     expect(await machine.exported(uuid)).toBeNull();
     expectExit(await machine.vault("status", uuid), 4);
@@ -120,7 +120,7 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     const { vault } = await create(machine, "generic/offline", "--credentials-out", "pair.json");
     const file = join(machine.home, "pair.json");
-    expect(readJson(file)).toEqual({ format: 2, uuid: vault.uuid, kind: "generic/offline", credentials: vault.credentials });
+    expect(readJson(file)).toEqual({ format: 2, uuid: vault.uuid, label: null, kind: "generic/offline", credentials: vault.credentials });
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 

@@ -21,7 +21,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expectExit(held, 0);
     expect(held.stderr).toBe("");
     expect(documentOf(held).vault.content).toBe(note);
-    expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { holdReason: "no-ack", delivered: true } });
+    expect(await machine.status(uuid)).toMatchObject({ status: "held", exchange: { holdReason: "no-ack", delivered: true } });
 
     const next = await machine.vault("get", uuid, "--json");
     expectError(next, 11, "pending");

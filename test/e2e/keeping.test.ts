@@ -62,7 +62,7 @@ describe.concurrent("import", () => {
     const again = await machine.vaultWith({ env: { DOCUMENT: document } }, "import", uuid, "--credentials", "env:DOCUMENT", "--json");
     expectError(again, 11, "pending", /held/);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
-    expect(await machine.status(uuid)).toMatchObject({ state: "held", pending: { delivered: false } });
+    expect(await machine.status(uuid)).toMatchObject({ status: "held", exchange: { delivered: false } });
     // Another machine has nothing but the document, and must not use the last read up either: it can read it.
     for (const command of ["import", "get"]) {
       const other = lab.machine();
@@ -87,7 +87,7 @@ describe.concurrent("import", () => {
     const other = lab.machine();
     expectExit(await other.vaultWith({ env: more }, "import", uuid, "--kind", kind, "--credentials", "env:NEW"), 0);
     expectExit(await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
-    expect(await other.status(uuid)).toMatchObject({ state: "acknowledged" });
+    expect(await other.status(uuid)).toMatchObject({ status: "ready" });
     await expectInStep(lab, other, uuid);
   });
 
@@ -231,6 +231,23 @@ describe.concurrent("import", () => {
 });
 
 describe.concurrent("export", () => {
+  it("prints a document that --credentials takes, with the device of an online vault", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--device", `@${machine.file("device.json", device)}`), 0);
+    expectExit(await machine.vault("label", uuid, "spare"), 0);
+    const exported = (await machine.vault("export", uuid)).stdout;
+    expect(JSON.parse(exported)).toMatchObject({ uuid, label: "spare", kind: "credit-card/online", device });
+    const other = lab.machine();
+    const read = await other.vaultWith({ env: { DOCUMENT: exported } }, "get", uuid, "--credentials", "env:DOCUMENT", "--json");
+    expectExit(read, 0);
+    expect(JSON.parse(read.stdout)).toMatchObject({ uuid, label: null });
+    const wrong = "123e4567-e89b-42d3-a456-426614174000";
+    const args = ["get", wrong, "--credentials", "env:DOCUMENT", "--json"];
+    expectError(await other.vaultWith({ env: { DOCUMENT: exported } }, ...args), 3, "invalid-input", new RegExp(uuid));
+  });
+
   it("prints what the next start would send, and says so where others are live too", async () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
@@ -239,7 +256,7 @@ describe.concurrent("export", () => {
     expectExit(await machine.vaultWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR"), 0);
     const exported = await machine.vault("export", uuid);
     expectExit(exported, 0);
-    expect(JSON.parse(exported.stdout)).toMatchObject({ payload: "other" });
+    expect(JSON.parse(exported.stdout)).toMatchObject({ credentials: { payload: "other" } });
     expect(exported.stderr).toMatch(/exported generation 3, but 2 may be valid instead/);
   });
 
@@ -265,7 +282,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     lab.faults("get-end:error-after=400");
     expectError(await machine.vault("ack", uuid, "--all", "--json"), 2, "usage");
     expectExit(await machine.vault("ack", uuid, "--json"), 13);
-    expect(await machine.status(uuid)).toMatchObject({ state: "expired", generation: 2 });
+    expect(await machine.status(uuid)).toMatchObject({ status: "expired", generation: 2 });
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, 4, "no-credentials", /generation 9 .* is not kept/);
     expect(errorOf(unknown).hint).toMatch(/can be sent: 3, 2;/);

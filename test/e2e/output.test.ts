@@ -29,7 +29,7 @@ describe.concurrent("--field", () => {
       expectError(refused, 2, "usage", /--field vault: must begin with/);
     }
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expect(await machine.status(uuid)).toMatchObject({ state: "held" });
+    expect(await machine.status(uuid)).toMatchObject({ status: "held" });
   });
 
   it("that is wrong further down does not make a failure of what was done", async () => {
@@ -96,8 +96,8 @@ describe.concurrent("export --field", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true });
-    expect(await main(["export", lab.vault.uuid, "--field", "payload"], host)).toBe(0);
-    const piped = await machine.vault("export", lab.vault.uuid, "--field", "payload");
+    expect(await main(["export", lab.vault.uuid, "--field", "credentials.payload"], host)).toBe(0);
+    const piped = await machine.vault("export", lab.vault.uuid, "--field", "credentials.payload");
     expect(host.out).toBe(`${piped.stdout}\n`);
   });
 });

@@ -225,8 +225,8 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const result = await other.vault("backup", file, "--restore", "--json");
     expectExit(result, 0);
     expect(result.stderr).toMatch(/1 exchange may have been acknowledged since the backup was made/);
-    const { pending } = await other.status(uuid);
-    expect(pending).toMatchObject({ state: "in-doubt" });
+    const { exchange } = await other.status(uuid);
+    expect(exchange).toMatchObject({ state: "in-doubt" });
     const requests = lab.service.sandbox.requests().length;
     expectError(await other.vault("ack", uuid, "--json"), 12, "in-doubt");
     expect(lab.service.sandbox.requests()).toHaveLength(requests);
@@ -235,7 +235,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expectFarFromLock(lab, uuid);
     const history = await other.vault("status", uuid, "--history", "--json");
     const [vault] = (JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }).vaults;
-    expect(vault?.exchanges.find(({ id }) => id === pending?.id)?.state).toBe(state);
+    expect(vault?.exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
   });
 
   it("an end call that went unanswered is sent again, and settles it or leaves it in doubt", async () => {
@@ -246,7 +246,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     lab.service.faults.clear();
     const other = anew(lab, machine);
     expectExit(await other.vault("backup", file, "--restore"), 0);
-    expect((await other.status(uuid)).pending).toMatchObject({ state: "ending" });
+    expect((await other.status(uuid)).exchange).toMatchObject({ state: "ending" });
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);
     expectFarFromLock(lab, uuid);

@@ -93,7 +93,7 @@ describe.concurrent("--save-cmd", () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
     expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
     expect(await machine.status(uuid)).toMatchObject({
-      pending: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
+      exchange: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
     });
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"), 11, "pending");
@@ -158,7 +158,7 @@ describe.concurrent("--save-cmd", () => {
     const both = ["--credentials-out", "pair.json", "--save-cmd", "cat >/dev/null; cp pair.json seen.json"];
     expectExit(await machine.vault("get", lab.vault.uuid, ...both), 0);
     expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
-    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["format", "uuid", "kind", "credentials"]);
+    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["format", "uuid", "label", "kind", "credentials"]);
     expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(join(machine.home, "pair.json")))).toBe(true);
     expectError(
       await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", "missing/pair.json", "--save-cmd", "cat >ran"),

@@ -158,7 +158,7 @@ describe.concurrent("a signal", () => {
     expectError(result, 143, "interrupted");
     expect(errorOf(result)).toMatchObject({ exchange: { state: "held" }, hint: `vault ack ${uuid} --save-cmd CMD (or --saved)` });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
-    expect(await machine.status(uuid)).toMatchObject({ pending: { state: "held", saveOwed: true, delivered: true } });
+    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", saveOwed: true, delivered: true } });
     expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
     // Stopped once more, by ack.
     const ack = machine.start({}, "ack", uuid, "--json", "--save-cmd", "cat >/dev/null; echo running; exec sleep 30");

@@ -41,7 +41,7 @@ describe("a vault is named", () => {
     for (const name of [first, first.toUpperCase(), "spare", "abcd1", "abcd1111-0"]) expect(await shown(machine, name)).toEqual([first]);
     expect(await shown(machine, "Checkout")).toEqual([second]);
     const [exported, guarded] = [await machine.vault("export", "spare"), await machine.vault("guard", "beef", "--json")];
-    expect(JSON.parse(exported.stdout)).toMatchObject({ encryptedData: first });
+    expect(JSON.parse(exported.stdout)).toMatchObject({ label: "spare", credentials: { encryptedData: first } });
     expect(guarded.stdout).toContain(third);
   });
 

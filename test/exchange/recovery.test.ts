@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
 import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery/document.ts";
 
 /** Documents of every format that was ever written. Never change or remove one: users have them on disk. */
@@ -12,17 +13,41 @@ const old = { encryptedData: "ZW5j", payload: "cGF5" };
 const pin = { hashedPin: "c2VjcmV0LXBpbg==" };
 const document = {
   uuid,
+  label: null,
   kind: "generic/offline" as const,
   exchangeId: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA",
   operation: "get" as const,
+  externalRef: null,
+  startedAt: null,
+  generation: null,
   old,
   new: { encryptedData: "bmV3", payload: "cGF6" },
   token: "dG9rZW4=",
   tokenExpiry: "2026-11-21T12:05:00.000Z",
 };
+const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+const whole = {
+  ...document,
+  label: "spare card",
+  externalRef: "order-1",
+  startedAt: "2026-11-21T12:00:00.000Z",
+  generation: 7,
+  unread: true,
+};
 const refused = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"];
 
 const forms: Record<string, unknown> = {
+  "exported.json": { type: "pair", uuid, label: "spare card", kind: "credit-card/online", credentials: old, device },
+  "exported-open-exchange.json": { type: "recovery", document: whole },
+  "format-2-recovery-with-label.json": { type: "recovery", document: whole },
+  "format-2-credentials-with-label.json": {
+    type: "pair",
+    uuid,
+    label: null,
+    kind: "credit-card/online",
+    credentials: old,
+    device,
+  },
   "pair.json": { type: "pair", credentials: old },
   "pair-with-pin.json": { type: "pair", credentials: { ...old, ...pin } },
   "recovery-without-operation.json": { type: "recovery", document: { ...document, tokenExpiry: null } },
@@ -34,7 +59,7 @@ const forms: Record<string, unknown> = {
       kind: "credit-card/online",
       old: { ...old, ...pin },
       new: { ...document.new, ...pin },
-      device: { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] },
+      device,
     },
   },
   "recovery-unread.json": { type: "recovery", document: { ...document, unread: true } },
@@ -58,25 +83,28 @@ describe("a document that --credentials takes", () => {
     expect(parseCredentials(text(name), "--credentials")).toEqual(forms[name]);
   });
 
-  it.each(["format-2-recovery.json", "format-2-credentials.json", "format-2-credentials-with-attempts.json"])(
-    "is written as %s has it",
+  const written = (given: GivenCredentials): unknown => {
+    if (given.type === "recovery") return recoveryJson(given.document, given.attempts);
+    const { uuid: named = "", label = null, kind = "generic/offline", ...rest } = given;
+    return credentialsJson({ uuid: named, label, kind, ...rest }, given.attempts);
+  };
+
+  it.each(["format-2-recovery-with-label.json", "format-2-credentials-with-label.json"])("is written as %s has it", (name) => {
+    expect(written(parseCredentials(text(name), "--credentials"))).toEqual(JSON.parse(text(name)));
+  });
+
+  it.each(["recovery-of-an-online-vault.json", "format-2-recovery.json", "format-2-credentials-with-attempts.json"])(
+    "loses nothing when %s is written again",
     (name) => {
       const given = parseCredentials(text(name), "--credentials");
-      const written =
-        given.type === "recovery"
-          ? recoveryJson(given.document, given.attempts)
-          : credentialsJson(
-              { uuid: given.uuid ?? "", kind: given.kind ?? "generic/offline", credentials: given.credentials },
-              given.attempts,
-            );
-      expect(written).toEqual(JSON.parse(text(name)));
+      expect(parseCredentials(JSON.stringify(written(given)), "--credentials")).toMatchObject(given);
     },
   );
 
   it("leaves attempts out where there are none", () => {
     const none = { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: [] };
     expect(recoveryJson(document, none)).not.toHaveProperty("attempts");
-    expect(credentialsJson({ uuid, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
+    expect(credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
   });
 
   it.each(["my secret-1", ""])("with text %j is refused, with an example and without the text", (given) => {

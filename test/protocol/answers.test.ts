@@ -42,6 +42,7 @@ describe("an answer that keeps the interface is accepted whole, without a warnin
       usesRemaining: limited ? 4 : null,
       expiryDate: limited ? limits.expiryDate : null,
       ...dates,
+      dateCreated: "2024-12-31T22:00:00.500Z",
       warnings: [],
     });
   });
@@ -136,7 +137,7 @@ describe("dates and counts that come out can be relied on", () => {
     ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11", "2026-11-20T14:02:11.000Z"],
     ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11,5Z", "2026-11-20T14:02:11.500Z"],
     ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11+01", "2026-11-20T13:02:11.000Z"],
-    ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11+01:00", "2026-11-20T14:02:11+01:00"],
+    ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11+01:00", "2026-11-20T13:02:11.000Z"],
     ["transactionToken.expiry", "tokenExpiry", "token 5", null],
     ["transactionToken.expiry", "tokenExpiry", 1_795_183_331_000, null],
     ["transactionToken.expiry", "tokenExpiry", undefined, null],

@@ -42,7 +42,7 @@ describe("log and service agree", () => {
     ["exchange-open", "create read"],
     ["exchange-open", "create read failed-read failed-ack"],
     ["locked", "create failed-read failed-update failed-delete"],
-    ["locked", "create failed-access failed-access failed-access refused-locked failed-read"],
+    ["locked", "create failed-attempt failed-attempt failed-attempt refused-locked failed-read"],
     ["active", "create failed-read failed-read read ack-read failed-read failed-read"],
     ["locked", "create read read read read read"],
     ["locked", "create read update read read locking-start"],

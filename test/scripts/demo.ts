@@ -12,7 +12,7 @@ interface Ready {
 }
 
 interface Status {
-  vaults: { uuid: string; state: string; generation: number; unackedStarts: number }[];
+  vaults: { uuid: string; status: string; generation: number; unackedStarts: number }[];
 }
 
 async function play(stage: Stage): Promise<void> {
@@ -41,7 +41,7 @@ async function play(stage: Stage): Promise<void> {
   await run(stage, "vault get $CARD", ["get", card]);
   narrate("An offline generic vault, its content alone");
   await run(stage, "vault get $NOTE --field vault.content", ["get", note, "--field", "vault.content"]);
-  await expectStatus(stage, { [online]: "acknowledged 2", [card]: "acknowledged 2", [note]: "acknowledged 2" });
+  await expectStatus(stage, { [online]: "ready 2", [card]: "ready 2", [note]: "ready 2" });
 
   narrate("From now on no acknowledgement reaches the service");
   await fault(stage, "get-end:drop-before*all");
@@ -54,18 +54,18 @@ async function play(stage: Stage): Promise<void> {
 
   narrate("Nothing is lost: the old and the new credentials are kept, and the exchange can be finished");
   await run(stage, "vault status", ["status"]);
-  await expectStatus(stage, { [card]: "ending 2" });
+  await expectStatus(stage, { [card]: "acknowledging 2" });
 
   narrate("The network is back, and ack finishes the exchange");
   await fault(stage, "--clear");
   await run(stage, "vault ack $CARD", ["ack", card]);
   narrate("What this machine knows now");
   await run(stage, "vault status", ["status"]);
-  await expectStatus(stage, { [online]: "acknowledged 2", [card]: "acknowledged 3", [note]: "acknowledged 2" });
+  await expectStatus(stage, { [online]: "ready 2", [card]: "ready 3", [note]: "ready 2" });
 
   narrate("The proof: the service accepts the new credentials");
   await run(stage, "vault get $CARD --field vault.creditCard.name", ["get", card, "--field", "vault.creditCard.name"]);
-  await expectStatus(stage, { [card]: "acknowledged 4" });
+  await expectStatus(stage, { [card]: "ready 4" });
   const { code } = await sandbox.stop("SIGTERM");
   expectThat(code === 0, `the sandbox ended with ${code}`);
 }
@@ -86,12 +86,12 @@ async function fault(stage: Stage, what: string): Promise<void> {
   await run(stage, `vault sandbox fault ${shown} --ready-file sandbox.json`, ["sandbox", "fault", what, "--ready-file", "sandbox.json"]);
 }
 
-/** State and current generation of vaults, by uuid. */
+/** Status and current generation of vaults, by uuid. */
 async function expectStatus(stage: Stage, expected: Record<string, string>): Promise<void> {
   const { vaults } = (await ask(stage, ["status"])) as Status;
   for (const [uuid, wanted] of Object.entries(expected)) {
     const vault = vaults.find((candidate) => candidate.uuid === uuid);
-    const found = `${vault?.state} ${vault?.generation}`;
+    const found = `${vault?.status} ${vault?.generation}`;
     expectThat(found === wanted, `vault ${uuid} is ${found} where it should be ${wanted}`);
   }
 }

@@ -32,7 +32,7 @@ const actions: Partial<Record<EventKind, string>> = {
   delete: "DELETE_VAULT",
   "failed-read": "READ_VAULT",
   "failed-update": "UPDATE_VAULT",
-  "failed-access": "FAILED_ACCESS",
+  "failed-attempt": "FAILED_ACCESS",
   "locking-start": "READ_VAULT",
   "refused-locked": "READ_VAULT",
   lock: "LOCK_VAULT",
@@ -92,6 +92,7 @@ function report({ n, timeline, locked, ...more }: Written): VaultReport {
   const locking = timeline.find(({ locks }) => locks)?.item;
   return {
     uuid: uuid(n),
+    label: null,
     verdict: locked === undefined ? "ok" : "locked",
     certainty: locked?.certainty ?? "certain",
     reason: locked?.reason ?? "every start was acknowledged",
@@ -136,7 +137,7 @@ export function lockedByFailures(): VaultReport {
     n: 1,
     label: "backup card",
     locked: {
-      rule: "failed-accesses",
+      rule: "failed-attempts",
       certainty: "certain",
       reason: "all three failed attempts are in the log, with no successful start between them",
       text: "The 3rd failed attempt in a row, a read from 198.51.100.20 at 2026-11-20T14:02:11Z, locked the vault: this machine's exchange 01K9ZC3F7Q8M2N4P6R8T0V2X4Z, with credentials of generation 6.",
@@ -323,7 +324,14 @@ export function openExchange(): VaultReport {
     reason: "the last start has no acknowledgement",
     timeline: [step("0/0 active", item("19T07:00:00.250".slice(0, 11), "create", worker)), step("1/0 exchange-open", started)],
     since: started.at,
-    pending: { operation: "update", item: started, expiresAt: "2026-11-20T15:04:00.000Z", expired: false },
+    exchange: {
+      operation: "update",
+      externalRef: started.externalRef ?? null,
+      startedAt: started.at,
+      tokenExpiry: "2026-11-20T15:04:00.000Z",
+      expired: false,
+      item: started,
+    },
     advice: { support: "Nothing yet: it may still be acknowledged.", developer: "vault ack acknowledges it until 2026-11-20T15:04:00Z." },
   });
 }
@@ -401,7 +409,7 @@ export function hostile(): VaultReport {
     n: 66,
     uuid: `${script}${escapes}${bidi}`,
     locked: {
-      rule: "failed-accesses",
+      rule: "failed-attempts",
       certainty: "likely",
       reason: `${image}${style}${escapes}`,
       text: `${close}${bidi}${marks}`,

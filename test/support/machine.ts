@@ -21,7 +21,7 @@ export interface Machine {
   start(options: RunOptions, ...args: string[]): RunningVault;
   /** Writes a file in the home folder and returns its path. */
   file(name: string, content: unknown): string;
-  /** What `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
+  /** The credentials that `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
   exported(uuid: string): Promise<Pair | Recovery | null>;
   status(uuid: string): Promise<Status>;
   /** The same machine with a copy of its state, as it is on the disk now. */
@@ -38,14 +38,17 @@ export interface Recovery {
 
 /** The part of `vault status --json` that tests look at. */
 export interface Status {
-  state: string | null;
+  status: string;
   generation: number | null;
   unackedStarts: number;
   failedAttempts: number;
   locked: boolean;
   usesRemaining: number | null;
-  pending: { id: string; state: string; holdReason: string | null; delivered: boolean; saveOwed: boolean; endsUnanswered: number } | null;
+  exchange: { id: string; state: string; holdReason: string | null; delivered: boolean; saveOwed: boolean; endsUnanswered: number } | null;
 }
+
+/** The credentials of a document that `vault export` printed. */
+export const credentialsIn = (text: string): Pair | Recovery => (JSON.parse(text) as { credentials: Pair | Recovery }).credentials;
 
 export type MachineOptions = Partial<Pick<Machine, "home" | "stateDir" | "configDir" | "env">>;
 
@@ -94,10 +97,10 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
       const { code, stdout, stderr } = await run("export", uuid);
       // All of them were refused: one is named.
       const [, named] = /prints one all the same: (\d+)/.exec(stderr) ?? [];
-      if (named !== undefined) return JSON.parse((await run("export", uuid, "--generation", named)).stdout) as Pair;
+      if (named !== undefined) return credentialsIn((await run("export", uuid, "--generation", named)).stdout);
       if (code === 4) return null;
       if (code !== 0) throw new Error(`export: exit ${code}: ${stderr}`);
-      return JSON.parse(stdout) as Pair | Recovery;
+      return credentialsIn(stdout);
     },
     status: async (uuid) => {
       const { code, stdout, stderr } = await run("status", uuid, "--json");
@@ -121,7 +124,8 @@ export interface JsonError {
   hint: string | null;
   exitCode: number;
   retry: string;
-  vault?: string;
+  uuid?: string;
+  label?: string | null;
   exchange?: { id: string; operation: string; state: string };
   spent?: { unackedStarts: number; failedAttempts: number };
 }
@@ -136,7 +140,7 @@ export interface GetDocument {
   vault: { uuid: string; credentials: Pair; content?: string; creditCard?: { number: string }; usesRemaining?: number };
   kind: string;
   exchange: { id: string; operation: string; generation: number };
-  settled: { exchange: string; operation: string; outcome: string }[];
+  settled: { exchange: { id: string; operation: string; externalRef: string }; operation: string; outcome: string }[];
 }
 
 export const documentOf = (result: RunResult): GetDocument => JSON.parse(result.stdout) as GetDocument;

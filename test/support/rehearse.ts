@@ -22,5 +22,14 @@ export async function rehearse(...args: string[]): Promise<{ code: number | null
 /** Rehearses a script of test/fixtures/curl, which reads the note over HTTP with its credentials in a file. */
 export async function rehearseScript(name: string): ReturnType<typeof rehearse> {
   const script = `${join(import.meta.dirname, "..", "fixtures", "curl", name)} ${note}`;
-  return await rehearse("--setup", `vault export ${note} > credentials.json`, "--check", script, "--", "sh", "-c", script);
+  return await rehearse(
+    "--setup",
+    `vault export ${note} --field credentials > credentials.json`,
+    "--check",
+    script,
+    "--",
+    "sh",
+    "-c",
+    script,
+  );
 }

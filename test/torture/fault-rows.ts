@@ -121,7 +121,8 @@ async function whatItSays(
   result: RunResult,
 ): Promise<Pick<Row, "exit" | "retry" | "says" | "exchange" | "guard" | "service">> {
   const { uuid } = service.vault;
-  const status = await machine.status(uuid);
+  const { exchange, ...status } = await machine.status(uuid);
+  const { exchanges } = await historyOf(machine, uuid);
   const { counts, unackedStarts, failedAccesses } = service.sandbox.inspect(uuid);
   const error: JsonError | undefined = result.code === 0 ? undefined : errorOf(result);
   const many = (count: number): string => (service.plan?.which === "every" && count > 0 ? "1+" : String(count));
@@ -129,10 +130,15 @@ async function whatItSays(
     exit: error === undefined ? "0" : `${error.exitCode} ${error.code}`,
     retry: error?.retry ?? "",
     says: error === undefined ? warnings(result.stderr) : plain(error.message),
-    exchange: `${status.state}${status.pending === null ? "" : ", open"}`,
+    exchange: `${exchanges[0]?.state}${exchange === null ? "" : ", open"}`,
     guard: `${status.unackedStarts}/${status.failedAttempts}`,
     service: `${counts.starts - 1}/${many(counts.ends - 1)}/${counts.acknowledged - 1} ${unackedStarts}/${failedAccesses}`,
   };
+}
+
+async function historyOf(machine: Machine, uuid: string): Promise<{ exchanges: { state: string }[] }> {
+  const { stdout } = await machine.vault("status", uuid, "--history", "--field", "vaults.0");
+  return JSON.parse(stdout) as { exchanges: { state: string }[] };
 }
 
 function warnings(stderr: string): string {

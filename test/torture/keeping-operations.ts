@@ -6,7 +6,7 @@ import type { Pair } from "../../src/protocol/answers.ts";
 import { lockSlots } from "../../src/store/sqlite/vault-lock.ts";
 import { expectExit, expectFarFromLock, note, offlineNote } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { credentialsIn, documentOf } from "../support/machine.ts";
 import type { Operation } from "./operation.ts";
 import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm } from "./operation.ts";
 import type { RewindLab } from "./rewind-lab.ts";
@@ -138,7 +138,7 @@ export const migration: Operation = {
     const exported = async (machine: Machine): Promise<Pair & { old?: Pair; new?: Pair }> => {
       const result = await machine.vaultWith({ env: nextVersion }, "export", uuid);
       expectExit(result, 0);
-      return JSON.parse(result.stdout) as Pair;
+      return credentialsIn(result.stdout) as Pair;
     };
     const left = await exported(lab.aside());
     const pairs = left.old === undefined || left.new === undefined ? [left] : [left.old, left.new];

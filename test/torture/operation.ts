@@ -3,7 +3,7 @@ import type { Pair } from "../../src/protocol/answers.ts";
 import type { VaultInput } from "../../src/sandbox/model/state.ts";
 import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, note } from "../support/lab.ts";
 import type { GetDocument } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { credentialsIn, documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 
@@ -71,7 +71,7 @@ async function decide(lab: RewindLab, hint: string, more: readonly string[]): Pr
   expect(hint).toMatch(/--generation N/);
   const kept = [...(await here(lab, "status", uuid, "--history", "--json")).stdout.matchAll(/"generation": (\d+),\s+"standing"/g)];
   for (const [, number = ""] of kept) {
-    const pair = JSON.parse((await here(lab, "export", uuid, "--generation", number)).stdout) as Pair;
+    const pair = credentialsIn((await here(lab, "export", uuid, "--generation", number)).stdout) as Pair;
     if (lab.service.sandbox.accepts(uuid, pair)) return await here(lab, ...get(lab, ...more, "--generation", number));
   }
   throw new Error("no kept generation is accepted");

@@ -12,7 +12,7 @@ export const eventKinds = [
   "failed-update",
   "failed-delete",
   /** A failed attempt of an unknown call. */
-  "failed-access",
+  "failed-attempt",
   /** Refused for an unknown reason: counts as a failed attempt. */
   "refused",
   /** A failed attempt whose item says that it locked the vault. */
@@ -42,4 +42,4 @@ export type EventKind = (typeof eventKinds)[number];
 /** Whether a kind counts as a failed attempt. */
 export const isFailedAccess = (kind: EventKind): boolean => kind === "refused" || kind === "locking-failure" || accesses.has(kind);
 
-const accesses: ReadonlySet<EventKind> = new Set<EventKind>(["failed-read", "failed-update", "failed-delete", "failed-access"]);
+const accesses: ReadonlySet<EventKind> = new Set<EventKind>(["failed-read", "failed-update", "failed-delete", "failed-attempt"]);

@@ -44,12 +44,12 @@ export class Transitions {
       case "failed-read":
       case "failed-update":
       case "failed-delete":
-      case "failed-access":
+      case "failed-attempt":
       case "refused":
         return this.#fail(vault, due, event);
       case "locking-failure":
         this.#fail(vault, due, event);
-        return this.#lockAsSaid(vault, due, "failed-accesses");
+        return this.#lockAsSaid(vault, due, "failed-attempts");
       case "create":
         return this.#create(vault, due);
       case "delete":
@@ -152,7 +152,7 @@ export class Transitions {
       records.set(vault, field.causeLine, due.line);
       this.kept.keep(due);
     }
-    if (failed >= this.rules.limits.failedAttempts) this.#lock(vault, due, "failed-accesses");
+    if (failed >= this.rules.limits.failedAttempts) this.#lock(vault, due, "failed-attempts");
   }
 
   #lockByStart(vault: number, due: DueItem): void {
@@ -175,7 +175,7 @@ export class Transitions {
     const isOpen = records.getInt(vault, intField.condition) === active;
     if (this.#hypothetical || (!isOpen && !this.hasLocked)) return;
     const [count, limit] =
-      rule === "failed-accesses"
+      rule === "failed-attempts"
         ? [records.getInt(vault, intField.failed), rules.limits.failedAttempts]
         : [records.getInt(vault, intField.unacked), rules.limits.unackedStarts];
     if (count < limit && records.hasFlag(vault, flag.known)) this.#note(due, "locked-at-another-moment");

@@ -12,7 +12,7 @@ export const deleted = 2;
 
 /** Lock rules; the record of a locked vault has the index. */
 export const lockRules: readonly LockRule[] = [
-  "failed-accesses",
+  "failed-attempts",
   "unacknowledged-starts",
   "expired-invalid-start",
   "auto-lock",

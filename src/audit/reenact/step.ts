@@ -61,7 +61,7 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
       return failed(service.delete(step.uuid, false));
     case "failed-read":
     case "failed-update":
-    case "failed-access":
+    case "failed-attempt":
     case "refused":
       return failed(startWrong(context, step));
     case "locking-failure":

@@ -43,7 +43,7 @@ export function* writeMarkdown(summary: ReplaySummary, vaults: Iterable<VaultRep
 
 function describe(vault: VaultReport): string {
   const { uuid, label, verdict, since, cause, certainty, reason, advice } = vault;
-  const name = `${escape(uuid)}${label === undefined ? "" : ` (${escape(label)})`}`;
+  const name = `${escape(uuid)}${label === null ? "" : ` (${escape(label)})`}`;
   const commands = commandsOf(vault);
   return [
     `## ${name}: ${verdictWords[verdict]}${since === undefined ? "" : ` since ${time(since)}`}`,

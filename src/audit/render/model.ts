@@ -15,10 +15,11 @@ export const hasLocked = ({ cause }: VaultReport, item: ItemReference): boolean 
   cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
 
 /** Returns the open exchange with the times of its start and of the token's expiry. */
-export function pendingOf({ pending }: VaultReport) {
-  if (pending === undefined) return undefined;
-  const { operation, item, expired, expiresAt } = pending;
-  return { operation, startedAt: item.at, token: `its token ${expired ? "expired" : "expires"}`, expiresAt };
+export function openExchange({ exchange }: VaultReport) {
+  if (exchange === undefined) return undefined;
+  const { operation, startedAt, expired, tokenExpiry } = exchange;
+  const token = `its token ${expired ? "expired" : "expires"}`;
+  return { operation: operation === "get" ? "read" : "update", startedAt, token, tokenExpiry };
 }
 
 /** Returns the distances between sorted times (milliseconds since the epoch), and which of them to mark as a silence. */

@@ -25,7 +25,7 @@ export const eventWords: Record<EventKind, string> = {
   "failed-read": "read refused: credentials",
   "failed-update": "update refused: credentials",
   "failed-delete": "delete refused: credentials",
-  "failed-access": "access refused: credentials",
+  "failed-attempt": "access refused: credentials",
   refused: "refused, reason not given",
   "locking-failure": "refused: credentials, locks",
   "locking-start": "start refused: limit reached",
@@ -49,7 +49,7 @@ export const verdictWords: Record<Verdict, string> = {
 };
 
 export const ruleWords: Record<LockRule, string> = {
-  "failed-accesses": "failed attempts",
+  "failed-attempts": "failed attempts",
   "unacknowledged-starts": "unacknowledged starts",
   "expired-invalid-start": "expired invalid start",
   "auto-lock": "auto-lock",

@@ -2,7 +2,7 @@ import type { Cause, VaultReport } from "./report.ts";
 import type { Rules } from "../fold/rules.ts";
 import { beforeRelease } from "../fold/rules.ts";
 
-type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "pending" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
+type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "exchange" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
 
 /** Returns the next step for support and for the developer of the client. `now` is in milliseconds since the epoch. */
 export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
@@ -29,7 +29,7 @@ export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["
 
 function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice"] {
   const reset = `vault guard ${uuid} --reset`;
-  const cannot = cause?.rule === "failed-accesses" && beforeRelease(rules.release, "1.2.17");
+  const cannot = cause?.rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
   const unlock = cannot
     ? `Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`
     : `${before(cause)} Then have an administrator unlock the vault in the console, and run ${reset} on each machine that uses it with this program.`;
@@ -43,7 +43,7 @@ function before(cause: Cause | undefined): string {
       return "Ask the administrator why it was locked.";
     case "auto-lock":
       return "Find out who still needs the vault.";
-    case "failed-accesses":
+    case "failed-attempts":
     case "unacknowledged-starts":
     case "expired-invalid-start":
     case "unseen":
@@ -54,7 +54,7 @@ function before(cause: Cause | undefined): string {
 
 function developerAdvice(cause: Cause | undefined, uuid: string): string {
   switch (cause?.rule) {
-    case "failed-accesses":
+    case "failed-attempts":
     case "expired-invalid-start":
       return (
         "The client sent credentials that are not current: usually an acknowledged exchange has replaced them, or two clients share the vault. " +
@@ -75,24 +75,24 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
   }
 }
 
-function riskAdvice({ uuid, unackedStarts, failedAttempts, pending }: Known, now: number): VaultReport["advice"] {
+function riskAdvice({ uuid, unackedStarts, failedAttempts, exchange }: Known, now: number): VaultReport["advice"] {
   const next =
     failedAttempts > 0 && failedAttempts >= unackedStarts ? "one more failed attempt locks the vault" : "one more start locks the vault";
-  const alive = isAlive(pending, now);
+  const alive = isAlive(exchange, now);
   return {
-    support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${pending.expiresAt}, which resets the counters.` : ""}`,
+    support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${exchange.tokenExpiry}, which resets the counters.` : ""}`,
     developer: `Find the valid credentials before sending anything: vault status ${uuid} --history, vault guard ${uuid}. An acknowledged exchange resets the counters.`,
   };
 }
 
 /** Whether the token is still valid now: an export may be old. */
-const isAlive = (pending: VaultReport["pending"], now: number): pending is NonNullable<VaultReport["pending"]> =>
-  pending !== undefined && Date.parse(pending.expiresAt) > now;
+const isAlive = (exchange: VaultReport["exchange"], now: number): exchange is NonNullable<VaultReport["exchange"]> =>
+  exchange !== undefined && Date.parse(exchange.tokenExpiry) > now;
 
-function openAdvice({ uuid, pending }: Known, now: number): VaultReport["advice"] {
-  if (isAlive(pending, now)) {
+function openAdvice({ uuid, exchange }: Known, now: number): VaultReport["advice"] {
+  if (isAlive(exchange, now)) {
     return {
-      support: `Have the client acknowledge it before ${pending.expiresAt} (vault ack ${uuid}).`,
+      support: `Have the client acknowledge it before ${exchange.tokenExpiry} (vault ack ${uuid}).`,
       developer: "Acknowledge each exchange once its new credentials are stored durably.",
     };
   }

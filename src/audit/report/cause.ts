@@ -23,7 +23,7 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
   const last = chain.at(-1);
   const who = last === undefined ? "" : by(last);
   switch (rule) {
-    case "failed-accesses": {
+    case "failed-attempts": {
       const count =
         chain.length < rules.limits.failedAttempts
           ? `failed attempts in a row (${chain.length} in the log)`

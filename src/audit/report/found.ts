@@ -1,9 +1,10 @@
 import { defined } from "../../defined.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Found, Origin, Selected, Tally, Verdict } from "./report.ts";
+import type { Found, Origin, Tally, Verdict } from "./report.ts";
 import { isProblem, verdicts } from "./report.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
+import type { Selected } from "../selection.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;

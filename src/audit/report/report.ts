@@ -1,3 +1,4 @@
+import type { Selected } from "../selection.ts";
 import type { EventKind } from "../fold/events.ts";
 import type { Columns } from "../read/item.ts";
 import type { Rules } from "../fold/rules.ts";
@@ -14,7 +15,7 @@ export type Certainty = "certain" | "likely" | "unknown";
 
 export type LockRule =
   /** `rules.limits.failedAttempts` consecutive failed attempts. */
-  | "failed-accesses"
+  | "failed-attempts"
   /** `rules.limits.unackedStarts` starts without acknowledgement. */
   | "unacknowledged-starts"
   /** A start with invalid credentials whose transaction expired (releases up to 1.2.22). */
@@ -120,7 +121,7 @@ export interface Tally {
 export interface VaultReport {
   uuid: string;
   /** Label on this machine. */
-  label?: string;
+  label: string | null;
   verdict: Verdict;
   certainty: Certainty;
   /** Reason of the certainty. */
@@ -131,7 +132,15 @@ export interface VaultReport {
   lockedAt?: string;
   cause?: Cause;
   /** The open exchange. */
-  pending?: { operation: "read" | "update"; item: ItemReference; expiresAt: string; expired: boolean };
+  exchange?: {
+    operation: "get" | "update";
+    externalRef: string | null;
+    startedAt: string;
+    tokenExpiry: string;
+    expired: boolean;
+    /** The item of its start. */
+    item: ItemReference;
+  };
   unackedStarts: number;
   failedAttempts: number;
   /** Number of items, and times of the first and the last one. */
@@ -176,15 +185,6 @@ export interface Found {
   text: string;
   /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
   by: Origin[];
-}
-
-/** Vaults that --where selected. */
-export interface Selected {
-  /** The conditions, as given. */
-  where: string[];
-  /** Number of vaults that have an item which meets all conditions, and of all vaults. */
-  vaults: number;
-  of: number;
 }
 
 /** Result of a replay, without the vaults. */

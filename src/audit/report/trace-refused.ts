@@ -23,7 +23,7 @@ export async function traceRefused(context: ReportContext, ranked: readonly Rank
   const tracers = new Map<number, Tracer>();
   for (const { vault } of locked) {
     const { rule } = statusOf(context, vault);
-    const [first] = rule === "failed-accesses" || rule === "expired-invalid-start" ? chainIn(context, vault) : [];
+    const [first] = rule === "failed-attempts" || rule === "expired-invalid-start" ? chainIn(context, vault) : [];
     if (first !== undefined) tracers.set(vault, new Tracer(originOf(context, vault), first.location));
   }
   if (tracers.size === 0) return new Map();

@@ -4,14 +4,14 @@ import type { Rules } from "../fold/rules.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
 import { field, intField } from "../fold/vault-records.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
-import type { Selection } from "../selection.ts";
+import type { Selected, Selection } from "../selection.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
 import type { Trace } from "./refused.ts";
 import { refusedOf } from "./refused.ts";
-import type { Contradiction, ItemReference, LockRule, Selected, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import type { Contradiction, ItemReference, LockRule, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
@@ -90,15 +90,15 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const trace = context.traces?.get(vault);
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
   const cause = judgement.verdict === "locked" ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) } : undefined;
-  const pending = judgement.state === "exchange-open" ? pendingOf(fold, vault, references, asOf) : undefined;
+  const exchange = judgement.state === "exchange-open" ? openExchange(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
   const uuid = context.vaults.uuid(vault);
   const label = context.labels.get(uuid);
   const known = {
     uuid,
-    ...defined({ label: label === undefined ? undefined : references.pseudonyms.of("label", label) }),
+    label: label === undefined ? null : references.pseudonyms.of("label", label),
     verdict: judgement.verdict,
-    ...defined({ pending }),
+    ...defined({ exchange }),
     unackedStarts: records.getInt(vault, intField.unacked),
     failedAttempts: records.getInt(vault, intField.failed),
     ...defined({ cause }),
@@ -143,7 +143,7 @@ function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: Vaul
   const cause = { location: records.get(vault, field.causeLocation), line: records.get(vault, field.causeLine) };
   switch (verdict) {
     case "locked":
-      if (rule === "failed-accesses") return records.failures(vault);
+      if (rule === "failed-attempts") return records.failures(vault);
       if (rule === "unacknowledged-starts") return records.starts(vault);
       return rule === "auto-lock" || Number.isNaN(cause.location) ? [] : [cause];
     case "deleted":
@@ -155,14 +155,17 @@ function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: Vaul
   }
 }
 
-function pendingOf(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["pending"]> {
+function openExchange(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["exchange"]> {
   const { records, rules } = fold;
-  const expiresAt = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
+  const expiry = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
+  const item = references.to({ location: records.get(vault, field.pendingLocation), line: records.get(vault, field.pendingLine) });
   return {
-    operation: records.getInt(vault, intField.pending) === 2 ? "update" : "read",
-    item: references.to({ location: records.get(vault, field.pendingLocation), line: records.get(vault, field.pendingLine) }),
-    expiresAt: iso(expiresAt),
-    expired: expiresAt <= asOf,
+    operation: records.getInt(vault, intField.pending) === 2 ? "update" : "get",
+    externalRef: item.externalRef ?? null,
+    startedAt: item.at,
+    tokenExpiry: iso(expiry),
+    expired: expiry <= asOf,
+    item,
   };
 }
 

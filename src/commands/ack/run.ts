@@ -1,11 +1,13 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
-import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import { summarize } from "../../exchange/context.ts";
+import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { Acknowledged } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
+import { withLabel } from "../../cli/vault-name.ts";
+import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { saveRecovery } from "../exchange/handover.ts";
@@ -17,7 +19,7 @@ type Needs = Pick<
 
 interface Outcome {
   acknowledged: Acknowledged[];
-  failed: { uuid: string; error: VaultError }[];
+  failed: { uuid: string; label: string | null; error: VaultError }[];
 }
 
 /** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
@@ -82,14 +84,14 @@ function checkCombination(options: AckOptions): void {
 async function pendingVaults(app: Pick<App, "serviceName" | "store">, outcome: Outcome): Promise<string[]> {
   const here = app.serviceName();
   const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
-  for (const { uuid, service } of pending) {
-    if (service !== here) outcome.failed.push({ uuid, error: otherService(uuid, here, service) });
+  for (const { uuid, label, service } of pending) {
+    if (service !== here) outcome.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
   }
   return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
 async function acknowledgeOne(
-  app: Pick<App, "hold" | "host" | "redactor" | "settings">,
+  app: Pick<App, "hold" | "host" | "redactor" | "settings" | "store">,
   target: string,
   options: AckOptions,
   outcome: Outcome,
@@ -105,34 +107,30 @@ async function acknowledgeOne(
         saved: options.saved === true,
         ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),
       });
-      if (exchange !== null) outcome.acknowledged.push(asAcknowledged(target, exchange));
+      if (exchange !== null) outcome.acknowledged.push(asAcknowledged(record, exchange));
     } finally {
       await context.session.release();
     }
-  } catch (error) {
-    const failure = asVaultError(error);
+  } catch (cause) {
+    const failure = asVaultError(cause);
     // Stopping is for the whole command, a usage error for every vault.
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
-    outcome.failed.push({ uuid: target, error: failure });
+    const error = await withLabel(app, failure.with({ uuid: target }));
+    outcome.failed.push({ uuid: target, label: error.facts.label ?? null, error });
   }
 }
 
-const asAcknowledged = (target: string, exchange: ExchangeRecord): Acknowledged => ({
-  uuid: target,
-  operation: exchange.operation,
-  exchange: {
-    id: exchange.id,
-    state: exchange.state,
-    externalRef: exchange.externalRef,
-    startedAt: exchange.startedAt,
-    acknowledgedAt: exchange.acknowledgedAt,
-    generation: exchange.newGeneration,
-  },
-});
+function asAcknowledged({ uuid, label }: VaultRecord, exchange: OpenExchange): Acknowledged {
+  const { operation, acknowledgedAt } = exchange;
+  return { uuid, label, operation, exchange: { ...summarize(exchange), operation, acknowledgedAt } };
+}
 
 async function print(app: Pick<App, "output" | "redactor">, outcome: Outcome): Promise<void> {
   const { acknowledged, failed } = outcome;
-  const document = { acknowledged, failed: failed.map(({ uuid, error }) => ({ uuid, error: app.redactor.redactValue(error.toJSON()) })) };
+  const document: AckDocument = {
+    acknowledged,
+    failed: failed.map((one) => ({ ...one, error: app.redactor.redactValue(one.error.toJSON()) })),
+  };
   await app.output.printDone(document, () =>
     app.redactor.redact(
       describe(outcome)

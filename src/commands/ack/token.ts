@@ -8,20 +8,9 @@ import { nextTry } from "../../exchange/next-try.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
+import type { Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
-
-export interface Acknowledged {
-  uuid: string;
-  operation: string;
-  exchange: {
-    id?: string;
-    state: string;
-    externalRef?: string;
-    startedAt?: string;
-    acknowledgedAt: string | null;
-    generation?: number | null;
-  };
-}
 
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
@@ -32,16 +21,21 @@ export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretO
   if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
   const token = await app.secretOption(options.token ?? "", "--token");
   const context = await app.hold(uuid);
+  let label: string | null;
   try {
-    await refuseOwnToken(context, token);
+    const record = await context.session.read();
+    label = record?.label ?? null;
+    await refuseOwnToken(context, record, token);
     await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", { vault: uuid, hint: "run it again" });
+    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", { uuid, hint: "run it again" });
   } finally {
     await context.session.release();
   }
-  return { uuid, operation, exchange: { state: "acknowledged", acknowledgedAt: new Date(app.host.now()).toISOString() } };
+  const unknown = { id: null, externalRef: null, startedAt: null, tokenExpiry: null, generation: null };
+  const acknowledgedAt = new Date(app.host.now()).toISOString();
+  return { uuid, label, operation, exchange: { ...unknown, operation, state: "acknowledged", acknowledgedAt } };
 }
 
 /** Sends the acknowledgement until it is answered or no time is left. */
@@ -58,7 +52,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
     if (!inTime) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
       throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement got no response: ${cause}`, {
-        vault: call.uuid,
+        uuid: call.uuid,
         retry: "safe",
         hint: "run it again",
       });
@@ -68,11 +62,11 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
 }
 
 /** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */
-async function refuseOwnToken({ session }: ExchangeContext, token: string): Promise<void> {
-  const open = (await session.read())?.open;
+async function refuseOwnToken({ session }: ExchangeContext, record: VaultRecord | null, token: string): Promise<void> {
+  const open = record?.open;
   if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
   throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine; nothing was sent`, {
-    vault: session.uuid,
+    uuid: session.uuid,
     exchange: summarize(open),
     hint: `vault ack ${session.uuid}`,
   });
@@ -81,7 +75,7 @@ async function refuseOwnToken({ session }: ExchangeContext, token: string): Prom
 function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {
   const { code, end } = dispositionOf(answer);
   return new VaultError(end === "outstanding" ? code : "service", `the service did not accept the token (${wording(answer)})`, {
-    vault: uuid,
+    uuid,
     service: serviceDetails(answer),
     hint: "if the token expired, the old credentials are still valid: start again with them",
   });

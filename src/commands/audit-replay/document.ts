@@ -1,7 +1,7 @@
 import type { Replay } from "../../audit/replay.ts";
-import type { VaultReport } from "../../audit/report/report.ts";
 import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
+import type { AuditRest, AuditSummary, AuditVault } from "../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
 
 /** A list in a document, created and written element by element, because there may be a million. */
@@ -13,10 +13,8 @@ export class List {
   }
 }
 
-type Part = Readonly<Record<string, unknown>>;
-
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
-function factsOf({ summary, whatIf, reenactment }: Replay): { before: Part; after: Part } {
+function factsOf({ summary, whatIf, reenactment }: Replay): { before: AuditSummary; after: AuditRest } {
   const { found, selected, items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
   return {
     before: { found, selected, items, asOf, inputs, rules, columns, vaultCount, verdicts },
@@ -50,31 +48,29 @@ export const documentRoots = [
 ] as const;
 
 /** Yields the document of --json in pieces. */
-export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
+export function* jsonDocument(replay: Replay, vaults: Iterable<AuditVault>): Generator<string> {
   const { before, after } = factsOf(replay);
   yield* jsonPieces({ ...before, vaults: new List(vaults), ...withLists(after) }, 2);
   yield "\n";
 }
 
 /** Yields the lines of -o ndjson in pieces: one for each vault, and one with the rest. */
-export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
+export function* ndjsonDocument(replay: Replay, vaults: Iterable<AuditVault>): Generator<string> {
   for (const vault of vaults) yield `${jsonText(vault)}\n`;
   const { before, after } = factsOf(replay);
-  yield* jsonPieces({ summary: { ...before, ...withLists(after) } }, 0);
+  yield* jsonPieces({ event: "summary", ...before, ...withLists(after) }, 0);
   yield "\n";
 }
 
 /** Turns the vaults of `whatIf`, each of which has two reports, into a list. */
-const withLists = (after: Part): Part => {
-  const whatIf = after["whatIf"] as Replay["whatIf"];
-  return whatIf === undefined ? after : { ...after, whatIf: { ...whatIf, vaults: new List(whatIf.vaults) } };
-};
+const withLists = ({ whatIf, ...after }: AuditRest): object =>
+  whatIf === undefined ? after : { whatIf: { ...whatIf, vaults: new List(whatIf.vaults) }, ...after };
 
 /**
  * Yields the value at a path in pieces; the whole list of vaults is one line of JSON.
  * @throws `usage` if there is none
  */
-export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path: string): Generator<string> {
+export function* fieldPieces(replay: Replay, vaults: Iterable<AuditVault>, path: string): Generator<string> {
   const [root, index] = path.split(".");
   if (root === "vaults" && index === undefined) {
     yield* jsonPieces(new List(vaults), 0);
@@ -86,7 +82,7 @@ export function* fieldPieces(replay: Replay, vaults: Iterable<VaultReport>, path
 }
 
 /** Returns only the vault with that index. */
-function oneOf(vaults: Iterable<VaultReport>, index: string, path: string): Record<string, VaultReport> {
+function oneOf(vaults: Iterable<AuditVault>, index: string, path: string): Record<string, AuditVault> {
   if (!/^\d{1,9}$/.test(index)) {
     throw new VaultError("usage", `--field ${path}: vaults is a list; an index must follow, from 0`, {
       hint: "--field vaults.0.verdict; --vault UUID selects a vault",

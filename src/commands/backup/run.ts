@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
+import type { BackupDocument } from "../documents/state.ts";
 import type { BackupOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
@@ -30,7 +31,7 @@ async function backup(app: Needs, options: BackupOptions, file: string): Promise
   if (options.force === true) checkNotOurs(app, "FILE", file);
   const state = await (await app.state()).whole();
   const facts = await state.backup(file, options.force === true);
-  const document = { backup: { ...facts, key: { inBackup: false, ...state.key } } };
+  const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...state.key } } };
   const { backupTable } = await import("./view.ts");
   await app.output.printDone(document, async (view) => await backupTable(facts, state.key, view));
   return 0;
@@ -60,6 +61,7 @@ async function restore(app: Needs, options: BackupOptions, file: string): Promis
     app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
   const { restoredTable } = await import("./view.ts");
   const restored = { file, directory: app.stateDirectory(), ...facts };
-  await app.output.printDone({ restored }, async (view) => await restoredTable(restored, view));
+  const document: BackupDocument = { restored };
+  await app.output.printDone(document, async (view) => await restoredTable(restored, view));
   return 0;
 }

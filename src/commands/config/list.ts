@@ -13,17 +13,12 @@ import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { OptionsOf } from "../../cli/command.ts";
+import type { ConfigGetDocument, ConfigListDocument, ConfigPathDocument } from "../documents/setup.ts";
 import type { get, list } from "./descriptor.ts";
 
 type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "profile" | "settings" | "state" | "stateDirectory">;
 
-interface ShownSetting {
-  key: string;
-  /** Null where it is not set; a secret is masked. */
-  value: ConfigValue | null;
-  /** `flag --timeout`, `variable VAULTSVC_TIMEOUT`, `profile work`, `default`; null where it is not set. */
-  origin: string | null;
-}
+type ShownSetting = ConfigListDocument["settings"][number];
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
 export async function runConfigList(app: Needs, { origin }: OptionsOf<typeof list>): Promise<number> {
@@ -32,7 +27,7 @@ export async function runConfigList(app: Needs, { origin }: OptionsOf<typeof lis
   const settings = origin === true ? await everySetting(app) : ofProfile(app);
   const { profile } = app;
   const path = configPath(app.configuration.directory);
-  const document = { profile: profile.name, profiles: Object.keys(configuration?.profiles ?? {}), path, settings };
+  const document: ConfigListDocument = { profile: profile.name, profiles: Object.keys(configuration?.profiles ?? {}), path, settings };
   await app.output.print(document, async ({ facts }) => await asTable(facts, profile.name, settings, document.profiles, origin === true));
   return 0;
 }
@@ -56,13 +51,14 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   const revealed =
     sealed === undefined ? undefined : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
   const value = revealed ?? shown.value;
-  await app.output.print({ ...shown, value }, () => `${valueText(value)}\n`);
+  const document: ConfigGetDocument = { ...shown, value };
+  await app.output.print(document, () => `${valueText(value)}\n`);
   return 0;
 }
 
 /** Prints the paths of configuration, key file and state. */
 export async function runConfigPath(app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">): Promise<number> {
-  const document = {
+  const document: ConfigPathDocument = {
     config: configPath(app.configuration.directory),
     keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
     state: app.stateDirectory(),

@@ -1,6 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
+import type { ConfigRekeyDocument } from "../documents/setup.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
 
@@ -37,7 +38,8 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const { values, states, source, to: id } = rekeyed;
   const where = [...states, "the configuration"].join(", ");
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
-  await app.output.printDone({ rekeyed }, () => `${line}\n`);
+  const document: ConfigRekeyDocument = { rekeyed };
+  await app.output.printDone(document, () => `${line}\n`);
   if (to.source === "passphrase" || to.source === "given")
     app.narrator.close("Keep it away from the state: nothing can be opened without it.");
   return 0;

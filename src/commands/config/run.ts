@@ -11,6 +11,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
+import type { ConfigSetDocument, ConfigUnsetDocument, ConfigUseDocument } from "../documents/setup.ts";
 import type { set, unset, use } from "./descriptor.ts";
 import { defaultOf } from "./list.ts";
 
@@ -110,7 +111,9 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
   profiles: { ...current.profiles, [name]: profile },
 });
 
-async function print(app: Pick<App, "output">, document: Record<string, unknown>, line: string): Promise<number> {
+type Document = ConfigSetDocument | ConfigUnsetDocument | ConfigUseDocument;
+
+async function print(app: Pick<App, "output">, document: Document, line: string): Promise<number> {
   await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }

@@ -9,6 +9,9 @@ import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { instant } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
+import { namedFingerprint } from "../../terminal/secrets.ts";
+import type { CreateDocument } from "../documents/exchange.ts";
+import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CreateOptions } from "./descriptor.ts";
 import { askKind, askSettings } from "../exchange/ask.ts";
 import { completeContents, readContents } from "../exchange/contents.ts";
@@ -136,48 +139,49 @@ async function hand(
 ): Promise<number> {
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
-    await app.host.stdout.write(`${jsonText({ answer: outcome.answer.body })}\n`);
+    const whole: CreateDocument = { answer: outcome.answer.body };
+    await app.host.stdout.write(`${jsonText(whole)}\n`);
     throw outcome.error;
   }
   const { success, credentials } = outcome;
-  const vault = { ...success.vault, uuid: success.uuid };
-  const saved = await save(out, credentialsJson({ uuid: success.uuid, kind, credentials }));
+  const { uuid } = success;
+  const label = options.label ?? null;
+  const vault = { ...success.vault, uuid };
+  const saved = await save(out, credentialsJson({ uuid, label, kind, credentials }));
   if (outcome.type === "unstored") {
-    if (saved !== true) await app.host.stdout.write(`${jsonText({ vault: { ...vault, credentials }, kind })}\n`);
+    const only: CreateDocument = { uuid, label, vault: { ...vault, credentials }, kind };
+    if (saved !== true) await app.host.stdout.write(`${jsonText(only)}\n`);
     const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
     throw new VaultError(
       "state",
-      `vault ${success.uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
+      `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
       {
-        vault: success.uuid,
+        uuid,
         retry: "never",
-        hint: `keep them; vault import ${success.uuid} --kind ${kind} --credentials @FILE (once the state can be written)`,
+        hint: `keep them; vault import ${uuid} --kind ${kind} --credentials @FILE (once the state can be written)`,
       },
     );
   }
-  const { generation, fingerprint } = outcome;
-  const document = { vault, kind, created: { generation, fingerprint, label: options.label ?? null } };
+  const { generation } = outcome;
+  const fingerprint = namedFingerprint(outcome.fingerprint);
+  const document: CreateDocument = { uuid, label, vault, kind, created: { generation, fingerprint } };
   const { createdTable } = await import("../info/view.ts");
-  await app.output.printDone(document, async (view) => await createdTable({ kind, label: options.label ?? null, ...outcome }, view), {
-    what: `vault ${success.uuid} was created, and its credentials are stored`,
-    vault: success.uuid,
-    hint: `vault status ${success.uuid} (do not create it again)`,
+  await app.output.printDone(document, async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view), {
+    what: `vault ${uuid} was created, and its credentials are stored`,
+    uuid,
+    hint: `vault status ${uuid} (do not create it again)`,
   });
-  app.narrator.close(`Credentials stored (generation ${generation}). To read the vault: vault get ${success.uuid}`);
+  app.narrator.close(`Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`);
   if (saved !== false) return 0;
-  throw new VaultError(
-    "state",
-    `vault ${success.uuid} was created and its credentials are stored, but --credentials-out could not be written`,
-    {
-      vault: success.uuid,
-      retry: "never",
-      hint: `vault export ${success.uuid} > FILE`,
-    },
-  );
+  throw new VaultError("state", `vault ${uuid} was created and its credentials are stored, but --credentials-out could not be written`, {
+    uuid,
+    retry: "never",
+    hint: `vault export ${uuid} > FILE`,
+  });
 }
 
 /** Whether the file was written; undefined if none was asked for. */
-async function save(out: CredentialsOut | undefined, document: unknown): Promise<boolean | undefined> {
+async function save(out: CredentialsOut | undefined, document: RecoveryFile): Promise<boolean | undefined> {
   return await out?.write(document).then(
     () => true,
     () => false,

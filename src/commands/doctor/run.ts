@@ -6,7 +6,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { DoctorOptions } from "./descriptor.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";

@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../documents/setup.ts";
 import { ok, warning } from "./finding.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";

@@ -1,7 +1,7 @@
 import type { LocalState } from "../../app.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 

@@ -3,7 +3,7 @@ import { allows, judge } from "../../exchange/guard.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import { nextStep } from "../status/vault-status.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { ok, warning } from "./finding.ts";
 

@@ -3,14 +3,8 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { widthOf, wrap } from "../../terminal/width.ts";
+import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
-
-interface Shown {
-  check: string;
-  level: "ok" | "info" | "warn" | "error";
-  message: string;
-  hint: string | null;
-}
 
 const margin = 2;
 const gap = 2;
@@ -19,7 +13,7 @@ const levelWidth = 5;
 const narrowest = 24;
 
 /** Each finding with what to do below it, then the sum. Lines fit the columns; color where the stream has it. */
-export async function doctorTable(findings: readonly Shown[], facts: TerminalFacts): Promise<string> {
+export async function doctorTable(findings: readonly Finding[], facts: TerminalFacts): Promise<string> {
   const palette = await createPalette(facts.color);
   const checks = Math.max(0, ...findings.map(({ check }) => widthOf(check)));
   const before = margin + levelWidth + gap + checks + gap;
@@ -35,8 +29,8 @@ export async function doctorTable(findings: readonly Shown[], facts: TerminalFac
 }
 
 /** `1 error, 2 warnings, 9 ok, 1 not verified`. */
-export function summary(findings: readonly Shown[]): string {
-  const n = (level: Shown["level"]): number => findings.filter((finding) => finding.level === level).length;
+export function summary(findings: readonly Finding[]): string {
+  const n = (level: Finding["level"]): number => findings.filter((finding) => finding.level === level).length;
   const parts = [
     ...(n("error") > 0 ? [count(n("error"), "error")] : []),
     ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
@@ -53,7 +47,7 @@ function hintLines(hint: string, width: number, paint: (text: string) => string)
     .flatMap((way, index) => wrap(way, width - 2).map((line, row) => `${index === 0 && row === 0 ? "→ " : "  "}${paint(line)}`));
 }
 
-function levelCell(level: Shown["level"], palette: Palette): string {
+function levelCell(level: Finding["level"], palette: Palette): string {
   const paint = { ok: palette.good, info: palette.dim, warn: palette.warn, error: palette.bad }[level];
   return paint(level.padEnd(levelWidth));
 }

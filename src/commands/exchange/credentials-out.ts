@@ -8,6 +8,7 @@ import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
+import type { RecoveryFile } from "../documents/recovery.ts";
 import { checkCredentialsFile } from "./credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
@@ -52,7 +53,7 @@ export class CredentialsOut {
     const named = vaultOf(held);
     if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
       throw new VaultError("invalid-input", `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`, {
-        vault: uuid,
+        uuid,
         hint: "name another file; this may be their only copy",
       });
     }
@@ -87,7 +88,7 @@ export class CredentialsOut {
         "invalid-input",
         `--credentials-out: ${this.path} holds credentials that this state does not know; it may be their only copy; nothing was sent`,
         {
-          vault: session.uuid,
+          uuid: session.uuid,
           hint: `vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path} (continues from it); or name another file`,
         },
       );
@@ -99,7 +100,7 @@ export class CredentialsOut {
    *
    * @throws ReplacedFile, and Node's error where it cannot be written.
    */
-  async write(document: unknown): Promise<void> {
+  async write(document: RecoveryFile): Promise<void> {
     if (contentOf(this.#file) !== this.#content) {
       throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began; it was not changed`);
     }

@@ -4,6 +4,7 @@ import type { ExchangeContext } from "../../exchange/context.ts";
 import type { ExchangePreview } from "../../exchange/preview.ts";
 import { previewExchange } from "../../exchange/preview.ts";
 import type { ExchangeRequest } from "../../exchange/run.ts";
+import type { DryRunDocument } from "../documents/exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 
 /**
@@ -15,9 +16,10 @@ export async function dryRun(app: Pick<App, "output" | "settings">, context: Exc
   const { plan, counts } = preview;
   const given = request.recovery === undefined ? "the given credentials" : "the new credentials of the recovery document";
   const oneMore = { unackedStarts: counts.unackedStarts + 1, failedAttempts: counts.failedAttempts + 1 };
-  const document = {
+  const document: DryRunDocument = {
     dryRun: true,
     uuid: context.session.uuid,
+    label: preview.label,
     kind: plan.kind,
     operation: request.operation,
     settlesFirst: settlesFirst(preview, request),
@@ -56,16 +58,6 @@ function settlesFirst({ plan, open }: ExchangePreview, { recovery }: ExchangeReq
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
   if (plan.left === "acknowledge") return `acknowledge ${what}`;
   return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
-}
-
-interface DryRunDocument {
-  settlesFirst: string | null;
-  request: { method: string; url: string; body: unknown; generation: number | string };
-  counts: {
-    before: { unackedStarts: number; failedAttempts: number };
-    limits: { unackedStarts: number; failedAttempts: number };
-  };
-  guard: string;
 }
 
 function describe({ settlesFirst: first, request, counts, guard }: DryRunDocument): string {

@@ -47,8 +47,8 @@ export type ContentsOptions = OptionValues<typeof contentsFlags>;
 /** What `--field` may begin with: of the document, or of the one that --dry-run prints. */
 export const exchangeFields = ({ dryRun }: Readonly<Record<string, unknown>>): readonly string[] =>
   dryRun === true
-    ? ["dryRun", "uuid", "kind", "operation", "settlesFirst", "request", "counts", "guard"]
-    : ["vault", "kind", "exchange", "settled"];
+    ? ["dryRun", "uuid", "label", "kind", "operation", "settlesFirst", "request", "counts", "guard"]
+    : ["uuid", "label", "vault", "kind", "exchange", "settled"];
 
 /** Stands in the description of each operation of which the specification shows no shape. */
 export const extended = "Extended: not part of the documented interface; your service may not support it.";

@@ -6,7 +6,10 @@ import type { Attempts } from "../../exchange/records.ts";
 import { HandoverFailure } from "../../exchange/handover.ts";
 import type { GivenCredentials, RecoveryDocument } from "../../exchange/recovery/document.ts";
 import { credentialsJson, recoveryJson } from "../../exchange/recovery/document.ts";
+import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
+import type { GetDocument } from "../documents/exchange.ts";
+import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { GivenPair } from "./options.ts";
@@ -21,6 +24,7 @@ interface HandoverOptions {
   /** --no-ack: a masked last read is printed, because nothing is acknowledged. */
   noAck: boolean;
   uuid: string;
+  label: string | null;
   kind: Kind;
   /** The document of --credentials, also byte for byte. */
   given: Pick<GivenPair, "document" | "exact">;
@@ -28,7 +32,7 @@ interface HandoverOptions {
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
 export function createHandover(app: Needs, options: HandoverOptions): Handover {
-  const { out, saveCmd, uuid, kind, given } = options;
+  const { out, saveCmd, uuid, label, kind, given } = options;
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
   let isDelivered = false;
@@ -38,7 +42,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
     async recordAttempts(attempts) {
       spent = attempts;
       if (out?.isState !== true || isDelivered || given.document === undefined) return;
-      await count(out, uuid, withAttempts(given.document, { uuid, kind }, attempts));
+      await count(out, uuid, withAttempts(given.document, { uuid, label, kind }, attempts));
     },
     async deliver(delivery) {
       isDelivered = true;
@@ -53,7 +57,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
     },
     async confirm(credentials) {
       try {
-        await out?.write(credentialsJson({ uuid, kind, credentials }));
+        await out?.write(credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given.document) }));
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
         throw new Error(
@@ -66,26 +70,30 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
 }
 
 /** The given document with the counts in it. */
-function withAttempts(given: GivenCredentials, vault: { uuid: string; kind: Kind }, attempts: Attempts): unknown {
+function withAttempts(
+  given: GivenCredentials,
+  vault: { uuid: string; label: string | null; kind: Kind },
+  attempts: Attempts,
+): RecoveryFile {
   if (given.type === "recovery") return recoveryJson(given.document, attempts);
-  return credentialsJson({ ...vault, credentials: given.credentials }, attempts);
+  return credentialsJson({ ...vault, credentials: given.credentials, device: given.device }, attempts);
 }
 
 /** Writes the counts durably: without that nothing may be sent. */
-async function count(out: CredentialsOut, vault: string, document: unknown): Promise<void> {
+async function count(out: CredentialsOut, uuid: string, document: RecoveryFile): Promise<void> {
   try {
     await out.write(document);
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof ReplacedFile) {
       throw new VaultError("busy", `${message}; nothing was sent`, {
-        vault,
+        uuid,
         hint: "run it again; it starts from what the file holds now",
         cause: error,
       });
     }
     throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}); nothing was sent`, {
-      vault,
+      uuid,
       hint: "free some space there or make it writable, then run it again",
       cause: error,
     });
@@ -130,9 +138,10 @@ async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
 }
 
 async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
-  const { vault, kind, exchange, settled } = delivery;
+  const { label, vault, kind, exchange, settled } = delivery;
+  const document: GetDocument = { uuid: delivery.recovery.uuid, label, vault, kind, exchange, settled };
   try {
-    await app.output.print({ vault, kind, exchange, settled }, async (view) => {
+    await app.output.print(document, async (view) => {
       const { vaultTable } = await import("../../cli/vault-view.ts");
       return await vaultTable(delivery, { ...view, reveal });
     });
@@ -144,7 +153,7 @@ async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reve
   }
 }
 
-async function writeRecovery(out: CredentialsOut, document: unknown, uuid: string): Promise<void> {
+async function writeRecovery(out: CredentialsOut, document: RecoveryFile, uuid: string): Promise<void> {
   const facts = { delivered: true, saveOwed: true };
   try {
     await out.write(document);

@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { PairChoice } from "../../exchange/start/choose-pair.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
-import { pairsOf } from "../../exchange/recovery/of-exchange.ts";
+import { deviceOf, pairsOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
@@ -36,7 +36,7 @@ export async function readPairChoice(
       kind: options.kind ?? (document?.type === "pair" ? document.kind : undefined),
       given,
       hashedPin: hashedPin ?? given?.hashedPin,
-      device: await app.device(),
+      device: (await app.device()) ?? deviceOf(document),
       generation: options.generation,
       force: options.force === true,
     },

@@ -6,7 +6,7 @@ import { guardStart } from "../../exchange/guard.ts";
 import { checkStart } from "../../exchange/start/prepare.ts";
 import type { ExchangeRequest, ExchangeResult } from "../../exchange/run.ts";
 import { runExchange } from "../../exchange/run.ts";
-import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import { labelOf, pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Credentials, VaultRecord } from "../../exchange/records.ts";
 import { toSettle } from "../../exchange/end/settle.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
@@ -97,7 +97,8 @@ async function prepareRequest(
     await confirmOrFail(app.ask, options.yes === true, question);
   }
   const noAck = options.ack === false;
-  const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, kind, given: { document, exact } });
+  const label = record?.label ?? labelOf(document);
+  const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, label, kind, given: { document, exact } });
   if (handover.leavesState && record === null && out?.isState !== true && options.dryRun !== true) {
     app.narrator.warn(`vault ${uuid} is new to this state; the lockout guard knows only this run`);
   }

@@ -7,6 +7,7 @@ import { noCredentials } from "../../exchange/start/prepare.ts";
 import { recoveryJson } from "../../exchange/recovery/document.ts";
 import { bareCredentials, recoveryDocument } from "../../exchange/recovery/of-exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
+import type { ExportedVault } from "../documents/state.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
@@ -41,10 +42,10 @@ async function exportPair(
   uuid: string,
   generation: number | undefined,
 ): Promise<string> {
-  const { credentials } = await exportOne(app, uuid, generation);
+  const exported = await exportOne(app, uuid, generation);
   const { field, format } = app.output;
   const asJson = { field, format: format === "table" ? "json" : format } as const;
-  return serialize(credentials, asJson, app.host.stdout.isTTY) ?? "";
+  return serialize(exported, asJson, app.host.stdout.isTTY) ?? "";
 }
 
 /** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
@@ -54,28 +55,22 @@ async function exportAll(app: Needs): Promise<string> {
   const here = app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
   const others = services.filter((service) => service !== here);
   if (others.length > 0) app.narrator.warn(`vaults of other services are not included (${others.join(", ")}); choose one with --base-url`);
-  const exported: Exported[] = [];
+  const exported: ExportedVault[] = [];
   for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(app, record.uuid));
   const { field, format } = app.output;
   if (field !== undefined || format === "json") return serialize(exported, app.output, app.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${jsonText(one)}\n`).join("");
 }
 
-type Exported = Awaited<ReturnType<typeof exportOne>>;
-
-async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, generation?: number) {
+async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, generation?: number): Promise<ExportedVault> {
   const context = await app.hold(target, { local: true });
   try {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
     const device = record.generations.find((g) => g.device !== null)?.device;
-    return defined({
-      uuid: record.uuid,
-      kind: record.kind,
-      credentials: await credentialsOf(app, context, record, generation),
-      device: device ?? undefined,
-      label: record.label ?? undefined,
-    });
+    const { uuid, label, kind } = record;
+    const credentials = await credentialsOf(app, context, record, generation);
+    return { uuid, label, kind, credentials, ...defined({ device: device ?? undefined }) };
   } finally {
     await context.session.release();
   }
@@ -106,7 +101,7 @@ async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContex
 
 function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
   return new VaultError("no-credentials", `the service has refused all stored credentials of vault ${uuid}; nothing was exported`, {
-    vault: uuid,
+    uuid,
     hint: `vault export ${uuid} --generation N (one of ${generations.map((g) => g.generation).join(", ")}, anyway)`,
   });
 }

@@ -14,7 +14,7 @@ const line = z.object({
   kind: z.optional(optionTypes.kind),
   credentials: z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' }),
   device: z.optional(device),
-  label: z.optional(optionTypes.text),
+  label: z.optional(z.nullable(optionTypes.text)),
 });
 
 /** One vault to import, checked as far as it can be without the state. */
@@ -85,7 +85,7 @@ function readEntry(value: unknown, where: string, rebind: boolean): Entry {
   }
   const given = parseCredentials(JSON.stringify(checked.value.credentials), `${where}: credentials`);
   const { uuid, kind = kindOf(given), device, label } = checked.value;
-  return { uuid, kind, given, device, label, rebind };
+  return { uuid, kind, given, device, label: label ?? undefined, rebind };
 }
 
 /** Where a document names the kind, it need not stand beside it. */

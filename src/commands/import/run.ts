@@ -8,10 +8,11 @@ import { chooseKind } from "../../exchange/start/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { heldError, settledAs } from "../../exchange/end/settle.ts";
-import { bareCredentials, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import { bareCredentials, deviceOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
 import { printableLine } from "../../terminal/redactor.ts";
+import { withLabel } from "../../cli/vault-name.ts";
+import type { Imported, ImportDocument } from "../documents/state.ts";
 import type { ImportOptions } from "./descriptor.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
 import type { Entry, Place } from "./file.ts";
@@ -25,16 +26,9 @@ type Needs = Pick<
   "ask" | "device" | "hold" | "narrator" | "output" | "redactor" | "service" | "serviceName" | "settings" | "sources" | "store"
 >;
 
-interface Imported {
-  uuid: string;
-  kind: Kind;
-  generation: number;
-  label: string | null;
-}
-
 interface Outcome {
   imported: Imported[];
-  failed: { place: Place; uuid: string; error: VaultError }[];
+  failed: { place: Place; uuid: string; label: string | null; error: VaultError }[];
 }
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
@@ -57,8 +51,9 @@ async function importFile(app: Needs, file: string, options: ImportOptions): Pro
   for (const { place, entry } of entries) {
     try {
       outcome.imported.push(await importOne(app, entry));
-    } catch (error) {
-      outcome.failed.push({ place, uuid: entry.uuid, error: asVaultError(error) });
+    } catch (cause) {
+      const error = await withLabel(app, asVaultError(cause).with({ uuid: entry.uuid }));
+      outcome.failed.push({ place, uuid: entry.uuid, label: error.facts.label ?? null, error });
       if (concernsAll(outcome)) break;
     }
   }
@@ -89,19 +84,21 @@ const placed = (place: Place, error: VaultError): VaultError =>
   new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
 
 async function print(app: Pick<App, "output" | "redactor">, { imported, failed }: Outcome): Promise<void> {
-  const errors = failed.map(({ place, uuid, error }) => ({ ...place, uuid, error: app.redactor.redactValue(error.toJSON()) }));
+  const errors = failed.map(({ place, error, ...vault }) => ({ ...place, ...vault, error: app.redactor.redactValue(error.toJSON()) }));
+  const document: ImportDocument = { imported, failed: errors };
   const lines = [
     ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
     ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${app.redactor.redact(error.message)}`),
   ];
-  await app.output.printDone({ imported, failed: errors }, () => lines.map((text) => `${printableLine(text)}\n`).join(""));
+  await app.output.printDone(document, () => lines.map((text) => `${printableLine(text)}\n`).join(""));
 }
 
 async function readOne(app: Needs, options: ImportOptions): Promise<Entry> {
   await askBaseUrl(app);
   const uuid = await askVault(app, options.uuid, "import");
   const { kind, given } = options.credentials === undefined ? await askGiven(app, uuid, options) : await readGiven(app, options);
-  return { uuid, kind, given, device: await app.device(), label: options.label, rebind: options.rebind === true };
+  const device = (await app.device()) ?? deviceOf(given);
+  return { uuid, kind, given, device, label: options.label, rebind: options.rebind === true };
 }
 
 async function readGiven(app: Pick<App, "sources">, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
@@ -159,9 +156,9 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await context.session.read();
     if (record === null)
-      throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { vault: entry.uuid });
+      throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { uuid: entry.uuid });
     generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
-    return { uuid: entry.uuid, kind: record.kind, generation, label: record.label };
+    return { uuid: entry.uuid, label: record.label, kind: record.kind, generation };
   } finally {
     await context.session.release();
   }

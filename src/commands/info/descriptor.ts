@@ -10,7 +10,7 @@ export const info = {
   arguments: { uuid: vaultArgument },
   options: { kind: { flag: "--kind <kind>", help: `required for a vault that is not known here: ${kindList}`, is: "kind" } },
   examples: ["vault info $VAULT", "vault info $VAULT --json", "vault info $VAULT --field info.autoLockDate"],
-  fields: ["info", "kind", "uuid"],
+  fields: ["uuid", "label", "kind", "info"],
 } as const satisfies Descriptor;
 
 export type InfoOptions = OptionsOf<typeof info>;

@@ -7,6 +7,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
+import type { InfoDocument } from "../documents/exchange.ts";
 import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { lookUp } from "../exchange/look-up.ts";
@@ -25,11 +26,9 @@ export async function runInfo(app: Needs, options: InfoOptions): Promise<number>
   const info = await fetchInfo(app, target, asked);
   for (const message of info.warnings) app.narrator.warn(message);
   if (record !== null) await noteDates(app, target, info);
-  const vault = { uuid: target, kind: asked, label: record?.label ?? null };
-  await app.output.print(
-    { info: info.info, kind: asked, uuid: target },
-    async (view) => await (await import("./view.ts")).infoTable(vault, info, view),
-  );
+  const vault = { uuid: target, label: record?.label ?? null, kind: asked };
+  const document: InfoDocument = { ...vault, info: info.info };
+  await app.output.print(document, async (view) => await (await import("./view.ts")).infoTable(vault, info, view));
   return 0;
 }
 
@@ -40,7 +39,7 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   }
   const chosen = given ?? record?.kind;
   if (chosen !== undefined) return chosen;
-  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { vault: target, hint: `use --kind ${kindList}` });
+  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { uuid: target, hint: `use --kind ${kindList}` });
 }
 
 async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiting">, target: string, asked: Kind): Promise<InfoSuccess> {
@@ -49,7 +48,7 @@ async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiti
   if (reply.type === "no-answer") {
     if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
     throw new VaultError(reply.tooLarge ? "service" : "network", `no complete response came back: ${reply.cause}`, {
-      vault: target,
+      uuid: target,
       retry: "safe",
       hint: "run it again (it does not count toward lockout)",
       ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
@@ -59,7 +58,7 @@ async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiti
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
   if (isOtherVault(reply.answer, target)) {
     throw new VaultError("service", "the service responded about another vault; nothing was recorded", {
-      vault: target,
+      uuid: target,
       hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
       service: serviceDetails(reply.answer),
     });

@@ -10,6 +10,7 @@ import { readValue } from "../../secrets/secret-value.ts";
 import { findSetting, missingSettings, serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
+import type { InitDocument } from "../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../exchange/ask.ts";
 import { defined } from "../../defined.ts";
@@ -57,7 +58,8 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   const current = (after.currentProfile ?? "default") === name;
   const path = configPath(app.configuration.directory);
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
-  await app.output.printDone({ profile: name, path, current }, () => `Saved profile ${name} (${path})${how}\n`);
+  const document: InitDocument = { profile: name, path, current };
+  await app.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
   return 0;
 }
 

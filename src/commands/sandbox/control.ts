@@ -2,6 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
+import type { PublicInspection } from "../../sandbox/control/inspection.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
 import { parseFault } from "../../sandbox/faults/grammar.ts";
 import { createPalette } from "../../terminal/palette.ts";
@@ -11,6 +12,8 @@ import { listTable } from "../../terminal/tables.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { audit, env, fault, lock, reset, status, stop } from "./descriptor.ts";
+import type { AuditDocument, EnvDocument, FaultDocument, LockDocument, ResetDocument } from "../documents/sandbox.ts";
+import type { StatusDocument, StopDocument } from "../documents/sandbox.ts";
 import { preparedFolder, settingsFor, shellQuoted } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
@@ -18,7 +21,9 @@ import { count } from "../../terminal/count.ts";
 const connect = (app: Pick<App, "sandboxFile">, options: { readyFile?: string | undefined }): ControlClient =>
   connectControl(readyFileOf(app, options));
 
-async function print(app: Pick<App, "output">, document: unknown, line: string): Promise<number> {
+type Document = AuditDocument | FaultDocument | LockDocument | ResetDocument | StatusDocument | StopDocument;
+
+async function print(app: Pick<App, "output">, document: Document, line: string): Promise<number> {
   await app.output.printDone(document, () => `${line}\n`);
   return 0;
 }
@@ -28,7 +33,8 @@ export async function runEnv(app: Pick<App, "host" | "output" | "sandboxFile">, 
   const { ready, readyFile } = await theRunning(app, options);
   const settings = settingsFor(ready, await preparedFolder(app, ready, readyFile), ready.apiPrefix);
   const lines = Object.entries(settings).map(([name, value]) => `export ${name}=${shellQuoted(value)}\n`);
-  await app.output.print({ env: settings }, () => lines.join(""));
+  const document: EnvDocument = { env: settings };
+  await app.output.print(document, () => lines.join(""));
   return 0;
 }
 
@@ -37,8 +43,8 @@ export async function runStatus(app: Pick<App, "output" | "sandboxFile">, option
   const running = await findRunning(readyFile);
   if (running === null) return await print(app, { running: false }, "No sandbox is running.");
   const { baseUrl, application, vaults } = running.ready;
-  const shown = vaults.map(({ uuid, kind, label }) => ({ uuid, kind, label }));
-  const document = { running: true, baseUrl, application: { uuid: application.uuid }, readyFile, vaults: shown };
+  const shown = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
+  const document: StatusDocument = { running: true, baseUrl, application: { uuid: application.uuid }, readyFile, vaults: shown };
   return await print(app, document, [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults)].join("\n"));
 }
 
@@ -55,12 +61,21 @@ export async function runReset(app: Pick<App, "output" | "sandboxFile">, options
 
 export async function runLock(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).lock(options.uuid);
-  return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
+  return await printVault(app, found);
 }
 
 export async function runUnlock(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof lock>): Promise<number> {
   const found = await connect(app, options).unlock(options.uuid);
-  return await print(app, { vault: found }, `${found.uuid} is ${found.state}`);
+  return await printVault(app, found);
+}
+
+async function printVault(app: Pick<App, "output">, found: PublicInspection): Promise<number> {
+  const { uuid, label, kind, state: status, lockReason, pending, unackedStarts, failedAccesses: failedAttempts } = found;
+  const { usesRemaining, expiryDate, autoLockDate, dateCreated, lastModified } = found;
+  const exchange = pending && { operation: pending.operation, externalRef: pending.externalRef, tokenExpiry: pending.expiry };
+  const counters = { unackedStarts, failedAttempts, usesRemaining };
+  const dates = { expiryDate, autoLockDate, dateCreated, lastModified };
+  return await print(app, { uuid, label, kind, status, lockReason, exchange, ...counters, ...dates }, `${uuid} is ${status}`);
 }
 
 export async function runFault(app: Pick<App, "output" | "sandboxFile">, options: OptionsOf<typeof fault>): Promise<number> {
@@ -82,7 +97,8 @@ export async function runAudit(app: Pick<App, "host" | "output" | "sandboxFile">
     await app.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
     return 0;
   }
-  await app.output.print({ items }, async ({ facts }) => await asTable(facts, items));
+  const document: AuditDocument = { items };
+  await app.output.print(document, async ({ facts }) => await asTable(facts, items));
   return 0;
 }
 

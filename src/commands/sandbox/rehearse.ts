@@ -4,6 +4,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
+import type { RehearseDocument } from "../documents/sandbox.ts";
 import type { RehearseOptions } from "./descriptor.ts";
 import type { Scenario } from "./rehearsal.ts";
 import { failures, Rehearsal } from "./rehearsal.ts";
@@ -33,7 +34,8 @@ export async function runRehearse(app: Needs, options: RehearseOptions): Promise
     }
   }
   const { warnings } = rehearsal;
-  await app.output.print({ scenarios, warnings }, async ({ facts }) => await asTable(facts, scenarios));
+  const document: RehearseDocument = { scenarios, warnings };
+  await app.output.print(document, async ({ facts }) => await asTable(facts, scenarios));
   const bad = (outcome: Scenario["outcome"]): number => scenarios.filter((each) => each.outcome === outcome).length;
   const found = [...(bad("lost") > 0 ? [`${bad("lost")} lost`] : []), ...(bad("locked") > 0 ? [`${bad("locked")} locked`] : [])];
   if (found.length === 0) return 0;

@@ -10,6 +10,7 @@ import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { parseDuration } from "../../settings/duration.ts";
+import type { StartDocument } from "../documents/sandbox.ts";
 import type { EmulationOptions, StartOptions } from "./descriptor.ts";
 import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf } from "./running.ts";
@@ -44,7 +45,8 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
   const sandbox = await startSandbox(settings);
   try {
     if (profile !== undefined) await makeProfile(app, profile, sandbox.ready);
-    await app.output.print(sandbox.ready, () => describe(sandbox.ready, readyFile, profile?.name));
+    const document: StartDocument = sandbox.ready;
+    await app.output.print(document, () => describe(sandbox.ready, readyFile, profile?.name));
     await Promise.race([stopped(interrupted), sandbox.stopped]);
     return 0;
   } finally {

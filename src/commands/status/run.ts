@@ -5,7 +5,7 @@ import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/prepare.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { VaultStatus } from "./vault-status.ts";
+import type { VaultStatus } from "../documents/state.ts";
 import { describeVault } from "./vault-status.ts";
 
 type Needs = Pick<App, "host" | "narrator" | "output" | "settings" | "store">;
@@ -18,7 +18,7 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
   for (const record of records) {
     const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
     const vault = describeVault(record, exchanges, app.settings.policy, app.host.now());
-    if (options.pending !== true || vault.pending !== null) vaults.push(vault);
+    if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
   const finding = found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid>" });
@@ -35,7 +35,7 @@ const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
 function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStatus[]): void {
-  const steps = vaults.flatMap(({ uuid, pending, locked }) => (pending === null || locked ? [] : [{ uuid, next: pending.next }]));
+  const steps = vaults.flatMap(({ uuid, exchange, locked }) => (exchange === null || locked ? [] : [{ uuid, next: exchange.next }]));
   const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
   const more = others.length - namedAtMost;
   const ways = [
@@ -57,7 +57,7 @@ async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<
 
 function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
   if (finding === "locked") return vault.locked;
-  if (finding === "pending") return vault.pending !== null;
+  if (finding === "pending") return vault.exchange !== null;
   return vault.atRisk;
 }
 

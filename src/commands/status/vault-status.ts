@@ -1,21 +1,18 @@
 import { currentGeneration } from "../../exchange/start/candidates.ts";
 import type { Policy } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/context.ts";
 import { allows, judge } from "../../exchange/guard.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import { namedFingerprint } from "../../terminal/secrets.ts";
+import type { ExchangeStatus, VaultGuard, VaultStatus } from "../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
-function describeExchange(exchange: ExchangeRecord, now: number) {
-  const { id, operation, state, externalRef, startedAt, tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
+function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus {
+  const { tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
   const secondsLeft = tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
   return {
-    id,
-    operation,
-    state,
-    externalRef,
-    startedAt,
-    tokenExpiry,
+    ...summarize(exchange),
     tokenSecondsLeft: secondsLeft,
-    generation: exchange.newGeneration,
     holdReason,
     delivered,
     saveOwed: exchange.saveOwed,
@@ -32,29 +29,55 @@ export function nextStep(uuid: string, open: ExchangeRecord): string {
   return `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (or vault ack ${uuid} --unread)`;
 }
 
+function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
+  return (["locked", "gone"] as const).find((code) => code === lastError?.code);
+}
+
+/** Status of a vault. `isProven`: the service has accepted its credentials, or handed them out. */
+function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"] {
+  const lock = lockOf(record);
+  if (lock !== undefined) return lock;
+  const newest = record.open ?? record.last;
+  if (newest === null) return isProven ? "created" : "imported";
+  switch (newest.state) {
+    case "intent":
+      return newest.operation === "delete" ? "delete unanswered" : "start unanswered";
+    case "acknowledged":
+      return "ready";
+    case "ending":
+      return "acknowledging";
+    case "in-doubt":
+      return "in doubt";
+    case "started":
+    case "held":
+    case "expired":
+    case "discarded":
+    case "rejected":
+      return newest.state;
+  }
+}
+
 /** One vault of `status`. */
-export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number) {
+export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number): VaultStatus {
   const verdict = judge(record, policy);
-  const shown = record.open ?? record.last;
   const pair = currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
   return {
     uuid: record.uuid,
+    label: record.label,
     service: record.service,
     kind: record.kind,
-    label: record.label,
     generation: pair?.generation ?? null,
-    fingerprint: pair?.fingerprint ?? null,
+    fingerprint: pair === undefined ? null : namedFingerprint(pair.fingerprint),
     proven: pair?.proven ?? null,
-    state: shown?.state ?? null,
-    operation: shown?.operation ?? null,
-    pending: record.open === null ? null : { ...describeExchange(record.open, now), next: nextStep(record.uuid, record.open) },
+    status: statusOf(record, pair?.proven === true),
+    exchange: record.open === null ? null : { ...describeExchange(record.open, now), next: nextStep(record.uuid, record.open) },
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     possiblyFailed: record.possiblyFailed,
     limits: { ...policy },
     guard: { allows: allows(verdict), ...verdict },
     atRisk: !allows(verdict),
-    locked: ["locked", "gone"].includes(record.lastError?.code ?? ""),
+    locked: lockOf(record) !== undefined,
     usesRemaining: record.usesRemaining,
     expiryDate: record.expiryDate,
     autoLockDate: record.autoLockDate,
@@ -68,7 +91,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
             generation,
             standing,
             proven,
-            fingerprint,
+            fingerprint: namedFingerprint(fingerprint),
             createdAt,
           })),
           exchanges: exchanges.map((exchange) => describeExchange(exchange, now)),
@@ -76,10 +99,8 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
   };
 }
 
-export type VaultStatus = ReturnType<typeof describeVault>;
-
 /** One vault of `guard`. */
-export function describeGuard(record: VaultRecord, policy: Policy) {
+export function describeGuard(record: VaultRecord, policy: Policy): VaultGuard {
   const verdict = judge(record, policy);
   return {
     uuid: record.uuid,

@@ -7,45 +7,10 @@ import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { knownFacts } from "../../cli/vault-view.ts";
-
-interface Counted {
-  uuid: string;
-  label: string | null;
-  unackedStarts: number;
-  failedAttempts: number;
-  limits: { unackedStarts: number; failedAttempts: number };
-}
-
-/** What the table of one vault shows. Dates are ISO 8601. */
-interface ShownVault extends Counted {
-  service: string;
-  kind: string;
-  generation: number | null;
-  fingerprint: string | null;
-  /** The service has accepted the pair, or handed it out. */
-  proven: boolean | null;
-  state: string | null;
-  /** Of the exchange that the state is of. */
-  operation: string | null;
-  pending: { state: string; tokenExpiry: string | null; next: string } | null;
-  locked: boolean;
-  usesRemaining: number | null;
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
-  lastError: { at: string; code: string; message: string } | null;
-  generations?: { generation: number; standing: string; proven: boolean; fingerprint: string; createdAt: string }[];
-  exchanges?: { id: string; operation: string; state: string; generation: number | null; startedAt: string }[];
-}
-
-interface ShownGuard extends Counted {
-  /** What the guard would refuse, or null. */
-  refuses: string | null;
-}
+import type { VaultGuard, VaultStatus } from "../documents/state.ts";
 
 /** One row a vault. */
-export async function statusList(vaults: readonly ShownVault[], view: View): Promise<string> {
+export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
   const palette = await createPalette(view.facts.color);
   const isLimited = vaults.some(({ usesRemaining }) => usesRemaining !== null);
@@ -53,7 +18,7 @@ export async function statusList(vaults: readonly ShownVault[], view: View): Pro
   const rows = vaults.map((vault) => [
     named(vault),
     vault.generation === null ? "–" : String(vault.generation),
-    stateCell(vault, view.now, palette),
+    statusCell(vault, view.now, palette),
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     ...(isLimited ? [String(vault.usesRemaining ?? "")] : []),
@@ -62,7 +27,7 @@ export async function statusList(vaults: readonly ShownVault[], view: View): Pro
 }
 
 /** Everything about one vault. */
-export async function statusTable(vault: ShownVault, view: View): Promise<string> {
+export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
   const rows: Row[] = [
@@ -71,7 +36,7 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
     ["Service", vault.service],
     ["Kind", vault.kind],
     ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
-    ["Status", stateCell(vault, view.now, palette)],
+    ["Status", statusCell(vault, view.now, palette)],
     ["Next", nextStep(vault, palette)],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     ["Failures", counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row")],
@@ -89,7 +54,7 @@ export async function statusTable(vault: ShownVault, view: View): Promise<string
 }
 
 /** The counters toward lockout, a row each vault. */
-export async function guardList(vaults: readonly ShownGuard[], view: View): Promise<string> {
+export async function guardList(vaults: readonly VaultGuard[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults.\n";
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
@@ -101,7 +66,8 @@ export async function guardList(vaults: readonly ShownGuard[], view: View): Prom
   return await listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
 }
 
-const named = ({ uuid, label }: Counted): string => (label === null ? uuid : `${uuid}\n${printableLine(label)}`);
+const named = ({ uuid, label }: Pick<VaultStatus, "uuid" | "label">): string =>
+  label === null ? uuid : `${uuid}\n${printableLine(label)}`;
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
 function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {
@@ -109,37 +75,25 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
 
-function stateCell(vault: ShownVault, now: number, palette: Palette): Cell {
-  if (vault.locked) return { text: vault.lastError?.code ?? "locked", paint: palette.bad };
-  const { pending } = vault;
-  if (pending === null) {
-    return { text: idleStatus(vault), paint: vault.state === "acknowledged" ? palette.good : palette.warn };
-  }
-  const left = pending.tokenExpiry === null || pending.state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(pending.tokenExpiry), now)}`;
-  return { text: `${statusWords[pending.state] ?? pending.state}${left}`, paint: palette.warn };
-}
-
-/** Status of a vault by the state of its exchange, where they differ. */
-const statusWords: Readonly<Record<string, string>> = { acknowledged: "ready", ending: "acknowledging", "in-doubt": "in doubt" };
-
-/** Status of a vault without an open exchange; before the first one, `vault create` or `vault import` made it known. */
-function idleStatus({ operation, proven, state }: ShownVault): string {
-  if (state === null) return proven === true ? "created" : "imported";
-  if (state === "intent") return operation === "delete" ? "delete unanswered" : "start unanswered";
-  return statusWords[state] ?? state;
+function statusCell({ status, locked, exchange }: VaultStatus, now: number, palette: Palette): Cell {
+  if (locked) return { text: status, paint: palette.bad };
+  if (exchange === null) return { text: status, paint: status === "ready" ? palette.good : palette.warn };
+  const { state, tokenExpiry } = exchange;
+  const left = tokenExpiry === null || state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
+  return { text: `${status}${left}`, paint: palette.warn };
 }
 
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
-function nextStep(vault: ShownVault, palette: Palette): Cell | undefined {
+function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
   if (vault.lastError?.code === "gone") return { text: `vault forget ${vault.uuid} (if it was deleted)`, paint: palette.code };
   if (vault.locked) return { text: `vault guard ${vault.uuid} --reset (after an administrator has unlocked it)`, paint: palette.code };
-  if (vault.pending !== null) return { text: vault.pending.next, paint: palette.code };
+  if (vault.exchange !== null) return { text: vault.exchange.next, paint: palette.code };
   return undefined;
 }
 
-async function history(vault: ShownVault, view: View, palette: Palette): Promise<string> {
+async function history(vault: VaultStatus, view: View, palette: Palette): Promise<string> {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
   const options = { palette, columns: view.facts.columns };

@@ -54,7 +54,7 @@ async function meetObligations(context: ExchangeContext, record: VaultRecord, op
   const { uuid } = context.session;
   if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
     throw new VaultError("pending", "this read of a limited vault may not have been delivered, and acknowledging it uses it up", {
-      vault: uuid,
+      uuid,
       exchange: summarize(open),
       hint: `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials); vault ack ${uuid} --unread`,
     });
@@ -77,7 +77,7 @@ async function saveNow(
     if (context.signal.aborted) throw interrupted(context, open);
     const { uuid } = context.session;
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
-      vault: uuid,
+      uuid,
       exchange: summarize(open),
       hint: `vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
     });
@@ -96,7 +96,7 @@ export function inDoubtError(
       ? "the acknowledgement got no response and its token expired"
       : "the service does not accept the token, and the exchange may have been acknowledged before";
   return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
-    vault: uuid,
+    uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
     hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
@@ -108,7 +108,7 @@ export function expiredError(context: ExchangeContext, exchange: ExchangeRecord,
   const what = exchange.operation === "update" ? "the update was not applied" : "the read was not acknowledged";
   const message = `the service no longer accepts the token (${wording(answer)}); ${what}, and the old credentials are still valid`;
   return new VaultError("service", message, {
-    vault: uuid,
+    uuid,
     exchange: summarize(exchange),
     service: serviceDetails(answer),
     retry,

@@ -71,7 +71,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
     throw new VaultError("pending", `the new credentials are stored, but the acknowledgement is outstanding: ${error.message}`, {
-      vault: session.uuid,
+      uuid: session.uuid,
       exchange: summarize(exchange),
       hint: `${error.code === "invalid-input" ? `${error.facts.hint}; ` : ""}vault ack ${session.uuid}`,
       cause: error,
@@ -125,7 +125,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);
-  const facts = { vault: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };
+  const facts = { uuid: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };
   if (code === "unauthorized") {
     throw new VaultError(
       "pending",
@@ -167,7 +167,7 @@ async function acknowledge(context: ExchangeContext, exchangeId: string): Promis
   } catch (error) {
     if (!(error instanceof VaultError) || error.code !== "state") throw error;
     throw new VaultError("pending", `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`, {
-      vault: context.session.uuid,
+      uuid: context.session.uuid,
       hint: `fix the state, which holds the old and the new credentials; vault ack ${context.session.uuid}`,
       cause: error,
     });
@@ -202,7 +202,7 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
   const { uuid } = context.session;
   const cause = reply.type === "answer" ? "rate limited" : reply.cause;
   const facts = {
-    vault: uuid,
+    uuid,
     exchange: summarize(exchange),
     service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
   };

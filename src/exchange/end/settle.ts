@@ -52,10 +52,13 @@ export async function settleInterrupted(context: ExchangeContext, record: VaultR
   return outcome === "in-doubt" ? [] : [settled];
 }
 
-export function settledAs(exchange: Pick<OpenExchange, "id" | "operation">, outcome: EndOutcome): Settled {
-  const acknowledged = exchange.operation === "update" ? "applied" : "acknowledged";
+export function settledAs(
+  { id, operation, externalRef }: Pick<OpenExchange, "id" | "operation" | "externalRef">,
+  outcome: EndOutcome,
+): Settled {
+  const acknowledged = operation === "update" ? "applied" : "acknowledged";
   const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
-  return { exchange: exchange.id, operation: exchange.operation, outcome: words[outcome] };
+  return { exchange: { id, operation, externalRef }, operation, outcome: words[outcome] };
 }
 
 /** What the success of a start with `generation` says about an exchange in doubt. */
@@ -73,7 +76,7 @@ export function heldError(uuid: string, held: ExchangeRecord): VaultError {
       ? `vault ack ${uuid} --unread`
       : `vault ack ${uuid}`;
   return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
-    vault: uuid,
+    uuid,
     exchange: summarize(held),
     hint: `${ways}; vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials)`,
   });

@@ -30,7 +30,7 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
 export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uuid">): void {
   if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
   throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${document.uuid}`, {
-    vault: uuid,
+    uuid,
     hint: `vault get ${document.uuid} --credentials @FILE (uses it with that vault)`,
   });
 }

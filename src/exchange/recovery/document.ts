@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { date } from "../../protocol/answers.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
@@ -28,9 +29,11 @@ const attempts = z.object(
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 
+/** What every document says of its vault. */
+const vault = { uuid, label: z.optional(z.nullable(z.string({ error: "must be a text" }))), kind };
+
 const pending = {
-  uuid,
-  kind,
+  ...vault,
   old: onlineCredentials,
   new: onlineCredentials,
   token: opaque,
@@ -39,8 +42,8 @@ const pending = {
   unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
 };
 
-/** An unreadable expiry is an unknown one: it must not keep anybody from the credentials. */
-const tokenExpiry = z.optional(z.unknown());
+/** What cannot be read of it is unknown: it must not keep anybody from the credentials. */
+const informs = z.optional(z.unknown());
 
 const isPending = z.literal("pending", { error: 'must be "pending"' });
 
@@ -50,23 +53,36 @@ const pending1 = z.object({
   state: isPending,
   /** Without an operation, the document is of a read. */
   operation: z.optional(z.enum(operations)),
-  tokenExpiry,
+  tokenExpiry: informs,
 });
 
 const pending2 = z.object({
   ...pending,
   exchange: z.object(
-    { id: opaque, operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }), tokenExpiry },
+    {
+      id: opaque,
+      operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }),
+      externalRef: informs,
+      startedAt: informs,
+      tokenExpiry: informs,
+      generation: informs,
+    },
     { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
   ),
   status: isPending,
   attempts: z.optional(attempts),
 });
 
-const credentials2 = z.object({ uuid, kind, credentials: onlineCredentials, attempts: z.optional(attempts) });
+/** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
+const withCredentials = z.object({
+  ...vault,
+  credentials: z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' }),
+  device: z.optional(device),
+  attempts: z.optional(attempts),
+});
 
 /** The format that this program writes. It reads every earlier one, for ever. */
-const newestFormat = 2;
+const newestFormat = 2 as const;
 
 /**
  * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
@@ -74,9 +90,15 @@ const newestFormat = 2;
  */
 export interface RecoveryDocument {
   uuid: string;
+  label: string | null;
   kind: Kind;
   exchangeId: string;
   operation: Operation;
+  /** Null, like the next two, in a document that does not say it. */
+  externalRef: string | null;
+  startedAt: string | null;
+  /** Number of the new credentials in the state that wrote the document. */
+  generation: number | null;
   old: z.infer<typeof onlineCredentials>;
   new: z.infer<typeof onlineCredentials>;
   token: string;
@@ -92,6 +114,8 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
       /** Vault and kind, if a document names them. */
       uuid?: string;
       kind?: Kind;
+      label?: string | null | undefined;
+      device?: Device | undefined;
     }
   | { type: "recovery"; document: RecoveryDocument }
 );
@@ -101,21 +125,32 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
  * @throws `invalid-input`, which names the field and never shows a value
  */
 export function parseCredentials(text: string, flag: string): GivenCredentials {
-  const value = parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}');
+  return readCredentials(parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}'), flag);
+}
+
+function readCredentials(value: unknown, flag: string): GivenCredentials {
   const keys: Record<string, unknown> = typeof value === "object" && value !== null ? { ...value } : {};
+  if (keys["format"] !== undefined) checkFormat(keys["format"], flag);
+  if ("credentials" in keys) {
+    const { credentials, ...rest } = checked(withCredentials, value, flag);
+    const given = readCredentials(credentials, `${flag}.credentials`);
+    return given.type === "pair" ? { ...given, ...rest } : given;
+  }
   if (keys["format"] !== undefined) {
-    checkFormat(keys["format"], flag);
-    if ("credentials" in keys) {
-      const { credentials, ...rest } = checked(credentials2, value, flag);
-      return { type: "pair", credentials, ...rest };
-    }
-    const { exchange, status: _, attempts: counted, ...rest } = checked(pending2, value, flag);
-    const { id: exchangeId, operation } = exchange;
-    return { type: "recovery", document: { ...rest, exchangeId, operation, tokenExpiry: date(exchange.tokenExpiry) }, attempts: counted };
+    const { exchange, status: _, attempts: counted, label = null, ...rest } = checked(pending2, value, flag);
+    const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
+    const facts = {
+      externalRef: typeof externalRef === "string" ? externalRef : null,
+      startedAt: date(startedAt),
+      tokenExpiry: date(tokenExpiry),
+      generation: typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
+    };
+    return { type: "recovery", document: { ...rest, label, exchangeId, operation, ...facts }, attempts: counted };
   }
   if (!("state" in keys)) return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
-  const { state: _, operation = "get", ...rest } = checked(pending1, value, flag);
-  return { type: "recovery", document: { ...rest, operation, tokenExpiry: date(rest.tokenExpiry) } };
+  const { state: _, operation = "get", label = null, ...rest } = checked(pending1, value, flag);
+  const unknown = { externalRef: null, startedAt: null, generation: null };
+  return { type: "recovery", document: { ...rest, label, operation, ...unknown, tokenExpiry: date(rest.tokenExpiry) } };
 }
 
 function checkFormat(format: unknown, flag: string): void {
@@ -141,17 +176,25 @@ function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T
 }
 
 /** A recovery document in the newest format. */
-export function recoveryJson({ uuid, kind, exchangeId, operation, tokenExpiry, ...rest }: RecoveryDocument, counted?: Attempts) {
-  const exchange = { id: exchangeId, operation, tokenExpiry };
-  return { format: newestFormat, uuid, kind, exchange, status: "pending", ...rest, ...withAttempts(counted) };
+export function recoveryJson(document: RecoveryDocument, counted?: Attempts) {
+  const { uuid, label, kind, exchangeId, operation, externalRef, startedAt, tokenExpiry, generation, ...rest } = document;
+  const exchange = { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation };
+  return { format: newestFormat, uuid, label, kind, exchange, status: "pending" as const, ...rest, ...withAttempts(counted) };
 }
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
 export function credentialsJson(
-  { uuid, kind, credentials }: { uuid: string; kind: Kind; credentials: z.infer<typeof onlineCredentials> },
+  vault: {
+    uuid: string;
+    label: string | null;
+    kind: Kind;
+    credentials: z.infer<typeof onlineCredentials>;
+    device?: Device | undefined;
+  },
   counted?: Attempts,
 ) {
-  return { format: newestFormat, uuid, kind, credentials, ...withAttempts(counted) };
+  const { uuid, label, kind, credentials, device } = vault;
+  return { format: newestFormat, uuid, label, kind, credentials, ...defined({ device }), ...withAttempts(counted) };
 }
 
 function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {

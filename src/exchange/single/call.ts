@@ -49,22 +49,22 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
 }
 
 /** The error for a call that had no effect: it was not sent, or the service refused it. */
-export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, vault?: string): VaultError {
+export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, uuid?: string): VaultError {
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
-      vault,
+      uuid,
       hint: reply.hint ?? "nothing was sent; run it again when the service is available",
     });
   }
-  return refusedByService(reply.answer, vault);
+  return refusedByService(reply.answer, uuid);
 }
 
 const extended = "your service may not support this extended operation";
 
-function refusedByService(answer: Answer, vault: string | undefined): VaultError {
+function refusedByService(answer: Answer, uuid: string | undefined): VaultError {
   const { is, code, what } = dispositionOf(answer);
   const said = wording(answer);
-  const facts = { vault, service: serviceDetails(answer) };
+  const facts = { uuid, service: serviceDetails(answer) };
   switch (is) {
     case "rate":
       return new VaultError(code, `${what}, and waiting longer would exceed --max-wait`, {

@@ -61,7 +61,7 @@ export function checkDelete(uuid: string, record: VaultRecord | null, discardPen
   const doubt = open.state === "in-doubt";
   const found = doubt ? inDoubtError({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
-    vault: uuid,
+    uuid,
     exchange: summarize(open),
     hint: `vault ${doubt ? "get" : "ack"} ${uuid} (finishes it); vault delete ${uuid} --discard-pending (deletes the vault anyway)`,
   });
@@ -108,7 +108,7 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
   const code = reply.tooLarge ? "service" : "network";
   await context.session.noteUnanswered(exchangeId, note(context, code, reply.cause));
   const facts = {
-    vault: uuid,
+    uuid,
     retry: "after-status" as const,
     service: reply.answer && serviceDetails(reply.answer),
     hint: `vault info ${uuid} (is the vault still there? then run it again); vault forget ${uuid} (if it is gone)`,
@@ -132,7 +132,7 @@ async function throwIfDeletedBefore(
   const said = wording(answer);
   await context.session.reject(exchangeId, null, note(context, "gone", said));
   throw new VaultError("locked", `the vault is gone: an earlier delete without a response took effect (${said})`, {
-    vault: uuid,
+    uuid,
     service: serviceDetails(answer),
     hint: `vault forget ${uuid}`,
   });

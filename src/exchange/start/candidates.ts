@@ -43,7 +43,7 @@ export function chosenGeneration(record: VaultRecord, number: number, force: boo
     "no-credentials",
     `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded; it is sent only with --force"}`,
     {
-      vault: record.uuid,
+      uuid: record.uuid,
       hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history`,
     },
   );

@@ -38,14 +38,14 @@ export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind
   if (known === null) {
     if (given !== undefined) return given;
     throw new VaultError("usage", `--kind is needed the first time vault ${uuid} is used here`, {
-      vault: uuid,
+      uuid,
       hint: `use --kind ${kindList}`,
     });
   }
   if (given === undefined || given === known.kind) return known.kind;
   if (!known.generations.some((g) => g.proven)) return given;
   throw new VaultError("invalid-input", `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`, {
-    vault: uuid,
+    uuid,
     hint: "leave --kind out",
   });
 }
@@ -65,7 +65,7 @@ export async function checkGiven(
   const { session } = context;
   if (await session.isSuperseded(given)) {
     throw new VaultError("no-credentials", "the given credentials were superseded by an exchange of this machine; they are never sent", {
-      vault: session.uuid,
+      uuid: session.uuid,
       hint:
         record === null
           ? "give the credentials that replaced them"
@@ -80,13 +80,13 @@ export async function checkGiven(
   const { open } = record;
   if (open !== null && open.state !== "in-doubt") {
     throw new VaultError("no-credentials", "the given credentials are not those of the open exchange", {
-      vault: session.uuid,
+      uuid: session.uuid,
       hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
     });
   }
   if (currentGeneration(record)?.proven === true && !force) {
     throw new VaultError("no-credentials", "the given credentials differ from the stored current ones", {
-      vault: session.uuid,
+      uuid: session.uuid,
       hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
     });
   }
@@ -120,7 +120,7 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
 /** The error of a state in which nothing may be sent, as after a restore from an old backup. */
 function allSuperseded(uuid: string): VaultError {
   return new VaultError("no-credentials", `all stored credentials of vault ${uuid} were superseded; they are never sent`, {
-    vault: uuid,
+    uuid,
     hint: `vault import ${uuid} --credentials @FILE (the credentials that replaced them)`,
   });
 }

@@ -46,13 +46,13 @@ export function checkStart(
   if (endpoint === undefined) {
     const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
     throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
-      vault: uuid,
+      uuid,
       hint: `it has one for ${able.join(", ")}`,
     });
   }
   if (isOnline(kind) && choice.device === undefined && !record?.generations.some((g) => g.device !== null)) {
     throw new VaultError("usage", `vault ${uuid} is an online vault; its first read needs a device`, {
-      vault: uuid,
+      uuid,
       hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
     });
   }
@@ -61,7 +61,7 @@ export function checkStart(
 
 export function noCredentials(uuid: string): VaultError {
   return new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
-    vault: uuid,
+    uuid,
     hint: `vault import ${uuid} --kind KIND --credentials @FILE; vault get ${uuid} --kind KIND --credentials @FILE`,
   });
 }
@@ -69,7 +69,7 @@ export function noCredentials(uuid: string): VaultError {
 /** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
   return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`, {
-    vault: uuid,
+    uuid,
     hint: `use --base-url of that service; vault import ${uuid} --rebind (if the service has moved)`,
   });
 }

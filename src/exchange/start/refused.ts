@@ -44,7 +44,7 @@ export async function refusedBy(
       "service",
       "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
       {
-        vault: uuid,
+        uuid,
         service,
         hint: `the stored credentials are still valid, and it counts as a start; vault status ${uuid}`,
       },
@@ -55,7 +55,7 @@ export async function refusedBy(
   if (start === "not-counted") await session.revertIntent(exchangeId, noted);
   else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
   else await session.reject(exchangeId, start === "failed-attempt" ? planned.combination : null, noted);
-  const facts = { vault: uuid, service };
+  const facts = { uuid, service };
   if (is === "rate") {
     const { waitMs, inTime } = nextTry(context, attempt, { type: "answer", answer });
     if (inTime) return { waitMs, cause: "rate limited" };

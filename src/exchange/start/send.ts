@@ -80,7 +80,7 @@ export async function awaitService(context: ExchangeContext, { last }: VaultReco
     const { waitMs, inTime } = nextTry(context, attempt);
     if (!inTime) {
       throw new VaultError("network", `not sent: an earlier start got no response, and the service is still unavailable: ${cause}`, {
-        vault: session.uuid,
+        uuid: session.uuid,
         hint: (reply.reached ? null : reply.hint) ?? "run it again when the service is available",
       });
     }
@@ -137,7 +137,7 @@ export async function notSent(
   const { waitMs, inTime } = nextTry(context, attempt);
   if (inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
-    vault: context.session.uuid,
+    uuid: context.session.uuid,
     hint: reply.hint ?? "nothing was sent; run it again when the service is available",
   });
 }
@@ -156,7 +156,7 @@ async function noAnswer(
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   if (reply.tooLarge) {
     throw new VaultError("service", `the start was sent, but its response is too large: ${reply.cause}`, {
-      vault: session.uuid,
+      uuid: session.uuid,
       hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
     });
   }
@@ -164,7 +164,7 @@ async function noAnswer(
   const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent, but no complete response came back: ${reply.cause}`, {
-    vault: session.uuid,
+    uuid: session.uuid,
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
     hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt; vault status ${session.uuid} (then run it again)`,

@@ -112,7 +112,7 @@ function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: Va
   const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${listed.join(", ")}`;
   return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
     ...refusal?.facts,
-    vault: uuid,
+    uuid,
     hint: `vault status ${uuid} --history (lists them); vault get ${uuid} --generation N (sends these)`,
   });
 }

@@ -125,14 +125,14 @@ export class VaultLocks {
 
 function busy(uuid: string | undefined): VaultError {
   return new VaultError("busy", `another process is using ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`, {
-    vault: uuid,
+    uuid,
     hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
   });
 }
 
 function interrupted(uuid: string | undefined): VaultError {
   return new VaultError("interrupted", "interrupted while waiting for another process that is using the vault; nothing was sent", {
-    vault: uuid,
+    uuid,
     retry: "safe",
   });
 }

@@ -50,7 +50,7 @@ export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "
     return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
   }
   throw new VaultError("state", `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`, {
-    vault: place.uuid,
+    uuid: place.uuid,
     hint: `vault status ${place.uuid}`,
   });
 }

@@ -144,7 +144,7 @@ const sealedPlace = ({ service, uuid }: Pick<Place, "service" | "uuid">, generat
 
 function notKept(uuid: string, generation: number): VaultError {
   return new VaultError("state", `generation ${generation} of vault ${uuid} is not stored in this state`, {
-    vault: uuid,
+    uuid,
     hint: `vault status ${uuid} --history`,
   });
 }

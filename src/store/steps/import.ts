@@ -93,7 +93,7 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
   const isFollowed = isProven && (isNewDead || (isOldDead && live === undefined));
   if (isFollowed || (isOldDead && isNewDead)) {
     throw new VaultError("no-credentials", "this recovery document is older than the credentials that this state has used since", {
-      vault: rows.uuid,
+      uuid: rows.uuid,
       hint: `nothing was changed; vault get ${rows.uuid} (uses the stored credentials)`,
     });
   }
@@ -125,7 +125,7 @@ function ensureGeneration(
   }
   if (live === undefined && rows.superseded.has(print)) {
     throw new VaultError("no-credentials", `the credentials given for vault ${rows.uuid} were superseded; they are never sent`, {
-      vault: rows.uuid,
+      uuid: rows.uuid,
       hint: `vault status ${rows.uuid} --history`,
     });
   }

@@ -94,7 +94,7 @@ export interface ExchangeRow {
 export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   if (vault !== null) return vault;
   throw new VaultError("no-credentials", `no credentials are known for vault ${uuid} at ${service}`, {
-    vault: uuid,
+    uuid,
     hint: `vault import ${uuid} --kind KIND --credentials @FILE`,
   });
 }
@@ -153,7 +153,7 @@ export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
 /** The error for a state that has changed since the session locked the vault: another process has the lock. */
 export function lockLost(uuid: string, what: string): VaultError {
   return new VaultError("state", `lost the lock of vault ${uuid} to another process (${what}); nothing more is sent`, {
-    vault: uuid,
+    uuid,
     hint: `vault status ${uuid}`,
     retry: "after-status",
   });

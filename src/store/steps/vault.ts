@@ -76,7 +76,7 @@ export function rebind(rows: VaultRows, key: SealingKey, service: string, here: 
   if (service === rows.service) return;
   if (here?.forgotten === 0) {
     throw new VaultError("no-credentials", `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`, {
-      vault: rows.uuid,
+      uuid: rows.uuid,
       hint: `use them, or remove them first; vault forget ${rows.uuid}`,
     });
   }

@@ -35,12 +35,12 @@ $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 # For a program
 $ test "$(vault audit-replay audit.ndjson --problems --field vaults.0.uuid)" = "$CARD"
 $ vault audit-replay audit.ndjson --problems --field vaults.0.cause.rule
-| failed-accesses
+| failed-attempts
 $ vault audit-replay audit.ndjson --problems --field vaults.0.cause.item.own.generation
 | 3
 $ vault audit-replay audit.ndjson --fail-on locked,at-risk -o ndjson
 | {"uuid":…"verdict":"locked"
-| {"summary":{"found":
+| {"event":"summary","found":
 | 1 vault is locked (
 exit 17
 
@@ -62,4 +62,4 @@ $ grep -c nightly-job report.html > /dev/null && ls -l report.html
 
 # And from the journal of the machine that did it
 $ vault audit-replay --vault "$CARD" --field vaults.0.cause.rule
-| failed-accesses
+| failed-attempts

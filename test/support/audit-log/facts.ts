@@ -72,7 +72,7 @@ export interface VaultTruth {
   state: "active" | "exchange-open" | "locked" | "deleted";
   /** Milliseconds since the epoch. */
   lockedAt?: number;
-  rule?: "failed-accesses" | "unacknowledged-starts" | "administrator";
+  rule?: "failed-attempts" | "unacknowledged-starts" | "administrator";
   /** The item that locked. */
   causeItem?: TruthItem;
   /** The items that led to the lock or to the risk, oldest first; the last one of a lock is `causeItem`. */

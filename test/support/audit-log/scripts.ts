@@ -71,7 +71,7 @@ const ended = (
   return { script, weight: 1, verdict, unackedStarts, failedAttempts, ...more };
 };
 const failed = (unacked: number, script: string, more: Partial<Ending> = {}): Ending =>
-  ended("locked", unacked, 3, script, { rule: "failed-accesses", ...more });
+  ended("locked", unacked, 3, script, { rule: "failed-attempts", ...more });
 const unacked = (failures: number, script: string, more: Partial<Ending> = {}): Ending =>
   ended("locked", 5, failures, script, { rule: "unacknowledged-starts", ...more });
 

@@ -129,7 +129,7 @@ const textOf = (text: string | null): string | null => (text === null || text.tr
 function failureOf(base: EventKind | undefined, rest: string, { action, outcome, description }: Wording): EventKind {
   const text = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
   if (base === undefined)
-    return saysCredentials(text) ? "failed-access" : isAboutApplication(`${action} ${text}`) ? "application" : "other";
+    return saysCredentials(text) ? "failed-attempt" : isAboutApplication(`${action} ${text}`) ? "application" : "other";
   const kind = failed[base];
   if (kind === undefined || kind === "failed-ack") return kind ?? "not-performed";
   if (saysCredentials(text)) return saysLocked(text) ? "locking-failure" : kind;

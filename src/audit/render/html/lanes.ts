@@ -25,7 +25,7 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   "failed-read": { lane: "failures", shape: "cross" },
   "failed-update": { lane: "failures", shape: "cross" },
   "failed-delete": { lane: "failures", shape: "cross" },
-  "failed-access": { lane: "failures", shape: "cross" },
+  "failed-attempt": { lane: "failures", shape: "cross" },
   refused: { lane: "failures", shape: "cross" },
   "locking-failure": { lane: "failures", shape: "cross" },
   "locking-start": { lane: "failures", shape: "cross" },

@@ -18,7 +18,7 @@ export function sentence(text: string): Markup {
 
 /** Renders the name of a vault: its uuid, with its label. */
 export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">): Markup =>
-  label === undefined ? unbroken(uuid) : html`${unbroken(uuid)} (${value(label, 80)})`;
+  label === null ? unbroken(uuid) : html`${unbroken(uuid)} (${value(label, 80)})`;
 
 const isUuid = (text: string): boolean => /^[0-9a-f-]{36}$/i.test(text);
 
@@ -43,8 +43,8 @@ export function own(item: ItemReference): Markup | string {
 }
 
 /** Renders the attributes that the filter reads: uuid and label with addresses and references, verdict, and time of the verdict. */
-export function filterData({ uuid, label = "", who, verdict, since, lastAt }: VaultReport): Markup {
-  const texts = [uuid, label, ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
+export function filterData({ uuid, label, who, verdict, since, lastAt }: VaultReport): Markup {
+  const texts = [uuid, label ?? "", ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
   const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
   return { markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"` };
 }

@@ -5,7 +5,7 @@ import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
 import { badge, filterData, instruction, itemLocation, own, sentence, vaultName } from "./parts.ts";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
-import { chainOf, hasLocked, pendingOf } from "../model.ts";
+import { chainOf, hasLocked, openExchange } from "../model.ts";
 import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 
@@ -47,10 +47,10 @@ const fact = (label: string, content: Markup | string): Markup =>
     <dd>${content}</dd>`;
 
 function pending(vault: VaultReport): Markup | string {
-  const open = pendingOf(vault);
+  const open = openExchange(vault);
   if (open === undefined) return "";
-  const { operation, startedAt, token, expiresAt } = open;
-  return fact("Open", html`${operation} started ${time(startedAt)}, not acknowledged; ${token} ${time(expiresAt)}`);
+  const { operation, startedAt, token, tokenExpiry } = open;
+  return fact("Open", html`${operation} started ${time(startedAt)}, not acknowledged; ${token} ${time(tokenExpiry)}`);
 }
 
 function who({ who, cause }: VaultReport): Markup[] {

@@ -2,7 +2,7 @@ import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from ".
 import type { Rules } from "../../fold/rules.ts";
 import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
-import { distancesOf, isSame, pendingOf } from "../model.ts";
+import { distancesOf, isSame, openExchange } from "../model.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
 import { itemLocation, vaultBlock } from "./vault.ts";
@@ -146,10 +146,10 @@ function placeContradictions(timeline: readonly TimelineEvent[], all: readonly C
 function ending(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const lines: string[] = [];
   const { moreContradictions, timeline = [] } = vault;
-  const open = pendingOf(vault);
+  const open = openExchange(vault);
   if (timeline.length === 0) lines.push(`    ${palette.dim("no events")}`);
   if (open !== undefined) {
-    const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.expiresAt, view.timeZone)}`;
+    const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.tokenExpiry, view.timeZone)}`;
     lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
   }
   if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`);

@@ -1,5 +1,5 @@
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
-import { chainOf, hasLocked, pendingOf } from "../model.ts";
+import { chainOf, hasLocked, openExchange } from "../model.ts";
 import { contradictionWords, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 import type { AuditView, Piece } from "./text.ts";
@@ -61,7 +61,7 @@ function heading(vault: VaultReport, view: AuditView, palette: Palette): string[
 
 /** Formats the name of a vault: `5a4b… (daily)`. */
 export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">): string =>
-  `${shown(uuid, 48)}${label === undefined ? "" : ` (${shown(label, 40)})`}`;
+  `${shown(uuid, 48)}${label === null ? "" : ` (${shown(label, 40)})`}`;
 
 function exactWhen(at: string, view: AuditView): string {
   const ago = isMoment(at) ? ` (${distance(Date.parse(at), view.now)})` : "";
@@ -69,10 +69,10 @@ function exactWhen(at: string, view: AuditView): string {
 }
 
 function pending(vault: VaultReport, { timeZone }: AuditView): Piece[] {
-  const open = pendingOf(vault);
+  const open = openExchange(vault);
   if (open === undefined) return [];
-  const { operation, startedAt, token, expiresAt } = open;
-  return [`${operation} started ${exactTime(startedAt, timeZone)}, not acknowledged; ${token} ${exactTime(expiresAt, timeZone)}`];
+  const { operation, startedAt, token, tokenExpiry } = open;
+  return [`${operation} started ${exactTime(startedAt, timeZone)}, not acknowledged; ${token} ${exactTime(tokenExpiry, timeZone)}`];
 }
 
 function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {

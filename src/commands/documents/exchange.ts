@@ -1,0 +1,80 @@
+import * as z from "zod/mini";
+import {
+  credentials,
+  count,
+  fingerprint,
+  kind,
+  limits,
+  maybeText,
+  maybeTime,
+  ofService,
+  operation,
+  settled,
+  startedExchange,
+} from "./parts.ts";
+import { state, text, vault } from "./parts.ts";
+import { errorBody } from "./error.ts";
+
+const read = { ...vault, vault: ofService, kind, exchange: z.object(startedExchange), settled };
+
+const got = z.object(read);
+
+const receipt = z.object({ ...read, exchange: z.object({ ...startedExchange, state, acknowledgedAt: maybeTime }) });
+
+const oneMore = z.object({ unackedStarts: count, failedAttempts: count });
+
+/** What --dry-run prints. */
+const dryRun = z.object({
+  dryRun: z.literal(true),
+  ...vault,
+  kind,
+  operation,
+  settlesFirst: maybeText,
+  request: z.object({ method: text, url: text, body: z.looseObject({}), generation: z.union([count, text]) }),
+  counts: z.object({ before: oneMore, afterAnUnansweredStart: oneMore, afterARefusal: oneMore, limits }),
+  guard: text,
+});
+
+export const get = z.union([got, dryRun]);
+export const update = z.union([receipt, dryRun]);
+
+/** With `ack --token`, what this machine does not know of the exchange is null. */
+const acknowledged = z.object({
+  ...vault,
+  operation,
+  exchange: z.object({
+    id: maybeText,
+    operation,
+    state,
+    externalRef: maybeText,
+    startedAt: maybeTime,
+    tokenExpiry: maybeTime,
+    generation: z.nullable(count),
+    acknowledgedAt: maybeTime,
+  }),
+});
+
+export const ack = z.object({ acknowledged: z.array(acknowledged), failed: z.array(z.object({ ...vault, error: errorBody })) });
+
+/** Of a service whose response holds no credentials that can be read, `answer` is all that there is. */
+export const create = z.union([
+  z.object({ ...vault, vault: ofService, kind, created: z.object({ generation: count, fingerprint }) }),
+  z.object({ ...vault, vault: z.looseObject({ credentials }), kind }),
+  z.object({ answer: z.unknown() }),
+]);
+
+const deleted = z.object({ ...vault, kind, externalRef: text });
+
+/** What `vault delete` prints. */
+export const deletion = z.object({ deleted: z.array(deleted) });
+
+export const info = z.object({ ...vault, kind, info: ofService });
+
+export type GetDocument = z.infer<typeof got>;
+export type UpdateDocument = z.infer<typeof receipt>;
+export type DryRunDocument = z.infer<typeof dryRun>;
+export type Acknowledged = z.infer<typeof acknowledged>;
+export type AckDocument = z.infer<typeof ack>;
+export type CreateDocument = z.infer<typeof create>;
+export type DeleteDocument = z.infer<typeof deletion>;
+export type InfoDocument = z.infer<typeof info>;

@@ -1,0 +1,42 @@
+import * as z from "zod/mini";
+import { count, credentials, device, kind, maybeText, maybeTime, operation, text, vault } from "./parts.ts";
+
+/** Counts toward lockout that travel with credentials which have no state of their own. */
+const attempts = z.object({ unackedStarts: count, failedAttempts: count, possiblyFailed: count, refused: z.readonly(z.array(text)) });
+
+const pending = z.object({
+  format: z.literal(2),
+  ...vault,
+  kind,
+  /** What an earlier form did not say is null. */
+  exchange: z.object({
+    id: text,
+    operation,
+    externalRef: maybeText,
+    startedAt: maybeTime,
+    tokenExpiry: maybeTime,
+    generation: z.nullable(count),
+  }),
+  status: z.literal("pending"),
+  old: credentials,
+  new: credentials,
+  token: text,
+  device: z.optional(device),
+  /** A read of a limited vault whose contents may not have been delivered. */
+  unread: z.optional(z.literal(true)),
+  attempts: z.optional(attempts),
+});
+
+const acknowledged = z.object({
+  format: z.literal(2),
+  ...vault,
+  kind,
+  credentials,
+  device: z.optional(device),
+  attempts: z.optional(attempts),
+});
+
+/** What --credentials-out, --save-cmd and `vault export` write of an exchange, before and after its acknowledgement. */
+export const recovery = z.union([pending, acknowledged]);
+
+export type RecoveryFile = z.infer<typeof recovery>;

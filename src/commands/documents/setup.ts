@@ -1,0 +1,40 @@
+import * as z from "zod/mini";
+import { count, maybeText, text } from "./parts.ts";
+
+const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown())]);
+
+/** `value` is null where the setting is not set; a secret is masked. */
+const setting = z.object({ key: text, value: z.nullable(value), origin: maybeText });
+
+export const configList = z.object({ profile: text, profiles: z.array(text), path: text, settings: z.array(setting) });
+export const configGet = z.object({ key: text, value, origin: maybeText });
+export const configSet = z.object({ profile: text, key: text, value });
+export const configUnset = z.object({ profile: text, key: text, value: z.null() });
+export const configPath = z.object({ config: text, keyFile: text, state: text });
+export const configUse = z.object({ profile: text });
+export const configRekey = z.object({
+  rekeyed: z.object({
+    from: z.array(text),
+    to: text,
+    source: z.enum(["file", "passphrase", "keyring", "given"]),
+    states: z.array(text),
+    values: count,
+  }),
+});
+
+export const init = z.object({ profile: text, path: text, current: z.boolean() });
+
+/** `info`: no problem is known, but it could not be verified. */
+const finding = z.object({ check: text, level: z.enum(["ok", "info", "warn", "error"]), message: text, hint: maybeText });
+
+export const doctor = z.object({ checks: z.array(finding) });
+
+export type ConfigListDocument = z.infer<typeof configList>;
+export type ConfigGetDocument = z.infer<typeof configGet>;
+export type ConfigSetDocument = z.infer<typeof configSet>;
+export type ConfigUnsetDocument = z.infer<typeof configUnset>;
+export type ConfigPathDocument = z.infer<typeof configPath>;
+export type ConfigUseDocument = z.infer<typeof configUse>;
+export type ConfigRekeyDocument = z.infer<typeof configRekey>;
+export type InitDocument = z.infer<typeof init>;
+export type Finding = z.infer<typeof finding>;

@@ -1,0 +1,141 @@
+import * as z from "zod/mini";
+import { errorBody } from "./error.ts";
+import {
+  counters,
+  count,
+  credentials,
+  device,
+  fingerprint,
+  kind,
+  maybeText,
+  maybeTime,
+  storedExchange,
+  text,
+  time,
+  vault,
+} from "./parts.ts";
+import { recovery } from "./recovery.ts";
+
+/** Status of a vault, as the table has it. */
+export const statusWords = [
+  "ready",
+  "created",
+  "imported",
+  "locked",
+  "gone",
+  "started",
+  "held",
+  "acknowledging",
+  "in doubt",
+  "start unanswered",
+  "delete unanswered",
+  "expired",
+  "discarded",
+  "rejected",
+] as const;
+
+const exchange = z.object({
+  ...storedExchange,
+  tokenSecondsLeft: z.nullable(count),
+  holdReason: z.nullable(z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd"])),
+  delivered: z.boolean(),
+  saveOwed: z.boolean(),
+  endsUnanswered: count,
+  acknowledgedAt: maybeTime,
+});
+
+const verdict = { failedWouldLock: z.boolean(), onlyPossibly: z.boolean(), unackedWouldLock: z.boolean() };
+
+const vaultStatus = z.object({
+  ...vault,
+  service: text,
+  kind,
+  generation: z.nullable(count),
+  fingerprint: z.nullable(fingerprint),
+  /** The service has accepted these credentials, or handed them out. */
+  proven: z.nullable(z.boolean()),
+  status: z.enum(statusWords),
+  /** The open one; `next` is the command that finishes it. */
+  exchange: z.nullable(z.extend(exchange, { next: text })),
+  ...counters,
+  guard: z.object({ allows: z.boolean(), ...verdict }),
+  atRisk: z.boolean(),
+  locked: z.boolean(),
+  usesRemaining: z.nullable(count),
+  expiryDate: maybeTime,
+  autoLockDate: maybeTime,
+  dateCreated: maybeTime,
+  lastModified: maybeTime,
+  lastError: z.nullable(z.object({ at: time, code: text, message: text })),
+  /** With --history. */
+  generations: z.optional(
+    z.array(
+      z.object({
+        generation: count,
+        standing: z.enum(["current", "imported", "offered", "superseded", "void"]),
+        proven: z.boolean(),
+        fingerprint,
+        createdAt: time,
+      }),
+    ),
+  ),
+  exchanges: z.optional(z.array(exchange)),
+});
+
+export const status = z.object({ vaults: z.array(vaultStatus) });
+
+const vaultGuard = z.object({ ...vault, ...counters, allows: z.boolean(), refuses: maybeText });
+
+export const guard = z.object({ vaults: z.array(vaultGuard) });
+
+const imported = z.object({ ...vault, kind, generation: count });
+const place = { line: z.optional(count), item: z.optional(count) };
+
+/** What `vault import` prints. */
+export const importing = z.object({
+  imported: z.array(imported),
+  failed: z.array(z.object({ ...place, ...vault, error: errorBody })),
+});
+
+const exported = z.object({ ...vault, kind, credentials: z.union([recovery, credentials]), device: z.optional(device) });
+
+/** What `vault export` prints; a list with --all --json, and with --all a line a vault. */
+export const exporting = z.union([exported, z.array(exported)]);
+
+export const forget = z.object({ forgotten: z.array(z.object(vault)) });
+export const label = z.object({ ...vault, label: text });
+
+const holdings = { file: text, vaults: count, pending: count, keyId: maybeText, format: count };
+
+export const backup = z.union([
+  z.object({
+    backup: z.object({
+      ...holdings,
+      at: time,
+      bytes: count,
+      key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
+    }),
+  }),
+  z.object({
+    restored: z.object({
+      ...holdings,
+      directory: text,
+      replaced: maybeText,
+      merged: z.boolean(),
+      outdated: count,
+      leftBehind: count,
+      inDoubt: count,
+    }),
+  }),
+]);
+
+export type VaultStatus = z.infer<typeof vaultStatus>;
+export type VaultGuard = z.infer<typeof vaultGuard>;
+export type Imported = z.infer<typeof imported>;
+export type ImportDocument = z.infer<typeof importing>;
+export type ExportedVault = z.infer<typeof exported>;
+export type ForgetDocument = z.infer<typeof forget>;
+export type LabelDocument = z.infer<typeof label>;
+export type BackupDocument = z.infer<typeof backup>;
+export type StatusWord = (typeof statusWords)[number];
+export type ExchangeStatus = z.infer<typeof exchange>;
