@@ -7,7 +7,7 @@ export const topics = {
   network: "certificates, proxies, and what to do when the service cannot be reached",
   "exit-codes": "whether anything was spent, whether the credentials are safe, and whether the command may be run again",
   output: "streams, single values, masked secrets, color and questions",
-  json: "what commands print with --json, and how errors look",
+  documents: "what commands print with --json, what errors and recovery documents look like, and their JSON Schema",
   recovery: "what an interrupted command leaves behind, and what finishes it",
   lockout: "what locks a vault, what is counted, and the lockout guard",
   keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",

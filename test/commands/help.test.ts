@@ -1,3 +1,4 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { Help } from "commander";
 import { describe, expect, test } from "vitest";
 import { helpScreen, tasks } from "../../src/cli/help-screen.ts";
@@ -7,8 +8,10 @@ import { topics } from "../../src/cli/topics.ts";
 import { locate } from "../../src/completion/locate.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
+import { documentNames } from "../../src/commands/documents/schemas.ts";
 import { main } from "../../src/main.ts";
 import { vault } from "../../src/commands/program.ts";
+import { checkDocument } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { topicText, topicTexts } from "../support/texts.ts";
 
@@ -66,6 +69,36 @@ describe("the first screen", () => {
   });
 });
 
+describe("help json", () => {
+  const schema = async (words: string) => JSON.parse(await shown(`help json${words}`)) as Record<string, unknown>;
+
+  test("is one schema with a definition for each command that prints a document, and for errors, events and recovery documents", async () => {
+    const { $schema, $defs } = (await schema("")) as { $schema: string; $defs: Record<string, object> };
+    expect($schema).toBe("https://json-schema.org/draft/2020-12/schema");
+    const named = tree.commands.flatMap(({ name, commands }) =>
+      commands.length === 0 ? [name] : commands.map((each) => `${name} ${each.name}`),
+    );
+    const printsNone = ["completion", "sandbox exec"];
+    const wanted = [...named.filter((name) => !printsNone.includes(name)), "error", "event", "recovery"];
+    expect(Object.keys($defs).toSorted()).toEqual(wanted.toSorted());
+  });
+
+  const names: readonly string[] = documentNames;
+
+  test.each(names)("%s: a schema of the dialect, the same as in the whole", async (name) => {
+    const { title, ...whole } = await schema(` ${name}`);
+    const { $schema, ...body } = whole;
+    expect([$schema, new Ajv2020().validateSchema(whole)]).toEqual(["https://json-schema.org/draft/2020-12/schema", true]);
+    expect(title).toBe(name);
+    const { $defs } = (await schema("")) as { $defs: Record<string, object> };
+    expect($defs[name]).toEqual(body);
+  });
+
+  test("refuses a name that it does not know", async () => {
+    expect(await run("help json lss --json")).toMatchObject({ code: 2, err: expect.stringContaining("one of: get, update") as string });
+  });
+});
+
 describe("a topic", () => {
   test.each(Object.keys(topics))("%s fits 60, 80 and 120 columns, but for its code, and lacks no word", async (topic) => {
     const blocks = parseMarkdown(topicText(topic));
@@ -83,7 +116,20 @@ describe("a topic", () => {
       expect(missing).toEqual([]);
       expect(code.filter((line) => !text.includes(line.trimEnd()))).toEqual([]);
     }
-    expect(JSON.parse(await shown(`help ${topic} --json`))).toMatchObject({ topic, text: await shown(`help ${topic}`) });
+    const document = JSON.parse(await shown(`help ${topic} --json`)) as unknown;
+    checkDocument("help", document);
+    if (topic !== "exit-codes") expect(document).toMatchObject({ topic, text: await shown(`help ${topic}`) });
+  });
+
+  test("exit-codes --json is a list, in which signals stand too", async () => {
+    const { exitCodes } = JSON.parse(await shown("help exit-codes --json")) as { exitCodes: { exit: number; code: string | null }[] };
+    expect(exitCodes.filter(({ exit }) => exit > 100).map(({ exit, code }) => [exit, code])).toEqual([
+      [129, "interrupted"],
+      [130, "interrupted"],
+      [130, "canceled"],
+      [143, "interrupted"],
+    ]);
+    expect(exitCodes.find(({ exit }) => exit === 5)).toMatchObject({ code: "unauthorized", retry: "after-fix" });
   });
 
   test.each(["environment", "keys", "lockout", "output"])("%s, as it was when it was looked at", async (topic) => {

@@ -3,9 +3,10 @@ import type { WholeProgram } from "../../cli/command.ts";
 import { describeCommand } from "../../cli/describe.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
+import type { ExitCodesDocument, TopicDocument } from "../documents/help.ts";
 import { suggest } from "../../completion/suggest.ts";
 import type { CommandNode } from "../../completion/tree.ts";
-import { VaultError } from "../../errors.ts";
+import { errorKinds, VaultError } from "../../errors.ts";
 
 /**
  * The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line).
@@ -16,9 +17,12 @@ export async function helpText(
   words: readonly string[],
   format: "table" | "json" | "ndjson",
 ): Promise<string> {
-  const document = (value: unknown): string => `${JSON.stringify(value, null, format === "json" ? 2 : 0)}\n`;
-  const [first] = words;
+  const print = (value: object): string => `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
+  const document = (value: TopicDocument | ExitCodesDocument | CommandNode): string => print(value);
+  const [first, ...rest] = words;
+  if (first === "json") return print(await schema(rest));
   if (words.length === 1 && first !== undefined && isTopic(first)) {
+    if (first === "exit-codes" && format !== "table") return document({ exitCodes: exitCodes() });
     const { topicScreen } = await import("./topic-screen.ts");
     const text = topicScreen(first, Math.min(build().configureOutput().getOutHelpWidth?.() ?? 80, 100));
     return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
@@ -27,6 +31,27 @@ export async function helpText(
   if (format === "table") return printedHelp(build(), words);
   const names = Object.entries(topics).map(([name, summary]) => ({ name, summary }));
   return document({ ...command, ...(first === undefined ? { topics: names } : {}) });
+}
+
+/**
+ * The JSON Schema of what a command prints, or of everything.
+ * @throws `usage` for words that name no document
+ */
+async function schema(words: readonly string[]): Promise<object> {
+  const { allSchemas, documentNames, schemaOf } = await import("../documents/schemas.ts");
+  if (words.length === 0) return allSchemas();
+  const name = documentNames.find((each) => each === words.join(" "));
+  if (name !== undefined) return schemaOf(name);
+  throw new VaultError("usage", `no document is called '${words.join(" ")}'`, { hint: `one of: ${documentNames.join(", ")}` });
+}
+
+/** Every way in which the program ends, in the order of exit codes. Signals have their own. */
+function exitCodes(): ExitCodesDocument["exitCodes"] {
+  const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({ exit: exitCode, code, meaning, retry }));
+  const { meaning, retry } = errorKinds.interrupted;
+  const signals = [129, 143].map((exit) => ({ exit, code: "interrupted", meaning, retry }));
+  const done = { exit: 0, code: null, meaning: "done; after a get: acknowledged", retry: null };
+  return [done, ...kinds, ...signals].toSorted((a, b) => a.exit - b.exit);
 }
 
 const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);

@@ -1,0 +1,71 @@
+import * as z from "zod/mini";
+import { auditReplay, auditSummary } from "./audit.ts";
+import { error } from "./error.ts";
+import * as exchange from "./exchange.ts";
+import { help } from "./help.ts";
+import { recovery } from "./recovery.ts";
+import * as sandbox from "./sandbox.ts";
+import * as setup from "./setup.ts";
+import * as state from "./state.ts";
+
+/** What commands print as JSON, by the words that name the command; then errors, events and recovery documents. */
+const documents = {
+  get: exchange.get,
+  update: exchange.update,
+  ack: exchange.ack,
+  status: state.status,
+  guard: state.guard,
+  "audit-replay": auditReplay,
+  import: state.importing,
+  export: state.exporting,
+  forget: state.forget,
+  label: state.label,
+  info: exchange.info,
+  create: exchange.create,
+  delete: exchange.deletion,
+  backup: state.backup,
+  doctor: setup.doctor,
+  init: setup.init,
+  "config list": setup.configList,
+  "config get": setup.configGet,
+  "config set": setup.configSet,
+  "config unset": setup.configUnset,
+  "config path": setup.configPath,
+  "config use": setup.configUse,
+  "config rekey": setup.configRekey,
+  "sandbox rehearse": sandbox.rehearse,
+  "sandbox start": sandbox.start,
+  "sandbox env": sandbox.env,
+  "sandbox status": sandbox.status,
+  "sandbox stop": sandbox.stop,
+  "sandbox reset": sandbox.reset,
+  "sandbox audit": sandbox.audit,
+  "sandbox lock": sandbox.lock,
+  "sandbox unlock": sandbox.lock,
+  "sandbox fault": sandbox.fault,
+  help,
+  error,
+  event: auditSummary,
+  recovery,
+} as const;
+
+export type DocumentName = keyof typeof documents;
+
+export const documentNames = Object.keys(documents) as DocumentName[];
+
+const dialect = "https://json-schema.org/draft/2020-12/schema";
+
+const body = (name: DocumentName): object => {
+  const { $schema: _, ...schema } = z.toJSONSchema(documents[name], { io: "input" });
+  return schema;
+};
+
+/** The JSON Schema of one document. It allows further properties, because adding one breaks no script. */
+export const schemaOf = (name: DocumentName): object => ({ $schema: dialect, title: name, ...body(name) });
+
+/** One JSON Schema with all documents as `$defs`. */
+export const allSchemas = (): object => ({
+  $schema: dialect,
+  title: "documents of vault",
+  $defs: Object.fromEntries(documentNames.map((name) => [name, body(name)])),
+});

@@ -1,0 +1,91 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import type { DocumentName } from "../../src/commands/documents/schemas.ts";
+import { completeCommand } from "../../src/completion/protocol.ts";
+import { documentNames, schemaOf } from "../../src/commands/documents/schemas.ts";
+
+// Holds what the program prints against the schemas that `vault help json` prints, with another validator than made them.
+
+const ajv = new Ajv2020({ allErrors: true });
+const validators = new Map<DocumentName, ValidateFunction>();
+
+/** The schema without room for more: a property that it does not name has drifted. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  return "properties" in copy && copy["type"] === "object" ? { additionalProperties: false, ...copy } : copy;
+}
+
+/** @throws for a document that is not as its schema says */
+export function checkDocument(name: DocumentName, document: unknown): void {
+  const validate = validators.get(name) ?? ajv.compile(closed(schemaOf(name)) as object);
+  validators.set(name, validate);
+  if (validate(document)) return;
+  const errors = (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
+  throw new Error(`not a document of ${name}:\n${errors.join("\n")}\n${JSON.stringify(document).slice(0, 2000)}`);
+}
+
+interface Printed {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Checks every JSON document that a command line has printed. What is not a whole document is left alone where the command failed.
+ * @throws as `checkDocument`
+ */
+export function checkPrinted(words: readonly string[], { code, stdout, stderr }: Printed): void {
+  if (words[0] === completeCommand) return;
+  const args = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+  const format = formatOf(args);
+  const name = nameOf(args);
+  if (format === undefined && name !== "export") return;
+  if (code !== 0) checkError(stderr);
+  const isOther = args.some((word) => /^(-h|--help|-V|--version|--field|--html)(=|$)/.test(word));
+  if (name === undefined || isOther || code === null || stdout === "") return;
+  const isLines = format === "ndjson" || (args.includes("--all") && format === undefined);
+  for (const text of isLines ? stdout.trimEnd().split("\n") : [stdout]) {
+    const document = code === 0 ? (JSON.parse(text) as unknown) : parsed(text);
+    if (document === undefined) continue;
+    const isEvent = typeof document === "object" && document !== null && "event" in document;
+    checkDocument(isEvent ? "event" : name, document);
+  }
+}
+
+function checkError(stderr: string): void {
+  const document = parsed(stderr.trimEnd().split("\n").at(-1) ?? "");
+  if (typeof document === "object" && document !== null && "error" in document) checkDocument("error", document);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last one wins, as for the program. */
+function formatOf(args: readonly string[]): "json" | "ndjson" | undefined {
+  if (args.includes("--json")) return "json";
+  const given = args.flatMap((word, index) => {
+    if (word === "-o" || word === "--output") return [args[index + 1] ?? ""];
+    return [...word.matchAll(/^(?:--output=|-o=?)(.+)$/g)].map(([, value = ""]) => value);
+  });
+  const format = given.at(-1);
+  return format === "json" || format === "ndjson" ? format : undefined;
+}
+
+/** The command that the words name, options before it included. */
+function nameOf(args: readonly string[]): DocumentName | undefined {
+  const names = documentNames.filter((name) => !["error", "event", "recovery"].includes(name));
+  for (const [index, word] of args.entries()) {
+    const both = `${word} ${args[index + 1] ?? ""}`;
+    const found = names.find((name) => name === both) ?? names.find((name) => name === word);
+    if (found !== undefined) return found;
+    if (["sandbox", "config", "completion"].includes(word)) return undefined;
+  }
+  return undefined;
+}
