@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { main } from "../../src/main.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { checkDocument, checkPrinted } from "./documents.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { cleanEnv, startVault } from "./run-vault.ts";
@@ -77,6 +78,7 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     if (needsProcess(whole, args)) return await start(options, ...args).exit;
     const host = fakeHost({ home, cwd: home, ...options, env: cleanEnv({ env: whole }), now: "real", files: "real" });
     const code = await main(args, host);
+    checkPrinted(args, { code, stdout: host.out, stderr: host.err });
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };
   const run: Machine["vault"] = async (...args) => await vaultWith({}, ...args);
@@ -148,4 +150,10 @@ export const documentOf = (result: RunResult): GetDocument => JSON.parse(result.
 /** What a file of --credentials-out holds after the acknowledgement. */
 export const pairIn = (path: string): Pair => (readJson(path) as { credentials: Pair }).credentials;
 
-export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));
+/** What a file holds; a recovery document in the form that the program writes is held against its schema. */
+export function readJson(path: string): unknown {
+  const document = JSON.parse(readFileSync(path, "utf8")) as unknown;
+  const isRecovery = typeof document === "object" && document !== null && "format" in document && "label" in document;
+  if (isRecovery) checkDocument("recovery", document);
+  return document;
+}

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { checkPrinted } from "./documents.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
@@ -107,7 +108,12 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
     child.on("error", reject);
     child.on("close", (code, signal) => {
       clearTimeout(timer);
-      resolve({ code, signal, ...text });
+      try {
+        checkPrinted(args, { code, ...text });
+        resolve({ code, signal, ...text });
+      } catch (error) {
+        reject(error);
+      }
     });
   });
   // Whoever only waits for a line learns of a time-out there.
