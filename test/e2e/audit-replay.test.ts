@@ -65,7 +65,7 @@ describe("audit-replay", () => {
     const result = await machine.vault("audit-replay", audit, "--json");
     expect(documentOf(result).vaults.map(({ uuid, label }) => [uuid, label])).toEqual([
       [vault.uuid, "backup card"],
-      [other, undefined],
+      [other, null],
     ]);
   });
 

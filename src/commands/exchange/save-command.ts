@@ -61,6 +61,8 @@ export async function runSaveCommand(save: SaveCommand, document: string): Promi
       child.once("exit", (code, signal) => resolve({ code, signal }));
     });
     await Promise.race([closed, pause(lastWordsMs)]);
+    // On a busy machine the timer can come before the reset that the socket has received by now.
+    await new Promise((resolve) => void setImmediate(resolve));
     if (ended !== undefined) throw new Error(`--save-cmd ${ended}`);
     if (code !== 0) throw new Error(`--save-cmd failed with ${signal ?? `exit code ${code}`}`);
     if (unread) throw new Error("--save-cmd did not read the whole document from its standard input");
