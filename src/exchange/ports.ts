@@ -207,6 +207,8 @@ export interface Store {
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /** Every vault that has credentials, or counters above zero after `forget`, ordered by service and uuid. */
   list(): Promise<VaultRecord[]>;
+  /** When the contents of each vault last arrived here, in ISO 8601; without vaults that were never read. */
+  lastReads(): Promise<{ service: string; uuid: string; at: string }[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
   /** Exchanges of a vault, newest first, at most `limit`. */

@@ -3,7 +3,12 @@ import { printable } from "./redactor.ts";
 import { shrink, widthOf, wrap } from "./width.ts";
 
 /** A text of any origin, with its color. */
-export type Cell = string | { text: string; paint: (text: string) => string };
+export interface Painted {
+  text: string;
+  paint: (text: string) => string;
+}
+
+export type Cell = string | Painted;
 
 interface TableOptions {
   palette: Palette;

@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { StoreFixture } from "./store-fixture.ts";
-import { exchange, imported, intent, known, patient, problem, service, started, startExchange, uuid, eachOn } from "./store-fixture.ts";
+import {
+  exchange,
+  imported,
+  intent,
+  known,
+  lower,
+  patient,
+  problem,
+  service,
+  started,
+  startExchange,
+  uuid,
+  eachOn,
+} from "./store-fixture.ts";
 
 /** The steps of an exchange: states, counters, conditions. */
 export function describeExchangeSteps(name: string, make: () => StoreFixture): void {
@@ -108,7 +121,9 @@ export function describeExchangeSteps(name: string, make: () => StoreFixture): v
         dateCreated: "2025-01-01T00:00:00Z",
         lastModified: "2026-01-01T00:00:00Z",
       };
+      expect(await on.fixture.store.lastReads()).toEqual([]);
       expect(await on.session.recordStarted("x1", started("second", facts))).toBe(2);
+      expect(await on.fixture.store.lastReads()).toEqual([{ service, uuid: lower, at: "2026-11-21T10:00:00.000Z" }]);
       expect(await known(on.session)).toMatchObject({
         ...facts,
         kind: "credit-card/online",

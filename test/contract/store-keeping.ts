@@ -41,6 +41,7 @@ export function describeKeeping(name: string, make: () => StoreFixture): void {
       expect(await on.fixture.store.list()).toEqual([]);
       expect(await on.fixture.store.find(uuid)).toEqual([]);
       expect(await on.fixture.store.exchanges(service, uuid, 5)).toEqual([]);
+      expect(await on.fixture.store.lastReads()).toEqual([]);
       await expect(on.session.resetCounters("all")).rejects.toMatchObject({ code: "no-credentials" });
       await expect(on.session.forget()).rejects.toMatchObject({ code: "no-credentials" });
       await expect(on.session.setLabel("Ada")).rejects.toMatchObject({ code: "no-credentials" });

@@ -61,6 +61,7 @@ const vaultStatus = z.object({
   guard: z.object({ allows: z.boolean(), ...verdict }),
   atRisk: z.boolean(),
   locked: z.boolean(),
+  lastReadAt: maybeTime,
   usesRemaining: z.nullable(count),
   expiryDate: maybeTime,
   autoLockDate: maybeTime,

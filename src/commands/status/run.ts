@@ -14,10 +14,12 @@ type Needs = Pick<App, "host" | "narrator" | "output" | "settings" | "store">;
 export async function runStatus(app: Needs, options: StatusOptions): Promise<number> {
   const store = await app.store();
   const records = await chosen(app, options);
+  const lastReads = new Map((await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]));
   const vaults: VaultStatus[] = [];
   for (const record of records) {
     const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
-    const vault = describeVault(record, exchanges, app.settings.policy, app.host.now());
+    const lastReadAt = lastReads.get(`${record.service} ${record.uuid}`) ?? null;
+    const vault = describeVault(record, lastReadAt, exchanges, app.settings.policy, app.host.now());
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));

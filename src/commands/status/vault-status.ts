@@ -58,7 +58,13 @@ function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"]
 }
 
 /** One vault of `status`. */
-export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] | undefined, policy: Policy, now: number): VaultStatus {
+export function describeVault(
+  record: VaultRecord,
+  lastReadAt: string | null,
+  exchanges: ExchangeRecord[] | undefined,
+  policy: Policy,
+  now: number,
+): VaultStatus {
   const verdict = judge(record, policy);
   const pair = currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
   return {
@@ -78,6 +84,7 @@ export function describeVault(record: VaultRecord, exchanges: ExchangeRecord[] |
     guard: { allows: allows(verdict), ...verdict },
     atRisk: !allows(verdict),
     locked: lockOf(record) !== undefined,
+    lastReadAt,
     usesRemaining: record.usesRemaining,
     expiryDate: record.expiryDate,
     autoLockDate: record.autoLockDate,

@@ -1,8 +1,9 @@
+import { count } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
-import type { Cell } from "../../terminal/tables.ts";
+import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
@@ -13,17 +14,13 @@ import type { VaultGuard, VaultStatus } from "../documents/state.ts";
 export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
   const palette = await createPalette(view.facts.color);
-  const isLimited = vaults.some(({ usesRemaining }) => usesRemaining !== null);
-  const heading = ["Vault", "Gen", "Status", "Unacked", "Failures", ...(isLimited ? ["Reads\nleft"] : [])];
   const rows = vaults.map((vault) => [
-    named(vault),
-    vault.generation === null ? "–" : String(vault.generation),
-    statusCell(vault, view.now, palette),
+    `${named(vault)}\n${vault.kind}`,
+    withReads(statusCell(vault, view.now, palette), vault, view.now),
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
-    ...(isLimited ? [String(vault.usesRemaining ?? "")] : []),
   ]);
-  return await listTable(heading, rows, { palette, columns: view.facts.columns });
+  return await listTable(["Vault", "Status", "Unacked", "Failures"], rows, { palette, columns: view.facts.columns });
 }
 
 /** Everything about one vault. */
@@ -40,6 +37,7 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
     ["Next", nextStep(vault, palette)],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     ["Failures", counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row")],
+    ["Last read", date(vault.lastReadAt)],
     ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} (at the last read, which counts)`],
     ["Expires", date(vault.expiryDate)],
     ["Auto-locks", date(vault.autoLockDate)],
@@ -75,12 +73,19 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
 
-function statusCell({ status, locked, exchange }: VaultStatus, now: number, palette: Palette): Cell {
+function statusCell({ status, locked, exchange }: VaultStatus, now: number, palette: Palette): Painted {
   if (locked) return { text: status, paint: palette.bad };
   if (exchange === null) return { text: status, paint: status === "ready" ? palette.good : palette.warn };
   const { state, tokenExpiry } = exchange;
   const left = tokenExpiry === null || state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
   return { text: `${status}${left}`, paint: palette.warn };
+}
+
+/** The status with lines that say when the vault was last read, and how often it can be. */
+function withReads({ text, paint }: Painted, { lastReadAt, usesRemaining }: VaultStatus, now: number): Cell {
+  const last = lastReadAt === null ? [] : [`read ${distance(Date.parse(lastReadAt), now)}`];
+  const left = usesRemaining === null ? [] : [`${count(usesRemaining, "read")} left`];
+  return { text: [text, ...last, ...left].join("\n"), paint };
 }
 
 const tokenLeft = (expiry: number, now: number): string =>

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import type { Store } from "../../exchange/ports.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
@@ -19,6 +20,15 @@ export interface About {
 export function listVaults(db: DatabaseSync): VaultRecord[] {
   const rows = all<Numbered>(db, `SELECT * FROM vaults WHERE ${isListed} ORDER BY service, uuid`);
   return rows.map((row) => vaultRecord(row, rowsOf(db, row.id)));
+}
+
+/** The start of the newest get of each vault whose contents arrived. */
+export function lastReads(db: DatabaseSync): Awaited<ReturnType<Store["lastReads"]>> {
+  return all(
+    db,
+    "SELECT service, uuid, max(started_at) AS at FROM exchanges JOIN vaults ON vaults.id = exchanges.vault " +
+      "WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 GROUP BY vault",
+  );
 }
 
 export function findVaults(db: DatabaseSync, uuid: string): VaultRecord[] {

@@ -8,7 +8,7 @@ import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
 import { one, run } from "./query.ts";
-import { findVaults, listExchanges, listVaults } from "./read-vaults.ts";
+import { findVaults, lastReads, listExchanges, listVaults } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import { completeCreation } from "../steps/import.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
@@ -72,6 +72,10 @@ class SqliteStore implements LocalStore, RekeyedStore {
 
   async list(): Promise<VaultRecord[]> {
     return await this.#query(listVaults);
+  }
+
+  async lastReads(): ReturnType<LocalStore["lastReads"]> {
+    return await this.#query(lastReads);
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
