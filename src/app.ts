@@ -56,8 +56,8 @@ export interface App {
   state: (profile?: NamedProfile, anySource?: boolean) => Promise<LocalState>;
   /** The client. Throws `usage` where the application's uuid or key is missing. */
   service: () => Promise<Service>;
-  /** Whether the service can be reached; names no vault. Throws as `serviceName`. */
-  probe: () => Promise<Probe>;
+  /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
+  probe: (settings?: Settings) => Promise<Probe>;
   device: () => Promise<Device | undefined>;
   /** See `lockVault`. */
   hold: (uuid: string, options?: LockOptions) => Promise<ExchangeContext>;
@@ -132,11 +132,11 @@ export async function createApp(
       return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
     },
     service: once(async () => await openClient(app, version)),
-    probe: async () => {
-      app.serviceName();
-      const { baseUrl = "", apiPrefix, timeoutMs } = settings;
+    probe: async (wanted = settings) => {
+      serviceName(wanted);
+      const { baseUrl = "", apiPrefix, timeoutMs } = wanted;
       const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport/transport.ts"), import("./service/probe.ts")]);
-      return await probe({ baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(settings, world)) }, host.interrupted);
+      return await probe({ baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(wanted, world)) }, host.interrupted);
     },
     device: once(
       async () => settings.deviceSpec && (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),

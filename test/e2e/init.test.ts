@@ -43,12 +43,27 @@ describe.concurrent("vault init on a terminal", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain(`Saved profile default (${configPath(machine)})`);
+    // Nobody is there; the profile is saved all the same.
+    expect(text).toMatch(/warning: .*vaults\.example\.com/);
+    expect(text).toMatch(/^next: vault doctor\r?$/m);
     expect(text).not.toContain(apiKey);
     expect(readJson(configPath(machine))).toMatchObject({
       currentProfile: "default",
       profiles: { default: { baseUrl: "https://vaults.example.com", appUuid, live: true } },
     });
     expect((await machine.vault("config", "get", "apiKey", "--reveal")).stdout).toBe(`${apiKey}\n`);
+  });
+
+  it("says that the service responds, and what to do next", async () => {
+    const { service } = await openLab(offlineNote);
+    const machine = bare();
+    const given = ["--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
+    const run = inPty(machine, ["init", "--profile", "work", ...given]);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text.replaceAll("\r", "")).toMatch(
+      /^Saved profile work .*\n.* responds \(in \d+ ms\)\nnext: vault doctor\nnext: vault import --file vaults.ndjson\n$/,
+    );
   });
 
   it.each([/Profile name/, /Base URL/, /Application UUID/, /API key/])("Ctrl-C at %s writes nothing", async (question) => {

@@ -7,7 +7,8 @@ import { settingDefinitions } from "../../settings/definitions.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
-import { findSetting, missingSettings, serviceName } from "../../settings/settings.ts";
+import type { Settings } from "../../settings/settings.ts";
+import { findSetting, missingSettings, resolveSettings, serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { InitDocument } from "../documents/setup.ts";
@@ -17,7 +18,19 @@ import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,
-  "ask" | "configuration" | "flags" | "host" | "output" | "profile" | "redactor" | "secretSetting" | "settings" | "sources" | "state"
+  | "ask"
+  | "configuration"
+  | "flags"
+  | "host"
+  | "narrator"
+  | "output"
+  | "probe"
+  | "profile"
+  | "redactor"
+  | "secretSetting"
+  | "settings"
+  | "sources"
+  | "state"
 >;
 
 /** Flags that are kept in the profile where they are given. */
@@ -60,7 +73,23 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
   const document: InitDocument = { profile: name, path, current };
   await app.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
+  if (app.ask.isPossible) await verify(app, resolveSettings(app.flags, app.host.env, profile));
+  const used = current ? "" : ` --profile ${name}`;
+  for (const next of [`vault doctor${used}`, `vault import --file vaults.ndjson${used}`]) app.narrator.close(`next: ${next}`);
   return 0;
+}
+
+/** Maximum wait of somebody who has just answered the last question. */
+const verifyMs = 5000;
+
+/** Says whether the service responds; the profile is saved in any case. Key and token are verified by the first call only. */
+async function verify(app: Needs, settings: Settings): Promise<void> {
+  const probe = await app.probe({ ...settings, timeoutMs: Math.min(settings.timeoutMs, verifyMs) });
+  const { probeFindings } = await import("../doctor/service.ts");
+  for (const { check, level, message, hint } of probeFindings(serviceName(settings), probe, null, app.host.now())) {
+    if (level !== "ok") app.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
+    else if (check === "service") app.narrator.close(message);
+  }
 }
 
 async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Promise<string> {
