@@ -22,7 +22,7 @@ export const guard = command(
   async (app: Needs, { uuid, reset, unanswered, yes }) => {
     if (unanswered === true && reset !== true) {
       throw new VaultError("usage", "--unanswered requires --reset", {
-        hint: "vault guard <uuid> --reset --unanswered",
+        hint: "vault guard VAULT --reset --unanswered",
       });
     }
     if (reset === true) await resetCounters(app, uuid, unanswered === true ? "unanswered" : "all", yes === true);

@@ -68,14 +68,14 @@ async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "sto
 }
 
 function checkCombination(options: AckOptions): void {
-  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack <uuid>; vault ack --all" });
+  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
   if (options.uuid === undefined && options.all !== true) throw usage("a vault is missing (its UUID or label), or --all");
   if (options.uuid !== undefined && options.all === true) throw usage("--all excludes a vault");
   const foreign = options.kind !== undefined || options.operation !== undefined;
   if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
   if (options.token !== undefined && (options.kind === undefined || options.operation === undefined || options.uuid === undefined)) {
     throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
-      hint: "vault ack <uuid> --token @FILE --kind credit-card/offline --operation get",
+      hint: "vault ack VAULT --token @FILE --kind credit-card/offline --operation get",
     });
   }
 }

@@ -21,10 +21,10 @@ type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "servic
  */
 export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
-    throw new VaultError("usage", "--all excludes a vault", { hint: "vault export <uuid>; vault export --all" });
+    throw new VaultError("usage", "--all excludes a vault", { hint: "vault export VAULT; vault export --all" });
   }
   if (options.generation !== undefined && options.all === true) {
-    throw new VaultError("usage", "--generation and --all exclude each other", { hint: "vault export <uuid> --generation N" });
+    throw new VaultError("usage", "--generation and --all exclude each other", { hint: "vault export VAULT --generation N" });
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {

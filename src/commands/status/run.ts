@@ -22,8 +22,10 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
     const vault = describeVault(record, lastReadAt, exchanges, app.settings.policy, app.host.now());
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
-  const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map((v) => `${v.uuid} is ${finding}`));
-  const finding = found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint: "vault status <uuid>" });
+  const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map(({ uuid }) => ({ uuid, finding })));
+  const message = found.map(({ uuid, finding }) => `${uuid} is ${finding}`).join("; ");
+  const [first] = found;
+  const finding = first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
   await print(app, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
