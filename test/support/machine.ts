@@ -98,7 +98,7 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     exported: async (uuid) => {
       const { code, stdout, stderr } = await run("export", uuid);
       // All of them were refused: one is named.
-      const [, named] = /prints one all the same: (\d+)/.exec(stderr) ?? [];
+      const [, named] = /--generation N \(one of (\d+)/.exec(stderr) ?? [];
       if (named !== undefined) return credentialsIn((await run("export", uuid, "--generation", named)).stdout);
       if (code === 4) return null;
       if (code !== 0) throw new Error(`export: exit ${code}: ${stderr}`);
