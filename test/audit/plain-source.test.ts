@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { line, replayText, vaultUuid } from "./support.ts";
+import { line, replayText, vaultUuid, withoutSecondReading } from "./support.ts";
 import type { Replayed } from "./support.ts";
 
-/** Returns the part of a result that does not depend on the reader: only files can be read a second time. */
-function told({ result, reports: all }: Replayed) {
+/** Returns the part of a result that does not depend on the reader. */
+function told({ result, reports }: Replayed) {
   const { summary } = result;
-  const reports = all.map(({ cause, ...report }) => ({ ...report, ...(cause && { cause: { ...cause, refused: undefined } }) }));
-  return { reports, summary: { ...summary, inputs: [] } };
+  return { reports: withoutSecondReading(reports), summary: { ...summary, inputs: [] } };
 }
 
 async function expectSame(text: string | Uint8Array): Promise<ReturnType<typeof told>> {

@@ -74,3 +74,11 @@ export async function reportOfOne(lines: readonly string[], options: Partial<Rep
   if (only === undefined || others.length > 0) throw new Error(`${reports.length} vaults`);
   return only;
 }
+
+/** The reports without what a second reading adds: only files can be read again. */
+export const withoutSecondReading = (reports: readonly VaultReport[]): VaultReport[] =>
+  reports.map((report) => {
+    if (report.cause === undefined) return report;
+    const { refused: _, ...cause } = report.cause;
+    return { ...report, cause };
+  });

@@ -10,7 +10,7 @@ import { jsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { VaultError } from "../../src/errors.ts";
 import { auditBasis } from "../../src/audit/render/text/basis.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
-import { replayWith } from "../audit/support.ts";
+import { replayWith, withoutSecondReading } from "../audit/support.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
 import type { DialectName } from "../support/audit-log/dialects.ts";
 import { dialects } from "../support/audit-log/dialects.ts";
@@ -45,7 +45,7 @@ async function read(bytes: Buffer, by: "path" | "stream", look = false): Promise
     const vaults = [...result.vaults({ problems: false })];
     if (look) await lookAt(result, vaults);
     await result.close();
-    return { summary: result.summary, vaults };
+    return { summary: result.summary, vaults: withoutSecondReading(vaults) };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     expect(error.code).toBe("invalid-input");
