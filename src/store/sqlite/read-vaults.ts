@@ -26,8 +26,9 @@ export function listVaults(db: DatabaseSync): VaultRecord[] {
 export function lastReads(db: DatabaseSync): Awaited<ReturnType<Store["lastReads"]>> {
   return all(
     db,
-    "SELECT service, uuid, max(started_at) AS at FROM exchanges JOIN vaults ON vaults.id = exchanges.vault " +
-      "WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 GROUP BY vault",
+    `SELECT service, uuid, started_at AS at FROM vaults JOIN exchanges ON exchanges.vault = vaults.id AND exchanges.seq = (
+      SELECT seq FROM exchanges WHERE vault = vaults.id AND operation = 'get' AND new_generation IS NOT NULL AND adopted = 0
+      ORDER BY seq DESC LIMIT 1)`,
   );
 }
 
