@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { orAborted } from "../terminal/signals.ts";
 import type { Item } from "./read/item.ts";
 import type { InputSpec } from "./read/open-source.ts";
 import { journalSource, openSource } from "./read/open-source.ts";
@@ -76,16 +77,10 @@ export const canReadAgain = ({ inputs }: InputOptions): boolean =>
  * @throws what the work throws, or the reason of an aborted signal.
  */
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([work, promise]);
+    return await orAborted(work, signal);
   } catch (error) {
     // An abort may surface as another error of the reader.
     throw signal.aborted ? (signal.reason as Error) : error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

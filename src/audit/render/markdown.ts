@@ -5,7 +5,7 @@ import { counted, grouped } from "../../terminal/count.ts";
 import { timeText } from "./html/text.ts";
 import { chainOf, hasLocked } from "./model.ts";
 import { shown } from "./text/text.ts";
-import { countsOf, eventWords, formatOf, moment, needsOf, ruleLines, verdictWords } from "./words.ts";
+import { advisedCommand, countsOf, eventWords, formatOf, moment, needsOf, ruleLines, verdictWords } from "./words.ts";
 
 /** Maximum number of vaults that are described. */
 export const maxDescribed = 20;
@@ -61,7 +61,7 @@ function describe(vault: VaultReport): string {
 
 /** Returns the commands that the advice names. */
 function commandsOf({ advice: { support, developer } }: VaultReport): string[] {
-  return [...new Set(`${support} ${developer}`.match(/\bvault [a-z]+ [0-9a-f-]{36}(?: --[a-z]+)*/g))];
+  return [...new Set(`${support} ${developer}`.match(advisedCommand))];
 }
 
 /** Formats the acknowledgement that replaced refused credentials, if any, and the last items that led to the verdict. */

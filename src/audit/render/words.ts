@@ -165,3 +165,6 @@ export function leftOut(summary: ReplaySummary): string[] {
   ];
   return all.filter(([count]) => count > 0).map(([, words]) => words);
 }
+
+/** A command about a vault, as advice names it. */
+export const advisedCommand = /\bvault [a-z]+ [0-9a-f-]{36}(?: --[a-z]+)*/g;

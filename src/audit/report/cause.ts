@@ -23,20 +23,10 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
   const last = chain.at(-1);
   const who = last === undefined ? "" : by(last);
   switch (rule) {
-    case "failed-attempts": {
-      const count =
-        chain.length < rules.limits.failedAttempts
-          ? `failed attempts in a row (${chain.length} in the log)`
-          : `${rules.limits.failedAttempts} failed attempts in a row`;
-      return `Locked at ${at} after ${count}, the last one${who}`;
-    }
-    case "unacknowledged-starts": {
-      const count =
-        chain.length < rules.limits.unackedStarts
-          ? `unacknowledged starts in a row (${chain.length} in the log)`
-          : `${rules.limits.unackedStarts} unacknowledged starts in a row`;
-      return `Locked at ${at} after ${count}, the last one${who}`;
-    }
+    case "failed-attempts":
+      return `Locked at ${at} after ${inARow("failed attempts", chain.length, rules.limits.failedAttempts)}, the last one${who}`;
+    case "unacknowledged-starts":
+      return `Locked at ${at} after ${inARow("unacknowledged starts", chain.length, rules.limits.unackedStarts)}, the last one${who}`;
     case "expired-invalid-start":
       return `Locked at ${at}, when a start with invalid credentials expired; it was sent${who}`;
     case "auto-lock":
@@ -47,6 +37,10 @@ function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemRefere
       return `Locked before ${at}, when a call${who} was refused because of the lock; the log does not show the cause`;
   }
 }
+
+/** As many as lock a vault, of which the log may show fewer. */
+const inARow = (what: string, seen: number, limit: number): string =>
+  seen < limit ? `${what} in a row (${seen} in the log)` : `${limit} ${what} in a row`;
 
 const by = ({ address, externalRef }: ItemReference): string =>
   [address === undefined ? "" : ` from ${address}`, externalRef === undefined ? "" : ` with reference ${externalRef}`].join("");

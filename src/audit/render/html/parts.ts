@@ -1,7 +1,7 @@
 import type { Markup } from "./text.ts";
 import { clip, escape, html, inline, time, value } from "./text.ts";
 import type { ItemReference, VaultReport, Verdict } from "../../report/report.ts";
-import { moment, ownWords, verdictWords } from "../words.ts";
+import { advisedCommand, moment, ownWords, verdictWords } from "../words.ts";
 
 // Elements that several parts of the page share.
 
@@ -25,11 +25,11 @@ const isUuid = (text: string): boolean => /^[0-9a-f-]{36}$/i.test(text);
 /** Renders a uuid on one line. */
 export const unbroken = (uuid: string): Markup => (isUuid(uuid) ? html`<span class="uuid">${uuid}</span>` : value(uuid, 80));
 
-/** Renders a sentence of ours with its commands about a vault, each with a button that copies it. */
-export function instruction(text: string, uuid: string): Markup {
-  if (!isUuid(uuid)) return sentence(text);
-  const command = new RegExp(`(vault [a-z]+ ${uuid}(?: --[a-z]+)*)`);
-  return html`${text.split(command).map((part, index) => (index % 2 === 0 ? sentence(part) : copied(part)))}`;
+/** Renders advice with its commands, each with a button that copies it. */
+export function instruction(text: string): Markup {
+  const commands = text.match(advisedCommand) ?? [];
+  const rest = text.split(advisedCommand);
+  return html`${rest.map((part, index) => html`${sentence(part)}${commands[index] === undefined ? "" : copied(commands[index])}`)}`;
 }
 
 /** A command that breaks between its words only. */

@@ -24,11 +24,11 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
     <div class="advice">
       <div>
         <h4>For support</h4>
-        <p>${instruction(advice.support, vault.uuid)}</p>
+        <p>${instruction(advice.support)}</p>
       </div>
       <div>
         <h4>For the developer of the client</h4>
-        <p>${instruction(advice.developer, vault.uuid)}</p>
+        <p>${instruction(advice.developer)}</p>
       </div>
     </div>
     <dl class="facts">
