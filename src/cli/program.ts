@@ -8,8 +8,7 @@ import type { Host } from "../host.ts";
 import type { Command, Descriptor, OptionSpec, RawInput } from "./command.ts";
 import { descriptionOf } from "./command.ts";
 import { globalOptions, helpOption } from "./global-options.ts";
-import { originsIn } from "./examples.ts";
-import { helpScreen } from "./help-screen.ts";
+import { helpScreen, originsIn } from "./help-screen.ts";
 
 /** Where the program runs, and how it loads its parts. */
 export interface Surroundings {

@@ -2,7 +2,7 @@ import { vault } from "../../src/commands/program.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { parseMarkdown } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
-import { originsIn } from "../../src/cli/examples.ts";
+import { originsIn } from "../../src/cli/help-screen.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { bold, code, filled, plain, roffOf, section, tagged } from "./roff.ts";
 import { topicText } from "./texts.ts";
