@@ -123,7 +123,7 @@ export interface VaultSession {
    * @throws `no-credentials` for a superseded pair
    */
   recordPair(pair: NewPair): Promise<number>;
-  /** Raises the counters to at least those that came with given credentials, and adds their refused combinations. */
+  /** Increases the counters to at least those that came with given credentials, and adds their refused combinations. */
   mergeAttempts(attempts: Attempts): Promise<void>;
   /** Records that these generations are about to be known outside this state. */
   markElsewhere(generations: readonly number[]): Promise<void>;
