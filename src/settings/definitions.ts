@@ -62,12 +62,18 @@ export const settingDefinitions = {
 
 export type SettingName = keyof typeof settingDefinitions;
 
+/** Joins words for a sentence: `a, b or c`. */
+export const joined = (words: readonly string[], last: "and" | "or"): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
+
 /** Every way to give a setting, for error messages: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
 export function waysToSet(name: SettingName): string {
   const { flag, env, key }: SettingDefinition = settingDefinitions[name];
   const ways = [flag?.replace(/^-\w, /, "").split(" ")[0], env, key === undefined ? undefined : `the config key ${key}`];
-  const given = ways.filter((way) => way !== undefined);
-  return given.length > 1 ? `${given.slice(0, -1).join(", ")} or ${given.at(-1)}` : (given[0] ?? "");
+  return joined(
+    ways.filter((way) => way !== undefined),
+    "or",
+  );
 }
 
 /** The flag of a setting, as on the command line; else its variable or name. */

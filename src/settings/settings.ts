@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import type { KeySourceName, OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
-import { flagOf, keySourceNames, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
+import { flagOf, joined, keySourceNames, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
 import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
@@ -156,21 +156,24 @@ function outputFormat(found: Sourced | undefined): OutputFormat {
 /** Settings without which nothing can be sent. */
 const required = { baseUrl: "the base URL of the service", appUuid: "the application UUID", apiKey: "the API key" } as const;
 
+export const requiredSettings = Object.keys(required) as (keyof typeof required)[];
+
 /** Those of the required settings that were not given. */
-export const missingIn = ({ baseUrl, appUuid, apiKeySpec }: Partial<Settings>): (keyof typeof required)[] => [
-  ...(baseUrl === undefined ? (["baseUrl"] as const) : []),
-  ...(appUuid === undefined ? (["appUuid"] as const) : []),
-  ...(apiKeySpec === undefined ? (["apiKey"] as const) : []),
-];
+export function missingIn({ baseUrl, appUuid, apiKeySpec: apiKey }: Partial<Settings>): (keyof typeof required)[] {
+  const given = { baseUrl, appUuid, apiKey };
+  return requiredSettings.filter((name) => given[name] === undefined);
+}
 
 /** The error for required settings that were not given: names every way to give each, and commands that give all of them. */
 export function missingSettings(
   names: readonly (keyof typeof required)[],
   commands = ["vault init", "vault sandbox exec -- sh"],
 ): VaultError {
-  const whats = names.map((name) => required[name]);
   const ways = names.map((name) => `set ${required[name]} with ${waysToSet(name)}`);
-  const all = [whats.slice(0, -1).join(", "), whats.at(-1)].filter(Boolean).join(" and ");
+  const all = joined(
+    names.map((name) => required[name]),
+    "and",
+  );
   return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, { hint: [...ways, ...commands].join("; ") });
 }
 

@@ -8,7 +8,7 @@ import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { findSetting, missingSettings, resolveSettings, serviceName } from "../../settings/settings.ts";
+import { findSetting, missingSettings, requiredSettings, resolveSettings, serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { InitDocument } from "../documents/setup.ts";
@@ -51,7 +51,7 @@ const kept: readonly string[] = [
 export async function runInit(app: Needs, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   await mayReplace(app, name, options.force === true);
-  const missing = (["baseUrl", "appUuid", "apiKey"] as const).filter((each) => given(app, each) === undefined);
+  const missing = requiredSettings.filter((each) => given(app, each) === undefined);
   if (missing.length > 0 && !app.ask.isPossible) throw missingSettings(missing, []);
   let profile = await keptFlags(app);
   for (const [key, value] of [["baseUrl", await baseUrlOf(app, name)] as const, ["appUuid", await appUuidOf(app)] as const]) {
