@@ -137,13 +137,7 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
         foreground = undefined;
       }
     },
-    endGroup(pid) {
-      try {
-        process.kill(-pid, "SIGKILL");
-      } catch {
-        // It has ended.
-      }
-    },
+    endGroup,
     readFile(path) {
       const whole = Promise.withResolvers<Uint8Array>();
       readFile(resolve(process.cwd(), path), (error, bytes) => (error ? whole.reject(error) : whole.resolve(bytes)));
@@ -222,4 +216,13 @@ function watchSignals(
     }, lastWordsMs).unref();
   });
   return interrupts;
+}
+
+/** Implements `Host.endGroup`. */
+export function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }

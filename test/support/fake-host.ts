@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
+import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
 
@@ -89,13 +90,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     terminal: () => {
       throw new Error("a fake host has no terminal to prompt on");
     },
-    endGroup: (pid) => {
-      try {
-        process.kill(-pid, "SIGKILL");
-      } catch {
-        // It has ended.
-      }
-    },
+    endGroup,
     readFile: async (path) => {
       if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
       const text = options.files?.[path];
