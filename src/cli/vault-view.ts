@@ -64,7 +64,7 @@ export type Row = readonly [string, Cell | undefined];
 /** A table of the facts that are known. */
 export async function knownFacts(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  return await factsTable(there, { palette, columns: view.facts.columns });
+  return factsTable(there, { palette, columns: view.facts.columns });
 }
 
 const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [

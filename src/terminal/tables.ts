@@ -21,7 +21,7 @@ const gap = 2;
 const narrowest = 8;
 
 /** Formats labels and values, without borders; long values are wrapped. Ends with a newline. Control characters in cells are escaped. */
-export async function factsTable(facts: readonly (readonly [label: string, value: Cell])[], options: TableOptions): Promise<string> {
+export function factsTable(facts: readonly (readonly [label: string, value: Cell])[], options: TableOptions): string {
   const labels = Math.max(0, ...facts.map(([label]) => widthOf(label)));
   const values = Math.max(narrowest, options.columns - margin - labels - gap);
   const rows = facts.map(([label, value]) => [{ text: label, paint: options.palette.dim }, value]);
@@ -32,7 +32,7 @@ export async function factsTable(facts: readonly (readonly [label: string, value
  * Formats a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
  * row and should be copied whole. Ends with a newline.
  */
-export async function listTable(heading: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): Promise<string> {
+export function listTable(heading: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): string {
   const head = heading.map((text): Cell => ({ text, paint: options.palette.strong }));
   const widths = heading.map((_, index) => Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))));
   const available = options.columns - margin - gap * (widths.length - 1);
@@ -45,37 +45,27 @@ const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.t
 
 const naturalWidth = (cell: Cell): number => Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
 
-async function render(
+function render(
   rows: readonly (readonly Cell[])[],
   widths: readonly number[],
   palette: Palette,
   heading: readonly Cell[] | undefined,
-): Promise<string> {
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({ chars: borders, style: { "padding-left": 0, "padding-right": gap, head: [], border: [] } });
-  const rule = widths.map((width) => palette.dim("─".repeat(width)));
-  if (heading !== undefined) table.push(lay(heading, widths), rule);
-  for (const row of rows) table.push(lay(row, widths));
-  const lines = table.toString().split("\n");
-  return lines.map((line) => `${" ".repeat(margin)}${trimEnd(line)}\n`).join("");
+): string {
+  const rule = widths.map((width) => ({ text: "─".repeat(width), paint: palette.dim }));
+  const all = heading === undefined ? rows : [heading, rule, ...rows];
+  return all.flatMap((row) => lay(row, widths)).join("");
 }
 
-/** Empty borders: space separates columns, and `render` adds the rule below a heading. */
-const borders = Object.fromEntries(
-  ["top", "bottom", "left", "mid", "right", "middle"].flatMap((side) =>
-    ["", "-left", "-mid", "-right"].map((part): [string, string] => [side + part, ""]),
-  ),
-);
-
-/** Wraps cells before painting them, so that each line starts and ends its color. */
+/** Lays out a row, on as many lines as its longest cell takes. Cells are wrapped before they are painted, so that each line has its color. */
 function lay(row: readonly Cell[], widths: readonly number[]): string[] {
-  return row.map((cell, index) => {
-    const lines = wrap(printable(textOf(cell)), widths[index] ?? narrowest);
-    return lines.map((line) => (typeof cell === "string" ? line : cell.paint(line))).join("\n");
+  const cells = widths.map((width, index) => wrap(printable(textOf(row[index] ?? "")), width));
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) => {
+    const pieces = cells.map((lines, index) => {
+      const text = lines[line] ?? "";
+      const cell = row[index] ?? "";
+      return (typeof cell === "string" ? text : cell.paint(text)) + " ".repeat(Math.max(0, (widths[index] ?? 0) + gap - widthOf(text)));
+    });
+    return `${" ".repeat(margin)}${pieces.join("").trimEnd()}\n`;
   });
-}
-
-/** Removes the spaces that pad the last column. */
-function trimEnd(line: string): string {
-  return line.replace(/ +$/, "");
 }

@@ -15,11 +15,12 @@ function* characters(text: string): Generator<{ character: string; columns: numb
   }
 }
 
-const ascii = /^[\x20-\x7E]*$/;
+/** Printable ASCII and some characters of our own and of Western names, all one column wide: the rest needs Intl, which is slow to load. */
+const narrow = /^[\x20-\x7E\xC0-\xFF\u2010-\u2026\u2500-\u257F]*$/;
 
 /** Returns the number of columns that a text without color sequences covers. */
 export function widthOf(text: string): number {
-  if (ascii.test(text)) return text.length;
+  if (narrow.test(text)) return text.length;
   let width = 0;
   for (const { columns } of characters(text)) width += columns;
   return width;

@@ -7,7 +7,7 @@ import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
-const costly = /^(undici|zod|conf|ajv|chalk|cli-table3|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
+const costly = /^(undici|zod|conf|ajv|chalk|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
 
 test.each([
   ["--version"],

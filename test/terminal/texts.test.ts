@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts";
@@ -78,10 +80,20 @@ describe("times", () => {
     expect(distance(now + offset, now)).toBe(expected);
   });
 
-  test("are local, in the zone given, across a change of the clocks and at midnight", () => {
-    expect(localTime(now, "Europe/Berlin")).toBe("2026-11-21 14:02 GMT+1");
-    expect(localTime(Date.parse("2026-07-01T22:00:00Z"), "Europe/Berlin")).toBe("2026-07-02 00:00 GMT+2");
-    expect(when("2026-11-24T13:02:30+00:00", now, "Europe/Berlin")).toBe("2026-11-24 14:02 GMT+1 (in 3 days)");
+  test.each([
+    ["Europe/Berlin", "2026-11-21 14:02 GMT+1", "2026-07-02 00:00 GMT+2"],
+    ["America/New_York", "2026-11-21 08:02 GMT-5", "2026-07-01 18:00 GMT-4"],
+    ["Asia/Kolkata", "2026-11-21 18:32 GMT+5:30", "2026-07-02 03:30 GMT+5:30"],
+  ])("are local in %s, across a change of the clocks", (zone, winter, summer) => {
+    const module = join(import.meta.dirname, "../../src/terminal/time.ts");
+    const script = `import { localTime } from ${JSON.stringify(module)}; for (const at of [${now}, ${Date.UTC(2026, 6, 1, 22)}]) console.log(localTime(at));`;
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", script], { env: { TZ: zone }, encoding: "utf8" });
+    expect(run.stdout).toBe(`${winter}\n${summer}\n`);
+  });
+
+  test("an instant is followed by its distance", () => {
+    expect(localTime(now)).toBe("2026-11-21 13:02 UTC");
+    expect(when("2026-11-24T13:02:30+00:00", now)).toBe("2026-11-24 13:02 UTC (in 3 days)");
   });
 
   test("a text that is no date stays as it is", () => {
@@ -117,7 +129,7 @@ describe("tables", () => {
   const uuid = "2b0d7b3d-7f3b-4f0b-9f43-0c1a5b0d9e11";
 
   test("facts: labels in a column, long values under themselves", async () => {
-    const table = await factsTable(
+    const table = factsTable(
       [
         ["Vault", uuid],
         ["Name", "王小明"],
@@ -126,9 +138,7 @@ describe("tables", () => {
       { palette: plain, columns: 48 },
     );
     expect(table).toBe(`  Vault  ${uuid}\n  Name   王小明\n  Note   one two three four five six seven\n`);
-    expect(await factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe(
-      "  Note  one two\n        three four\n",
-    );
+    expect(factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe("  Note  one two\n        three four\n");
   });
 
   const heading = ["vault", "label", "state", "note"];
@@ -138,7 +148,7 @@ describe("tables", () => {
   ];
 
   test.each([80, 120])("a list fits %d columns and keeps its first column whole", async (columns) => {
-    const table = await listTable(heading, rows, { palette: await createPalette(true), columns });
+    const table = listTable(heading, rows, { palette: await createPalette(true), columns });
     const lines = stripVTControlCharacters(table).split("\n");
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
     expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
@@ -146,7 +156,7 @@ describe("tables", () => {
 
   test("a list reads like one, and the columns behind wide characters stay in line", async () => {
     const short = rows.map((row) => row.slice(0, 3).map((cell) => (cell === uuid ? "2b0d" : cell)));
-    const table = await listTable(heading.slice(0, 3), short, { palette: plain, columns: 80 });
+    const table = listTable(heading.slice(0, 3), short, { palette: plain, columns: 80 });
     expect(stripVTControlCharacters(table)).toBe(
       [
         "  vault  label                   state",
@@ -159,7 +169,7 @@ describe("tables", () => {
   });
 
   test("control characters of a cell never reach the terminal", async () => {
-    const table = await listTable(heading, rows, { palette: plain, columns: 120 });
+    const table = listTable(heading, rows, { palette: plain, columns: 120 });
     expect(table).toContain("\\u{1b}[2J");
     expect(table).not.toContain("\u001B[2J");
     expect(table).not.toContain("\u009B");

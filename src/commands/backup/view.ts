@@ -27,7 +27,7 @@ export async function backupTable(
     ["Key", backup.keyId ?? "none: nothing is encrypted"],
     ["Not in it", { text: `${where}: the backup cannot be opened without it; keep a copy of it elsewhere`, paint: palette.warn }],
   ];
-  return await factsTable(rows, { palette, columns: view.facts.columns });
+  return factsTable(rows, { palette, columns: view.facts.columns });
 }
 
 /** Contents of a restored state, and the place of the one it replaced. */
@@ -46,7 +46,7 @@ export async function restoredTable(
     ["Credentials", "unverified until the service accepts them: the first start of each vault shows whether they were replaced since"],
     ["Next", { text: "vault doctor", paint: palette.code }],
   ];
-  return await factsTable(rows, { palette, columns: view.facts.columns });
+  return factsTable(rows, { palette, columns: view.facts.columns });
 }
 
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>

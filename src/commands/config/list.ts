@@ -64,9 +64,8 @@ export async function runConfigPath(app: Pick<App, "configuration" | "output" | 
     state: app.stateDirectory(),
   };
   const rows = [["Configuration", document.config] as const, ["Key file", document.keyFile] as const, ["State", document.state] as const];
-  await app.output.print(
-    document,
-    async ({ facts: { color, columns } }) => await factsTable(rows, { palette: await createPalette(color), columns }),
+  await app.output.print(document, async ({ facts: { color, columns } }) =>
+    factsTable(rows, { palette: await createPalette(color), columns }),
   );
   return 0;
 }
@@ -149,5 +148,5 @@ async function asTable(
     value === null ? "" : valueText(value),
     ...(origin ? [from ?? "not set"] : []),
   ]);
-  return `Profile ${profile}\n${await listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
+  return `Profile ${profile}\n${listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
 }

@@ -1,5 +1,4 @@
-import { constants, existsSync, realpathSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
@@ -28,10 +27,7 @@ export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings
  * Checks, before anything is sent, that --credentials-out can be written.
  * @throws `invalid-input`
  */
-export async function checkCredentialsFile(
-  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
-  path: string,
-): Promise<void> {
+export function checkCredentialsFile(app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">, path: string): void {
   checkNotOurs(app, "--credentials-out", path);
   const folder = dirname(resolve(app.host.cwd, path));
   const refuse = (why: string): VaultError =>
@@ -40,9 +36,10 @@ export async function checkCredentialsFile(
     });
   const why = obstacleAt(resolve(app.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);
-  await access(folder, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
-    throw refuse(
-      error.code === "ENOENT" ? `the folder ${folder} does not exist` : `the folder ${folder} cannot be written to (${error.code})`,
-    );
-  });
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw refuse(code === "ENOENT" ? `the folder ${folder} does not exist` : `the folder ${folder} cannot be written to (${code})`);
+  }
 }

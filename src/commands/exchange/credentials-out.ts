@@ -138,7 +138,7 @@ export async function withCredentialsOut<T>(
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  await checkCredentialsFile(app, path);
+  checkCredentialsFile(app, path);
   const named = resolve(app.host.cwd, path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(named)), basename(named));

@@ -141,5 +141,5 @@ async function asTable(facts: TerminalFacts, items: Awaited<ReturnType<ControlCl
     { text: item.action, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
     item.outcome === "SUCCESS" ? (item.externalRef ?? "") : (item.description ?? ""),
   ]);
-  return await listTable(["UTC", "Vault", "Action", "Reference or error"], rows, { palette, columns: facts.columns });
+  return listTable(["UTC", "Vault", "Action", "Reference or error"], rows, { palette, columns: facts.columns });
 }

@@ -51,5 +51,5 @@ async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Pr
     { text: outcome, paint: outcome === "fine" ? palette.good : palette.bad },
     String(check),
   ]);
-  return await listTable(["Call", "Endpoint", "Failure", "Outcome", "Check"], rows, { palette, columns: facts.columns });
+  return listTable(["Call", "Endpoint", "Failure", "Outcome", "Check"], rows, { palette, columns: facts.columns });
 }

@@ -20,7 +20,7 @@ export async function statusList(vaults: readonly VaultStatus[], view: View): Pr
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
   ]);
-  return await listTable(["Vault", "Status", "Unacked", "Failures"], rows, { palette, columns: view.facts.columns });
+  return listTable(["Vault", "Status", "Unacked", "Failures"], rows, { palette, columns: view.facts.columns });
 }
 
 /** Everything about one vault. */
@@ -61,7 +61,7 @@ export async function guardList(vaults: readonly VaultGuard[], view: View): Prom
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
   ]);
-  return await listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+  return listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
 }
 
 const named = ({ uuid, label }: Pick<VaultStatus, "uuid" | "label">): string =>
@@ -118,8 +118,8 @@ async function history(vault: VaultStatus, view: View, palette: Palette): Promis
   ]);
   return [
     "\n",
-    await listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
+    listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
     "\n",
-    await listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
+    listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
   ].join("");
 }

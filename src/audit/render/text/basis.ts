@@ -48,7 +48,7 @@ async function facts(summary: ReplaySummary, view: AuditView, palette: Palette):
     ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
     ["Times", zoneName(view.timeZone)],
   ];
-  return await factsTable(rows, { palette, columns: view.facts.columns });
+  return factsTable(rows, { palette, columns: view.facts.columns });
 }
 
 const maxSkipped = 10;

@@ -107,7 +107,7 @@ async function vaultTable(summary: ReplaySummary, vaults: readonly VaultReport[]
     ...moreLine(all.others - (vaults.length - listed), all.problems > 0 ? "that need no action" : ""),
     ...(columns >= 88 ? [] : ["Counts: unacknowledged starts, failed attempts in a row"]),
   ];
-  return (await listTable(heading, rows, { palette, columns })) + lines(more.map((line) => `  ${palette.dim(line)}`));
+  return listTable(heading, rows, { palette, columns }) + lines(more.map((line) => `  ${palette.dim(line)}`));
 }
 
 const moreLine = (count: number, which: string): string[] =>
