@@ -68,6 +68,9 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     return { page, trouble, asked };
   }
 
+  /** Not by clicks of the mouse, which wait for each other. */
+  const openAll = async (page: Page): Promise<unknown> =>
+    await page.evaluate("for (const summary of document.querySelectorAll('summary')) summary.click()");
   const shown = async (page: Page): Promise<string> => (await page.locator("#shown").textContent()) ?? "";
   const visible = async (page: Page, what: "tr" | "article"): Promise<number> =>
     await page.evaluate(`[...document.querySelectorAll("${what}[data-find]")].filter((each) => each.checkVisibility()).length`);
@@ -85,7 +88,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     ["a hostile page", evil],
   ])("%s loads nothing, breaks no policy and has no errors, also when it is used", async (_name, parts) => {
     const { page, trouble, asked } = await open(parts);
-    for (const summary of await page.locator("summary:visible").all()) await summary.click();
+    await openAll(page);
     await page.locator("#find").fill("checkout");
     await page.locator("#reset").click();
     await page.locator("th a").first().click();
@@ -283,7 +286,7 @@ describe.skipIf(chromiumPath === undefined)("the page in Chromium (skipped where
     ["dark", 400, evil],
   ] as const)("axe finds no fault in %s at %i", async (colorScheme, width, parts) => {
     const { page } = await open(parts, { colorScheme, viewport: { width, height: 900 } });
-    for (const summary of await page.locator("summary").all()) await summary.click();
+    await openAll(page);
     expect(await faults(page)).toEqual([]);
     // Only scrollable elements are wider than the window.
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Browser } from "playwright-core";
 
-const names = ["chromium", "chromium-browser", "google-chrome"];
+const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /** Where this machine has a Chromium; a test that needs one is skipped where there is none. */
 export const chromiumPath: string | undefined = (process.env["PATH"] ?? "")
