@@ -6,6 +6,7 @@ import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { FastLines } from "../../src/audit/read/scan/fast-lines.ts";
 import { parseTime } from "../../src/audit/read/columns/times.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
+import { runs } from "../support/campaign.ts";
 import { line, vaultUuid } from "./support.ts";
 
 const column = (name: string) => ({ name, by: "name" as const });
@@ -134,7 +135,7 @@ describe("values", () => {
         const isPlain = !text.some((byte) => byte === 0x22 || byte === 0x5c || byte < 0x20);
         expect(read(fast, whole).taken).toBe(isPlain ? whole.length : 0);
       }),
-      { seed: 1, numRuns: 500 },
+      { seed: 1, numRuns: runs(500) },
     );
   });
 
@@ -147,7 +148,7 @@ describe("values", () => {
         const whole = `${line(0, "READ_VAULT", { n: 1 }).slice(0, -2)}${text}}\n`;
         expect([text, read(fast, whole).taken > 0]).toEqual([text, isJson(Buffer.from(text))]);
       }),
-      { seed: 2, numRuns: 1000 },
+      { seed: 2, numRuns: runs(1000) },
     );
   });
 
@@ -164,7 +165,7 @@ describe("values", () => {
         for (const action of actions) expected.set(action, (expected.get(action) ?? 0) + 1);
         expect(classifier.others).toEqual(expected);
       }),
-      { seed: 3, numRuns: 50 },
+      { seed: 3, numRuns: runs(50) },
     );
   });
 
@@ -222,7 +223,7 @@ describe("values", () => {
         const { batch } = read(fast, `${line(0, "READ_VAULT", { time })}\n`);
         expect([time, batch.size === 0 ? null : batch.time[0]]).toEqual([time, parseTime(String(time))]);
       }),
-      { numRuns: 3000, seed: 4 },
+      { numRuns: runs(3000), seed: 4 },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../support/campaign.ts";
 import { line, replayText, vaultUuid, withoutSecondReading } from "./support.ts";
 import type { Replayed } from "./support.ts";
 
@@ -85,7 +86,7 @@ describe("NDJSON in a file is read from its bytes, and says the same as by the g
       fc.asyncProperty(lines, fc.constantFrom("\n", "\r\n"), fc.boolean(), async (some, newline, ends) => {
         await expectSame([...start, ...some].join(newline) + (ends ? newline : ""));
       }),
-      { numRuns: 40, seed: 4 },
+      { numRuns: runs(40), seed: 4 },
     );
   });
 

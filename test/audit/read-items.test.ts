@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { auditToCsv, auditToNdjson } from "../../src/sandbox/control/audit-export.ts";
 import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import { VaultError } from "../../src/errors.ts";
+import { runs } from "../support/campaign.ts";
 import { readAll, uuid } from "./reading.ts";
 
 const vault = uuid(1, "7");
@@ -140,7 +141,7 @@ describe("the same items in every form", () => {
           ).toEqual(expected);
         }
       }),
-      { seed: 20_261_120, numRuns: 60 },
+      { seed: 20_261_120, numRuns: runs(60) },
     );
   });
 });
@@ -185,7 +186,7 @@ describe("whatever the bytes are", () => {
           expect(error).toMatchObject({ code: "invalid-input" });
         }
       }),
-      { seed: 20_261_120, numRuns: 3000 },
+      { seed: 20_261_120, numRuns: runs(3000) },
     );
   });
 });

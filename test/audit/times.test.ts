@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseTime } from "../../src/audit/read/columns/times.ts";
+import { runs } from "../support/campaign.ts";
 
 const at = Date.UTC(2026, 10, 20, 14, 2, 11);
 
@@ -79,7 +80,7 @@ describe("a time", () => {
       fc.property(fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true }), (date) => {
         expect(parseTime(date.toISOString())).toBe(date.getTime());
       }),
-      { seed: 20_261_120, numRuns: 2000 },
+      { seed: 20_261_120, numRuns: runs(2000) },
     );
   });
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { restoredOf } from "../support/backups.ts";
+import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
@@ -66,7 +67,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const steps = await atEveryStep(run, 63);
     expectSteps(steps, ["commit journal+locks", "renameSync", "fsyncSync"]);
     expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
-    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
+    if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
     const one = machine.copy();
     expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
     expectExit(await one.vault("get", uuid), 0);
@@ -95,7 +96,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       };
       return { ...killed, check };
     }, 64);
-    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
+    if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 
   it("a backup leaves nothing under its name, or all; one that it replaces stays whole until then", async () => {
@@ -114,6 +115,6 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       return { ...run, check };
     }, 1);
     expectSteps(steps, ["fsyncSync", "renameSync", "commit credentials+journal"]);
-    for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
+    if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 });

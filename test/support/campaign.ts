@@ -7,8 +7,11 @@ export function sample<T>(cases: readonly T[], most: number): T[] {
   return Array.from({ length: most }, (_, index) => cases[Math.floor((index * cases.length) / most)] as T);
 }
 
-/** Of the steps of a command whose every step the campaign takes, the suite takes each ninth. */
-export const stride = isWhole ? 1 : 9;
+/** How often the suite tries a property with random values that the campaign tries `most` times. */
+export const runs = (most: number): number => (isWhole ? most : Math.ceil(most / 5));
 
-/** Of a list of cases that are much alike, the suite takes each ninth, the first one among them. */
+/** Of the steps of a command whose every step the campaign takes, the suite takes each nineteenth. */
+export const stride = isWhole ? 1 : 19;
+
+/** Of a list of cases that are much alike, the suite takes each nineteenth, the first one among them. */
 export const some = <T>(cases: readonly T[]): T[] => cases.filter((_, index) => index % stride === 0);

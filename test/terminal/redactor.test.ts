@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor, jsonText, printable } from "../../src/terminal/redactor.ts";
+import { runs } from "../support/campaign.ts";
 
 const mark = "«redacted»";
 const secret = 'Zoë "quoted" /slash\\ +plus=\nline 🔑';
@@ -59,7 +60,7 @@ describe("redact", () => {
           for (const piece of pieces) expect(piece).not.toContain(spelled);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
