@@ -5,14 +5,21 @@ import { isLikeDisk, memoryFolder } from "./test/support/memory-folder.ts";
 
 /** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
 const torture = process.env["TORTURE"];
+/** Set with `npm run stories`, which plays whole sessions as a person or a script has them: not part of the suite. */
+const stories = process.env["STORIES"] !== undefined;
 if (isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
 const deepened = [
   "test/crash/**/*.test.ts",
   "test/audit/accuracy.test.ts",
+  "test/audit/fast-lines.test.ts",
   "test/audit/generator.test.ts",
   "test/audit/html-browser.test.ts",
+  "test/audit/plain-source.test.ts",
+  "test/audit/read-items.test.ts",
+  "test/audit/times.test.ts",
+  "test/terminal/redactor.test.ts",
   "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
 ];
@@ -44,14 +51,15 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: torture === undefined ? ["test/**/*.test.ts"] : ["test/torture/**/*.test.ts", ...(torture === "whole" ? deepened : [])],
-    exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : [])],
+    include:
+      torture === undefined
+        ? [stories ? "test/stories/**/*.test.ts" : "test/**/*.test.ts"]
+        : ["test/torture/**/*.test.ts", ...(torture === "whole" ? deepened : [])],
+    exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : []), ...(stories ? [] : ["test/stories/**"])],
     globalSetup: ["test/support/build-once.ts", ...(torture === undefined ? [] : ["test/torture/figures.ts"])],
     reporters: ["default", "./test/support/summary-reporter.ts"],
-    /** The campaign opens thousands of states in its own process, which stay open until that ends: one for each file. */
-    pool: torture === undefined ? "threads" : "forks",
     setupFiles: "test/support/setup.ts",
-    /** Loading the program anew for each file took as long as the tests. */
+    /** Loading the program anew for each file took as long as the tests; of the campaign's, some open thousands of states, until their process ends. */
     isolate: torture !== undefined,
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     maxWorkers: 3,
