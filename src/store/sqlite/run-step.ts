@@ -1,8 +1,9 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { openStates } from "../../exchange/states.ts";
+import type { DatabaseSync } from "node:sqlite";
 import { append } from "../journal/journal.ts";
+import type { Change } from "../steps/changes.ts";
+import { changesOf } from "../steps/changes.ts";
 import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
-import { run } from "./query.ts";
+import { one, run } from "./query.ts";
 import type { About } from "./read-vaults.ts";
 import { findVault, readVault } from "./read-vaults.ts";
 
@@ -11,7 +12,9 @@ export function runStep<T>(db: DatabaseSync, place: Place, about: About, step: (
   const { id, rows: before } = readVault(db, place, about);
   const after = structuredClone(before);
   const result = step(after);
-  if (after.vault !== null) writeVault(db, id ?? addVault(db, after.vault), before, after, after.vault);
+  const vault = id ?? nextId(db);
+  if (after.vault !== null && after.vault.service !== before.service) absorb(db, vault, after.vault);
+  for (const change of changesOf(before, after)) apply(db, vault, change);
   if (before.outage !== after.outage) writeOutage(db, after);
   const { service } = after.vault ?? after;
   for (const entry of after.journal) append(db, { at: after.at, service, uuid: after.uuid, ...entry });
@@ -23,49 +26,24 @@ function writeOutage(db: DatabaseSync, { service, outage }: VaultRows): void {
   else run(db, "INSERT INTO outages (service, since) VALUES (?, ?)", service, outage);
 }
 
-function addVault(db: DatabaseSync, row: VaultRow): number {
-  insert(db, "vaults", row);
-  return findVault(db, row.service, row.uuid)?.id ?? 0;
-}
+const nextId = (db: DatabaseSync): number => (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;
 
-function writeVault(db: DatabaseSync, vault: number, before: VaultRows, after: VaultRows, row: VaultRow): void {
-  if (row.service !== before.service) absorb(db, vault, row);
-  if (before.vault !== null) update(db, "vaults", { id: vault }, before.vault, row);
-  if (row.forgotten === 1) {
-    run(db, "DELETE FROM credentials WHERE vault = ?", vault);
-    run(db, "DELETE FROM exchanges WHERE vault = ?", vault);
-  } else {
-    // Only one pair is current and only one exchange open, so the rows that take such a place are written last.
-    for (const each of takingLast(after.credentials, ({ standing }) => standing === "current")) {
-      const { generation } = each;
-      const former = before.credentials.find((one) => one.generation === generation);
-      if (former === undefined) insert(db, "credentials", { vault, ...each });
-      else update(db, "credentials", { vault, generation }, former, each);
-    }
-    for (const each of takingLast(after.exchanges, ({ state }) => openStates.includes(state))) {
-      const { id } = each;
-      const former = before.exchanges.find((one) => one.id === id);
-      if (former === undefined) insert(db, "exchanges", { vault, ...each });
-      else update(db, "exchanges", { vault, id }, former, each);
-    }
-  }
-  for (const print of after.superseded) {
-    if (!before.superseded.has(print)) run(db, "INSERT OR IGNORE INTO superseded (vault, fingerprint) VALUES (?, ?)", vault, print);
-  }
-  for (const print of before.superseded) {
-    if (!after.superseded.has(print)) run(db, "DELETE FROM superseded WHERE vault = ? AND fingerprint = ?", vault, print);
-  }
-  for (const [combination, print] of after.refusals) {
-    if (before.refusals.get(combination) === print) continue;
-    run(db, "INSERT OR REPLACE INTO refusals (vault, combination, fingerprint) VALUES (?, ?, ?)", vault, combination, print);
-  }
-  for (const combination of before.refusals.keys()) {
-    if (!after.refusals.has(combination)) run(db, "DELETE FROM refusals WHERE vault = ? AND combination = ?", vault, combination);
-  }
+/** Runs one change as SQL. An inserted row names its vault, but for that of the vault itself. */
+function apply(db: DatabaseSync, vault: number, { table, type, key, columns }: Change): void {
+  const place: Change["key"] = table === "vaults" ? { id: vault } : { vault, ...key };
+  const row = { ...place, ...columns };
+  const where = Object.keys(place)
+    .map((column) => `${column} = ?`)
+    .join(" AND ");
+  const set = Object.keys(columns)
+    .map((column) => `${column} = ?`)
+    .join(", ");
+  if (type === "insert") {
+    const marks = Object.keys(row).map(() => "?");
+    run(db, `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${marks.join(", ")})`, ...Object.values(row));
+  } else if (type === "update") run(db, `UPDATE ${table} SET ${set} WHERE ${where}`, ...Object.values(columns), ...Object.values(place));
+  else run(db, `DELETE FROM ${table} WHERE ${where}`, ...Object.values(place));
 }
-
-const takingLast = <Row>(rows: readonly Row[], takes: (row: Row) => boolean): Row[] =>
-  rows.toSorted((a, b) => Number(takes(a)) - Number(takes(b)));
 
 /** Takes over what a forgotten vault left at the service that this vault moves to: refusals and superseded pairs. */
 function absorb(db: DatabaseSync, vault: number, { service, uuid }: VaultRow): void {
@@ -76,21 +54,4 @@ function absorb(db: DatabaseSync, vault: number, { service, uuid }: VaultRow): v
     run(db, `DELETE FROM ${table} WHERE vault = ?`, here);
   }
   run(db, "DELETE FROM vaults WHERE id = ?", here);
-}
-
-function insert(db: DatabaseSync, table: string, row: object): void {
-  const [columns, values] = [Object.keys(row), Object.values(row) as SQLInputValue[]];
-  run(db, `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`, ...values);
-}
-
-/** Writes the columns that differ, if any. */
-function update(db: DatabaseSync, table: string, key: Readonly<Record<string, SQLInputValue>>, before: object, after: object): void {
-  const former = before as Record<string, SQLInputValue>;
-  const changed = Object.entries(after as Record<string, SQLInputValue>).filter(([column, value]) => former[column] !== value);
-  if (changed.length === 0) return;
-  const set = changed.map(([column]) => `${column} = ?`).join(", ");
-  const where = Object.keys(key)
-    .map((column) => `${column} = ?`)
-    .join(" AND ");
-  run(db, `UPDATE ${table} SET ${set} WHERE ${where}`, ...changed.map(([, value]) => value), ...Object.values(key));
 }

@@ -1,0 +1,77 @@
+import { openStates } from "../../exchange/states.ts";
+import type { VaultRows } from "./rows.ts";
+
+/** A value of a column: what SQLite and PostgreSQL both take. */
+export type Value = string | number | null;
+
+/** A change of one row of a vault, which its key names within its table; the row of the vault itself has none. */
+export interface Change {
+  table: "vaults" | "credentials" | "exchanges" | "superseded" | "refusals";
+  /** `delete` with an empty key removes all rows of the vault. */
+  type: "insert" | "update" | "delete";
+  key: Readonly<Record<string, Value>>;
+  /** The columns besides the key: all of them in a new row, else those that differ. */
+  columns: Readonly<Record<string, Value>>;
+}
+
+/**
+ * What a step has changed in the rows of a vault, in the order in which it is to be written: only one pair is current and only one
+ * exchange open, so the rows that take such a place are written last. Without the outage and the journal.
+ */
+export function changesOf(before: VaultRows, after: VaultRows): Change[] {
+  const vault = changesOfRows("vaults", before.vault === null ? [] : [before.vault], after.vault === null ? [] : [after.vault], []);
+  return [...vault, ...(after.vault?.forgotten === 1 ? allRemoved : changesOfParts(before, after)), ...changesOfPrints(before, after)];
+}
+
+const allRemoved: Change[] = [
+  { table: "credentials", type: "delete", key: {}, columns: {} },
+  { table: "exchanges", type: "delete", key: {}, columns: {} },
+];
+
+function changesOfParts(before: VaultRows, after: VaultRows): Change[] {
+  const credentials = takingLast(after.credentials, ({ standing }) => standing === "current");
+  const exchanges = takingLast(after.exchanges, ({ state }) => openStates.includes(state));
+  return [
+    ...changesOfRows("credentials", before.credentials, credentials, ["generation"]),
+    ...changesOfRows("exchanges", before.exchanges, exchanges, ["id"]),
+  ];
+}
+
+const takingLast = <Row>(rows: readonly Row[], takes: (row: Row) => boolean): Row[] =>
+  rows.toSorted((a, b) => Number(takes(a)) - Number(takes(b)));
+
+function changesOfPrints(before: VaultRows, after: VaultRows): Change[] {
+  const prints = (rows: VaultRows) => [...rows.superseded].map((fingerprint) => ({ fingerprint }));
+  const refusals = (rows: VaultRows) => [...rows.refusals].map(([combination, fingerprint]) => ({ combination, fingerprint }));
+  return [
+    ...changesOfRows("superseded", prints(before), prints(after), ["fingerprint"], "gone"),
+    ...changesOfRows("refusals", refusals(before), refusals(after), ["combination"], "gone"),
+  ];
+}
+
+/** Rows that `after` lacks were not read again and stay, unless they are `gone`. */
+function changesOfRows(
+  table: Change["table"],
+  before: readonly object[],
+  after: readonly object[],
+  keyed: readonly string[],
+  missing: "stay" | "gone" = "stay",
+): Change[] {
+  const parts = (row: object): { name: string; key: Change["key"]; columns: Change["columns"] } => {
+    const entries = Object.entries(row) as [string, Value][];
+    const key = entries.filter(([column]) => keyed.includes(column));
+    const columns = entries.filter(([column]) => !keyed.includes(column));
+    return { name: JSON.stringify(key), key: Object.fromEntries(key), columns: Object.fromEntries(columns) };
+  };
+  const former = new Map(before.map(parts).map((row) => [row.name, row]));
+  const changes: Change[] = [];
+  for (const { name, key, columns } of after.map(parts)) {
+    const old = former.get(name)?.columns;
+    former.delete(name);
+    const differing = Object.entries(columns).filter(([column, value]) => old?.[column] !== value);
+    if (old === undefined) changes.push({ table, type: "insert", key, columns });
+    else if (differing.length > 0) changes.push({ table, type: "update", key, columns: Object.fromEntries(differing) });
+  }
+  if (missing === "gone") for (const { key } of former.values()) changes.push({ table, type: "delete", key, columns: {} });
+  return changes;
+}
