@@ -1,21 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import type { Store } from "../../exchange/ports.ts";
-import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import { all, one } from "./query.ts";
 import { isListed } from "./schema.ts";
 
 /** A row with its id, which steps do not see. */
 type Numbered = VaultRow & { id: number };
-
-/** What a step or query reads besides the vault. */
-export interface About {
-  exchange?: string;
-  pairs?: readonly Pair[];
-}
 
 export function listVaults(db: DatabaseSync): VaultRecord[] {
   const rows = all<Numbered>(db, `SELECT * FROM vaults WHERE ${isListed} ORDER BY service, uuid`);
@@ -51,19 +44,17 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): { id
   return { id, row };
 }
 
-/** Reads a vault, or null if it is not known. Call it in a transaction. */
-export function findRecord(db: DatabaseSync, service: string, uuid: string): VaultRecord | null {
-  const found = findVault(db, service, uuid);
-  return found === null ? null : vaultRecord(found.row, rowsOf(db, found.id));
-}
-
 /** Reads all rows of a vault that a step may need, and its id (null if it is not known). Call it in a transaction. */
-export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): { id: number | null; rows: VaultRows } {
+export function readVault(
+  db: DatabaseSync,
+  place: Place,
+  { exchange, pairs = [], revived = [] }: About = {},
+): { id: number | null; rows: VaultRows } {
   const { service, uuid, at } = place;
   const found = findVault(db, service, uuid);
   const id = found?.id ?? null;
   const { credentials, exchanges } = id === null ? { credentials: [], exchanges: [] } : rowsOf(db, id, exchange);
-  const named = pairs.map((pair) => fingerprint(uuid, pair));
+  const named = [...pairs, ...revived].map((pair) => fingerprint(uuid, pair));
   const prints = JSON.stringify([...named, ...credentials.map((row) => row.fingerprint)]);
   const inList = "fingerprint IN (SELECT value FROM json_each(?))";
   const superseded = all<{ fingerprint: string }>(db, `SELECT fingerprint FROM superseded WHERE vault = ? AND ${inList}`, id, prints);

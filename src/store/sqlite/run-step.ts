@@ -2,9 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { append } from "../journal/journal.ts";
 import type { Change } from "../steps/changes.ts";
 import { changesOf } from "../steps/changes.ts";
-import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import type { About, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { one, run } from "./query.ts";
-import type { About } from "./read-vaults.ts";
 import { findVault, readVault } from "./read-vaults.ts";
 
 /** Runs a step in the caller's transaction: reads the vault, lets the step edit a copy of the rows, and writes what differs. */

@@ -3,9 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
-
-/** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
-export type Durability = "synced" | "unsynced";
+import type { Durability } from "../stored-session.ts";
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
 const busyTimeoutMs = 30_000;

@@ -1,6 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
+import type { Pair } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 
 /** The vault that a step changes, and the time of the change. */
@@ -10,6 +11,15 @@ export interface Place {
   readonly uuid: string;
   /** ISO 8601. */
   readonly at: string;
+}
+
+/** What a step or query reads besides the vault. */
+export interface About {
+  exchange?: string;
+  /** Whether these are superseded is read. */
+  pairs?: readonly Pair[];
+  /** As `pairs`, for a step that does nothing with them but take them out of the superseded ones. */
+  revived?: readonly Pair[];
 }
 
 /**
