@@ -48,7 +48,7 @@ const table: Record<string, Allowance> = {
   store: {
     parts: ["files", "secrets", "protocol", "exchange/states", "errors", "defined"],
     types: ["exchange/ports", "exchange/records"],
-    packages: ["node:sqlite"],
+    packages: ["node:sqlite", "pg"],
   },
   secrets: { parts: ["files", "protocol", "errors"], packages: ["@napi-rs/keyring"] },
   files: { parts: ["errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },

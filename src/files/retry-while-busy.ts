@@ -8,10 +8,10 @@ export async function retryWhileBusy<T>(
   clock: Clock,
   { deadline, signal }: Pick<Waiting, "deadline"> & Partial<Waiting>,
   longest: number,
-  attempt: () => T | null,
+  attempt: () => T | null | Promise<T | null>,
 ): Promise<T | null> {
   for (let pause = 1; ; pause = Math.min(pause * 2, longest)) {
-    const result = attempt();
+    const result = await attempt();
     if (result !== null) return result;
     const left = deadline - clock.elapsed();
     if (left <= 0) return null;

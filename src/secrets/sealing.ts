@@ -12,10 +12,12 @@ export interface SealingKey {
 type SealedPlace = VaultPlace | ProfilePlace;
 
 export interface VaultPlace {
+  /** The id of a state that several machines share. */
+  state?: string | undefined;
   service: string;
   uuid: string;
-  column: "credentials.sealed" | "exchanges.token";
-  /** The generation, or the exchange id. */
+  column: "credentials.sealed" | "exchanges.token" | "vaults.label";
+  /** The generation, or the exchange id; empty for the label. */
   row: string;
 }
 
@@ -70,9 +72,17 @@ export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 export const isSealed = (text: string): boolean => /^s1:[0-9a-f]{16}:/.test(text);
 
 function additionalData(key: SealingKey, place: SealedPlace): Buffer {
-  const parts = "profile" in place ? ["profile", place.profile, place.key] : [place.service, place.uuid, place.column, place.row];
+  const parts = "profile" in place ? ["profile", place.profile, place.key] : vaultParts(place);
   return Buffer.from(JSON.stringify(["vaultsvc", format, key.id, ...parts]));
 }
+
+const vaultParts = ({ state, service, uuid, column, row }: VaultPlace): string[] => [
+  ...(state === undefined ? [] : [state]),
+  service,
+  uuid,
+  column,
+  row,
+];
 
 function damaged(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {

@@ -1,12 +1,12 @@
 import { describeCreations } from "./store-creations.ts";
 import { describeExchangeSteps } from "./store-exchanges.ts";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make } from "./store-fixture.ts";
 import { describeKeeping } from "./store-keeping.ts";
 import { describeLocks } from "./store-locks.ts";
 import { describePairs } from "./store-pairs.ts";
 
 /** What every implementation of `Store` must do: the suite that runs over each of them. `make` gives an empty state. */
-export function describeStore(name: string, make: () => StoreFixture): void {
+export function describeStore(name: string, make: Make): void {
   describeExchangeSteps(name, make);
   describePairs(name, make);
   describeKeeping(name, make);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { CreatedVault, Creation } from "../../src/exchange/records.ts";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make } from "./store-fixture.ts";
 import {
   device,
   eachOn,
   elsewhere,
   held,
+  holdAgain,
   imported,
   intent,
   known,
@@ -31,7 +32,7 @@ const vault: CreatedVault = {
 };
 
 /** Vaults that are created and deleted at the service (extended operations), and what an info call tells. */
-export function describeCreations(name: string, make: () => StoreFixture): void {
+export function describeCreations(name: string, make: Make): void {
   describe(`${name}: creating vaults`, () => {
     const on = eachOn(make, held);
 
@@ -41,6 +42,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
       expect(await store.list()).toEqual([]);
       const { generation, fingerprint } = await store.completeCreation(creation, vault);
       expect(generation).toBe(1);
+      await holdAgain(on);
       const record = await known(on.session);
       expect(record).toMatchObject({ uuid: lower, kind: "generic/online", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
       expect(record).toMatchObject({ usesRemaining: 3, limited: true, ...dates, open: null, last: null });
@@ -52,6 +54,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
     it("needs no lock: another process holds the vault's", async () => {
       await on.fixture.another().beginCreation(creation);
       await on.fixture.another().completeCreation(creation, vault);
+      await holdAgain(on);
       expect(await standings(on.session)).toEqual(["1 current"]);
     });
 
@@ -59,6 +62,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
       await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline", label: "mine" });
       await on.fixture.store.beginCreation(creation);
       expect((await on.fixture.store.completeCreation(creation, vault)).generation).toBe(2);
+      await holdAgain(on);
       expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
       expect(await known(on.session)).toMatchObject({ label: "mine", kind: "generic/offline" });
     });
@@ -69,6 +73,7 @@ export function describeCreations(name: string, make: () => StoreFixture): void 
       await on.session.forget();
       await on.fixture.store.beginCreation(creation);
       await on.fixture.store.completeCreation(creation, vault);
+      await holdAgain(on);
       expect(await known(on.session)).toMatchObject({ unackedStarts: 0, label: "Ada" });
       expect(await standings(on.session)).toEqual(["2 current"]);
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make } from "./store-fixture.ts";
 import {
   exchange,
   imported,
@@ -16,7 +16,7 @@ import {
 } from "./store-fixture.ts";
 
 /** The steps of an exchange: states, counters, conditions. */
-export function describeExchangeSteps(name: string, make: () => StoreFixture): void {
+export function describeExchangeSteps(name: string, make: Make): void {
   describe(`${name}: the steps of an exchange`, () => {
     const on = eachOn(make, imported);
     const counters = async () => {

@@ -42,6 +42,9 @@ export interface StoreFixture {
   dispose(): void;
 }
 
+/** Gives an empty state. */
+export type Make = () => StoreFixture | Promise<StoreFixture>;
+
 export const service = "https://vault.example/vaultsvc/v1-2";
 export const elsewhere = "https://moved.example/vaultsvc/v1-2";
 export const uuid = "AAAAAAAA-bbbb-4ccc-8ddd-000000000001";
@@ -62,10 +65,10 @@ export interface OnVault {
   session: VaultSession;
 }
 
-export function eachOn(make: () => StoreFixture, hold: (fixture: StoreFixture) => Promise<VaultSession>): OnVault {
+export function eachOn(make: Make, hold: (fixture: StoreFixture) => Promise<VaultSession>): OnVault {
   const on = {} as OnVault;
   beforeEach(async () => {
-    on.fixture = make();
+    on.fixture = await make();
     on.session = await hold(on.fixture);
   });
   afterEach(async () => {
@@ -107,6 +110,12 @@ export const started = (name: string, more: Partial<Started> = {}): Started => (
   elsewhere: false,
   ...more,
 });
+
+/** Lets the vault go and holds it again: what others did without its lock is seen then. */
+export async function holdAgain(on: OnVault): Promise<void> {
+  await on.session.release();
+  on.session = await held(on.fixture);
+}
 
 /** A session of a vault with one imported pair, generation 1. */
 export async function imported(fixture: StoreFixture, name = "first"): Promise<VaultSession> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make } from "./store-fixture.ts";
 import {
   device,
   elsewhere,
@@ -32,7 +32,7 @@ const document: AdoptedExchange = {
 };
 
 /** What is kept of a vault beside its exchanges: import, adopt, forget, reset, rebind, lists. */
-export function describeKeeping(name: string, make: () => StoreFixture): void {
+export function describeKeeping(name: string, make: Make): void {
   describe(`${name}: keeping vaults`, () => {
     const on = eachOn(make, held);
     it("knows nothing of a vault that was only held", async () => {

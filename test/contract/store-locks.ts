@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make, StoreFixture } from "./store-fixture.ts";
 import { elsewhere, held, intent, known, pair, patient, service, uuid, eachOn } from "./store-fixture.ts";
 
 const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3, "0")}`;
 
 /** One holder at a time, and one queue for the rate limit. */
-export function describeLocks(name: string, make: () => StoreFixture): void {
+export function describeLocks(name: string, make: Make): void {
   describe(`${name}: holding a vault`, () => {
     const on = eachOn(make, held);
     it.each(["the same process", "another process"])("excludes %s, whatever the service and the letter case", async (who) => {
@@ -92,8 +92,8 @@ export function describeLocks(name: string, make: () => StoreFixture): void {
 
   describe(`${name}: the rate limit`, () => {
     let fixture: StoreFixture;
-    beforeEach(() => {
-      fixture = make();
+    beforeEach(async () => {
+      fixture = await make();
     });
     afterEach(() => fixture.dispose());
 

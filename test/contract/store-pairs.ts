@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StoreFixture } from "./store-fixture.ts";
+import type { Make } from "./store-fixture.ts";
 import {
   device,
   elsewhere,
@@ -18,7 +18,7 @@ import {
 } from "./store-fixture.ts";
 
 /** Which pairs are kept, in which standing, and which are never sent again. */
-export function describePairs(name: string, make: () => StoreFixture): void {
+export function describePairs(name: string, make: Make): void {
   describe(`${name}: pairs`, () => {
     const on = eachOn(make, imported);
     it("② proves the old pair and offers the new one; ④ supersedes the old one", async () => {

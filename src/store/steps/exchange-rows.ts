@@ -3,6 +3,7 @@ import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
+import type { Sealed } from "./generations.ts";
 import type { ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, lockLost, update, vaultOf } from "./rows.ts";
 
@@ -38,13 +39,13 @@ export function settleCounted({ exchanges }: VaultRows): void {
 /** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */
 const asJson = "\0json:";
 
-export function sealToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, exchangeId: string, token: string): string {
+export function sealToken(key: SealingKey, place: Sealed, exchangeId: string, token: string): string {
   const isPlain = token.isWellFormed() && !token.startsWith(asJson);
   return seal(key, tokenPlace(place, exchangeId), isPlain ? token : asJson + JSON.stringify(token));
 }
 
 /** @throws `state` if the exchange has no token, or the key does not open it */
-export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "uuid">, row: ExchangeRow): string {
+export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): string {
   if (row.token !== null) {
     const token = unseal(key, tokenPlace(place, row.id), row.token);
     return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
@@ -55,7 +56,8 @@ export function openToken(key: SealingKey, place: Pick<VaultPlace, "service" | "
   });
 }
 
-const tokenPlace = ({ service, uuid }: Pick<VaultPlace, "service" | "uuid">, exchangeId: string): VaultPlace => ({
+const tokenPlace = ({ state, service, uuid }: Sealed, exchangeId: string): VaultPlace => ({
+  state,
   service,
   uuid,
   column: "exchanges.token",

@@ -11,6 +11,9 @@ import { update, vaultOf } from "./rows.ts";
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
 const keptSuperseded = 5;
 
+/** Where values of a vault are sealed. */
+export type Sealed = Pick<Place, "state" | "service" | "uuid">;
+
 /** What is sent with a pair; undefined if not given. */
 interface SentWithPair {
   hashedPin: string | undefined;
@@ -38,18 +41,14 @@ export function keptGeneration(rows: VaultRows, generation: number): Credentials
  * The pair of a generation.
  * @throws `state` if it is no longer kept, or the key does not open it
  */
-export function openCredentials(key: SealingKey, place: Pick<Place, "service" | "uuid">, row: CredentialsRow): Credentials {
+export function openCredentials(key: SealingKey, place: Sealed, row: CredentialsRow): Credentials {
   if (row.sealed === null) throw notKept(place.uuid, row.generation);
   return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;
 }
 
 /** Seals a pair as its generation stores it. */
-export const sealCredentials = (
-  key: SealingKey,
-  place: Pick<Place, "service" | "uuid">,
-  generation: number,
-  credentials: Credentials,
-): string => seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
+export const sealCredentials = (key: SealingKey, place: Sealed, generation: number, credentials: Credentials): string =>
+  seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
 
 /** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
@@ -135,7 +134,8 @@ export function forgetRefusal({ credentials, refusals }: VaultRows, { fingerprin
   for (const [combination, refused] of refusals) if (refused === print) refusals.delete(combination);
 }
 
-const sealedPlace = ({ service, uuid }: Pick<Place, "service" | "uuid">, generation: number): VaultPlace => ({
+const sealedPlace = ({ state, service, uuid }: Sealed, generation: number): VaultPlace => ({
+  state,
   service,
   uuid,
   column: "credentials.sealed",

@@ -6,6 +6,8 @@ import type { Kind } from "../../protocol/endpoints.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
+  /** The id of a state that several machines share, to which sealed values are bound. */
+  readonly state?: string | undefined;
   readonly service: string;
   /** In lower case. */
   readonly uuid: string;
@@ -15,7 +17,7 @@ export interface Place {
 
 /** What a step or query reads besides the vault. */
 export interface About {
-  exchange?: string;
+  exchange?: string | undefined;
   /** Whether these are superseded is read. */
   pairs?: readonly Pair[];
   /** As `pairs`, for a step that does nothing with them but take them out of the superseded ones. */

@@ -84,7 +84,7 @@ export function rebind(rows: VaultRows, key: SealingKey, service: string, here: 
   vault.failed_attempts = Math.max(vault.failed_attempts, here?.failed_attempts ?? 0);
   vault.last_generation = Math.max(vault.last_generation, here?.last_generation ?? 0);
   vault.service = service;
-  const place = { service, uuid: rows.uuid };
+  const place = { state: rows.state, service, uuid: rows.uuid };
   for (const row of rows.credentials) {
     if (row.sealed !== null) row.sealed = sealCredentials(key, place, row.generation, openCredentials(key, rows, row));
   }

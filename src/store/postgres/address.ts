@@ -1,0 +1,106 @@
+import { VaultError } from "../../errors.ts";
+import { isLoopback } from "../../protocol/address.ts";
+
+/** Where a shared state lives, and how to reach it. */
+export interface Address {
+  /** Tried in this order for one that is not in recovery. A host that begins with a slash is a folder of sockets. */
+  hosts: readonly { host: string; port: number }[];
+  user: string;
+  /** Undefined leaves it to `~/.pgpass`. */
+  password: string | undefined;
+  database: string;
+  schema: string;
+  /** Undefined for a connection without TLS; `rootCertificate` is the path of the certificates to trust in place of the system's. */
+  tls: { rootCertificate: string | undefined } | undefined;
+  /** Whether the person vouches for a server whose settings say that it loses what it has committed. */
+  isDurableAssumed: boolean;
+  /** The address for messages: without password and settings. */
+  shown: string;
+}
+
+const form = /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[^/?@]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
+
+/** Whether a location of a state is the address of a PostgreSQL, and no directory. */
+export const isAddress = (location: string): boolean => /^postgres(?:ql)?:\/\//.test(location);
+
+const heeded = ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE", "PGSSLROOTCERT"];
+
+/**
+ * Parses `postgres://[user@]host[:port][,host2…]/database[?schema=…&sslmode=…]`; what it lacks comes from the environment as for the
+ * programs of PostgreSQL. Warns once of variables that those know and this program does not.
+ * @throws `usage` for an address that cannot be used; the message never holds a password
+ */
+export function parseAddress(
+  location: string,
+  env: Readonly<Record<string, string | undefined>>,
+  user: string,
+  warn: (message: string) => void,
+): Address {
+  const { login = "", hosts = "", database = "", settings = "" } = form.exec(location)?.groups ?? {};
+  if (!form.test(location)) throw refused("it has not the form postgres://[user@]host[:port]/database");
+  const ignored = Object.keys(env).filter((name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name));
+  if (ignored.length > 0) warn(`not used for the state: ${ignored.join(", ")} (only ${heeded.join(", ")} are)`);
+  const [name, password] = login === "" ? [] : login.split(/:(.*)/s).map(decoded);
+  const query = settingsIn(settings);
+  const list = (hosts === "" ? (env["PGHOST"] ?? "localhost") : hosts).split(",").map((host) => hostIn(decoded(host), env["PGPORT"]));
+  const found = {
+    hosts: list,
+    user: name ?? env["PGUSER"] ?? user,
+    password: password ?? env["PGPASSWORD"],
+    database: decoded(database) || (env["PGDATABASE"] ?? name ?? user),
+    schema: query.get("schema") ?? "vaultsvc",
+  };
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(found.schema)) throw refused("schema is not a plain name: a-z, 0-9 and _, at most 63");
+  const where = list.map(({ host, port }) => `${host}:${port}`).join(",");
+  return {
+    ...found,
+    tls: tlsFor(query, env, list),
+    isDurableAssumed: query.get("durable") === "assumed",
+    shown: `postgres://${found.user}@${where}/${found.database}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
+  };
+}
+
+function hostIn(text: string, port = "5432"): { host: string; port: number } {
+  const [, bracketed, host = bracketed ?? "", given] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(text) ?? [];
+  const number = Number(given ?? port);
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw refused(`${given ?? port} is no port`);
+  return { host: host === "" ? "localhost" : host, port: number };
+}
+
+const known = ["schema", "sslmode", "sslrootcert", "durable"];
+
+function settingsIn(text: string): Map<string, string> {
+  const query = new Map(new URLSearchParams(text));
+  const unknown = [...query.keys()].filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw refused(`${unknown.join(", ")} is not known; only ${known.join(", ")} are`);
+  const durable = query.get("durable");
+  if (durable !== undefined && durable !== "assumed") throw refused("durable must be assumed, if it is given");
+  return query;
+}
+
+/** Verified in full, unless the server is this machine or `sslmode=disable` is written out. */
+function tlsFor(
+  query: ReadonlyMap<string, string>,
+  env: Readonly<Record<string, string | undefined>>,
+  hosts: Address["hosts"],
+): Address["tls"] {
+  const mode = query.get("sslmode") ?? env["PGSSLMODE"];
+  const rootCertificate = query.get("sslrootcert") ?? env["PGSSLROOTCERT"];
+  if (mode === "disable") return undefined;
+  if (mode === undefined && hosts.every(({ host }) => host.startsWith("/") || isLoopback(host))) return undefined;
+  if (mode === undefined || ["require", "verify-ca", "verify-full"].includes(mode)) return { rootCertificate };
+  throw refused(`sslmode ${mode} would not check who the server is; use verify-full, or disable on a network of your own`);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refused("a % in it is not followed by two digits");
+  }
+}
+
+const refused = (why: string): VaultError =>
+  new VaultError("usage", `the address of the state (--state) cannot be used: ${why}`, {
+    hint: "--state 'postgres://user@host/database'; vault help environment",
+  });

@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import { VaultError } from "../../errors.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import { retryWhileBusy } from "../../files/retry-while-busy.ts";
+import { lockLost } from "../steps/rows.ts";
+import type { Connection, Row, Statement } from "./connection.ts";
+import { AnswerLost, codeOf } from "./connection.ts";
+
+/** How long a lease lasts after it was taken or renewed, and how often it is renewed while it is held, in milliseconds. */
+const leaseMs = 15_000;
+const renewalMs = 5000;
+
+/** Who holds a vault: what `vault state locks` shows. */
+export interface Holder {
+  host: string;
+  pid: number;
+  user: string;
+}
+
+/** What a lease needs of its store. */
+export interface LeasePlace {
+  schema: string;
+  clock: Clock;
+  holder: Holder;
+  /** The connection, made anew where it has broken. */
+  connect: () => Promise<Connection>;
+}
+
+const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+
+/**
+ * A vault held by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
+ * first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
+ */
+export class Lease {
+  readonly #place: LeasePlace;
+  readonly #uuid: string;
+  readonly #epoch: string;
+  readonly #timer: NodeJS.Timeout;
+  #step = 0;
+  #released = false;
+
+  private constructor(place: LeasePlace, uuid: string, epoch: string) {
+    this.#place = place;
+    this.#uuid = uuid;
+    this.#epoch = epoch;
+    this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
+  }
+
+  /**
+   * Waits while somebody else holds the vault. Returns the lease, and the rows of `reading`, read in the transaction that took it.
+   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted
+   */
+  static async take(place: LeasePlace, uuid: string, waiting: Waiting, reading: readonly Statement[]): Promise<[Lease, Row[][]]> {
+    const { schema, clock, holder } = place;
+    const interrupted = new VaultError(
+      "interrupted",
+      "interrupted while waiting for another process that is using the vault; nothing was sent",
+      {
+        uuid,
+        retry: "safe",
+      },
+    );
+    if (waiting.signal.aborted) throw interrupted;
+    const take: Statement = {
+      sql: `WITH gate AS (SELECT id FROM ${schema}.gate FOR SHARE)
+        INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
+        SELECT $1, 1, 0, $2, clock_timestamp(), ${ending} FROM gate
+        ON CONFLICT (uuid) DO UPDATE SET epoch = held.epoch + 1, step = 0, holder = excluded.holder, since = excluded.since, ends_at = ${ending}
+        WHERE held.ends_at <= clock_timestamp() OR held.holder = excluded.holder RETURNING epoch::text`,
+      // Its own id: where the answer is lost, the next try finds that the lease is its own.
+      values: [uuid, JSON.stringify({ ...holder, take: randomUUID() })],
+    };
+    const whose: Statement = { sql: `SELECT holder, since FROM ${schema}.leases WHERE uuid = $1`, values: [uuid] };
+    let obstacle: Error | undefined;
+    const attempt = async (): Promise<[Lease, Row[][]] | null> => {
+      try {
+        const [[taken] = [], [held] = [], ...rows] = await (await place.connect()).transact([take, whose, ...reading]);
+        const epoch = taken?.["epoch"];
+        if (typeof epoch === "string") return [new Lease(place, uuid, epoch), rows];
+        obstacle = busy(uuid, held);
+      } catch (error) {
+        if (!(error instanceof AnswerLost)) throw error;
+        obstacle = error;
+      }
+      return null;
+    };
+    const result = await retryWhileBusy(clock, waiting, 100, attempt).catch((error: unknown) => {
+      throw waiting.signal.aborted ? interrupted : error;
+    });
+    if (result === null) throw obstacle ?? busy(uuid, undefined);
+    return result;
+  }
+
+  /**
+   * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, a query that waits for the end of
+   * the transaction finds out, and it is run again if it was not committed. Renews the lease.
+   * @throws `state` if the lease was lost
+   */
+  async transact(statements: readonly Statement[]): Promise<Row[][]> {
+    if (this.#released) throw new VaultError("internal", `vault ${this.#uuid} was written to after it had been released`);
+    const { schema } = this.#place;
+    const step = (this.#step += 1);
+    const key = [this.#uuid, this.#epoch, String(step)];
+    // A division by zero ends the transaction where the row is not there.
+    const check: Statement = {
+      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ends_at = ${ending} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
+        RETURNING 1) SELECT 1 / (SELECT count(*) FROM held)`,
+      values: key,
+    };
+    for (let tries = 3; ; tries -= 1) {
+      try {
+        return (await (await this.#place.connect()).transact([check, ...statements])).slice(1);
+      } catch (error) {
+        if (codeOf(error) === "22012") throw lockLost(this.#uuid, `its lease ${this.#epoch} is over`);
+        if (!(error instanceof AnswerLost) || tries <= 1) throw error;
+        if (await this.#isDone(step)) return [];
+      }
+    }
+  }
+
+  /** Gives the vault back; it ends by itself where that fails. A second call does nothing. */
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#released) return;
+    this.#released = true;
+    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = '-infinity', holder = NULL WHERE uuid = $1 AND epoch = $2`;
+    try {
+      await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+    } catch {
+      // It ends within `leaseMs`.
+    }
+  }
+
+  /** Whether a step was committed. Locks the row: a plain query can see it as it was while the commit waits for a standby. */
+  async #isDone(step: number): Promise<boolean> {
+    const sql = `SELECT step::text FROM ${this.#place.schema}.leases WHERE uuid = $1 AND epoch = $2 FOR UPDATE`;
+    const [row] = await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+    if (row === undefined) throw lockLost(this.#uuid, `its lease ${this.#epoch} is over`);
+    return row["step"] === String(step);
+  }
+
+  async #renew(): Promise<void> {
+    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending} WHERE uuid = $1 AND epoch = $2`;
+    try {
+      await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+    } catch {
+      // The next one may succeed; if none does, the next step finds that the lease is over.
+    }
+  }
+}
+
+function busy(uuid: string, row: Row | undefined): VaultError {
+  const holder = typeof row?.["holder"] === "string" ? (JSON.parse(row["holder"]) as Holder) : null;
+  const since = row?.["since"] instanceof Date ? row["since"].toISOString() : "";
+  const who = holder === null ? "another process" : `${holder.user} on ${holder.host} (process ${holder.pid}), since ${since},`;
+  return new VaultError("busy", `${who} is using vault ${uuid}`, {
+    uuid,
+    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+  });
+}

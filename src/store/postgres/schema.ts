@@ -1,0 +1,126 @@
+/** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
+export const schemaVersion = 1;
+export const oldestVersion = 1;
+
+/** Condition on the rows of the vaults that `Store.list` returns. */
+export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
+
+const exchangeStates = ["intent", "started", "held", "ending", "acknowledged", "in-doubt", "expired", "discarded", "rejected"];
+const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
+
+/**
+ * The tables of a shared state in a schema of their own; the columns that both engines have are those of the local one
+ * (sqlite/schema.ts). Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.
+ */
+export const tables = (schema: string): string[] => [
+  `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+  // version, oldest, state (its id), key (the id of the one that seals).
+  `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
+  // Its stored transaction is the one that wrote the row, but in a copy that was dumped and restored.
+  `CREATE TABLE IF NOT EXISTS ${schema}.identity (id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL)`,
+  // Who changes the whole state locks its row, and who takes a lease shares it.
+  `CREATE TABLE IF NOT EXISTS ${schema}.gate (id int PRIMARY KEY CHECK (id = 1))`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.leases (
+    uuid text PRIMARY KEY,
+    -- How often it was taken, and how many steps its holder has made: a holder that finds other numbers has lost its vault.
+    epoch bigint NOT NULL,
+    step bigint NOT NULL,
+    holder text,
+    since timestamptz NOT NULL,
+    ends_at timestamptz NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.vaults (
+    id uuid PRIMARY KEY,
+    service text NOT NULL,
+    uuid text NOT NULL CHECK (uuid = lower(uuid)),
+    kind text NOT NULL,
+    label text,
+    last_generation int NOT NULL,
+    unacked_starts int NOT NULL CHECK (unacked_starts >= 0),
+    failed_attempts int NOT NULL CHECK (failed_attempts >= 0),
+    possibly_failed int NOT NULL CHECK (possibly_failed >= 0),
+    proven_at text,
+    proof_expiry text,
+    uses_remaining int,
+    limited int NOT NULL,
+    expiry_date text,
+    auto_lock_date text,
+    date_created text,
+    last_modified text,
+    last_error text,
+    forgotten int NOT NULL,
+    UNIQUE (service, uuid)
+  )`,
+  `CREATE INDEX IF NOT EXISTS vaults_by_uuid ON ${schema}.vaults (uuid)`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.credentials (
+    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE,
+    generation int NOT NULL,
+    standing text NOT NULL CHECK (standing IN ('current', 'imported', 'offered', 'superseded', 'void')),
+    proven int NOT NULL,
+    -- Null once it is no longer kept.
+    sealed text,
+    fingerprint text NOT NULL,
+    device text,
+    created_at text NOT NULL,
+    elsewhere int NOT NULL,
+    refused int NOT NULL,
+    placed text CHECK (placed IN ('successor', 'older')),
+    PRIMARY KEY (vault, generation)
+  )`,
+  `CREATE INDEX IF NOT EXISTS credentials_kept ON ${schema}.credentials (vault, generation) WHERE sealed IS NOT NULL`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS one_current_pair ON ${schema}.credentials (vault) WHERE standing = 'current'`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.exchanges (
+    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE,
+    -- In the order in which this vault's exchanges were begun or adopted.
+    seq int NOT NULL,
+    id text NOT NULL,
+    operation text NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL CHECK (state IN (${quoted(exchangeStates)})),
+    external_ref text NOT NULL,
+    base_generation int NOT NULL,
+    new_generation int,
+    started_at text NOT NULL,
+    -- Sealed; null before the token is known and once it is of no use.
+    token text,
+    token_expiry text,
+    uses_remaining int,
+    limited int NOT NULL,
+    hold_reason text,
+    delivered int NOT NULL,
+    save_owed int NOT NULL,
+    ends_unanswered int NOT NULL CHECK (ends_unanswered >= 0),
+    acknowledged_at text,
+    counted_start int NOT NULL,
+    counted_failed int NOT NULL,
+    adopted int NOT NULL,
+    PRIMARY KEY (vault, seq),
+    UNIQUE (vault, id)
+  )`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS one_open_exchange ON ${schema}.exchanges (vault)
+    WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
+    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.refusals (
+    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, combination text NOT NULL, fingerprint text,
+    PRIMARY KEY (vault, combination)
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.journal (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at text NOT NULL,
+    service text NOT NULL,
+    uuid text NOT NULL,
+    exchange text,
+    event text NOT NULL,
+    detail text NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.limiter (
+    application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.outages (service text PRIMARY KEY, since text NOT NULL)`,
+  `INSERT INTO ${schema}.gate VALUES (1) ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.identity VALUES (1, pg_current_xact_id()) ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text)
+    ON CONFLICT DO NOTHING`,
+];

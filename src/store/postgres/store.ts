@@ -1,0 +1,247 @@
+import { randomUUID } from "node:crypto";
+import type { Clock, Store, VaultSession, Waiting } from "../../exchange/ports.ts";
+import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { Keyring } from "../keys/keyring.ts";
+import * as creations from "./creations.ts";
+import { completeCreation } from "../steps/import.ts";
+import type { ExchangeRow, Place } from "../steps/rows.ts";
+import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
+import type { Address } from "./address.ts";
+import type { Row, Statement } from "./connection.ts";
+import { AnswerLost, cannotBeUsed, codeOf, Connection } from "./connection.ts";
+import { DatabaseClock } from "./database-clock.ts";
+import type { Holder } from "./lease.ts";
+import { Lease } from "./lease.ts";
+import type { StoredVault } from "./read-vaults.ts";
+import { readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
+import { isListed, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import { nextSlot, reserving } from "./limiter.ts";
+import { PostgresVaultSession } from "./vault-session.ts";
+import { statementsFor } from "./write-vault.ts";
+
+export interface SharedStoreOptions {
+  address: Address;
+  keySource: KeySource;
+  clock: Clock;
+  holder: Holder;
+  warn: (message: string) => void;
+  /** The database's clock; by default estimated from its answers. */
+  time?: Pick<DatabaseClock, "note" | "now">;
+}
+
+/** What the state says of itself. */
+interface About {
+  /** Its id. */
+  state: string;
+  key: SealingKey;
+}
+
+/**
+ * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
+ * @throws `state` from every method if the database or the key cannot be used, or if nothing is there yet
+ */
+export class PostgresStore implements Store {
+  readonly #options: SharedStoreOptions;
+  readonly #schema: string;
+  readonly #keyring: Keyring;
+  readonly #time: Pick<DatabaseClock, "note" | "now">;
+  #connection: Promise<Connection> | null = null;
+  #about: Promise<About> | null = null;
+
+  constructor(options: SharedStoreOptions) {
+    this.#options = options;
+    this.#schema = options.address.schema;
+    this.#keyring = new Keyring(options.keySource, options.address.shown, options.warn);
+    this.#time = options.time ?? new DatabaseClock(options.clock);
+  }
+
+  /** Makes the schema, and the key if there is none; running it twice changes nothing. Returns whether it was made. */
+  async initialize(): Promise<boolean> {
+    const connection = await this.#connect();
+    const [there] = await connection.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${this.#schema}.meta`] });
+    await connection.transact(tables(this.#schema).map((sql) => ({ sql })));
+    const [needed] = await connection.query(this.#meta("key"));
+    const key = await this.#keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
+    await connection.query({ sql: `INSERT INTO ${this.#schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
+    await this.#known();
+    return there?.["meta"] === null;
+  }
+
+  /** Closes the connection without waiting. */
+  close(): void {
+    void this.#connection?.then((connection) => connection.close()).catch(() => undefined);
+  }
+
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
+    const lower = uuid.toLowerCase();
+    const connect = this.#connect;
+    const { clock, holder } = this.#options;
+    const place = { schema: this.#schema, clock, holder, connect };
+    const reading = readVault(this.#schema, { service, uuid: lower, at: "" }, {});
+    const taking = Lease.take(place, lower, waiting, reading);
+    const about = await this.#known().catch(async (error: unknown) => {
+      await taking.then(async ([lease]) => await lease.release()).catch(() => undefined);
+      throw error;
+    });
+    const [lease, [[row] = [], [outage] = []]] = await taking;
+    const { key, state } = about;
+    try {
+      const vault = storedVault(this.#place(about, service, lower), key, row, outage);
+      const parts = { schema: this.#schema, state, lease, key, connect, now: () => this.#time.now() };
+      return new PostgresVaultSession(service, lower, parts, vault);
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  }
+
+  async list(): Promise<VaultRecord[]> {
+    return await this.#vaults(isListed, []);
+  }
+
+  async find(uuid: string): Promise<VaultRecord[]> {
+    return await this.#vaults("vaults.uuid = $1 AND forgotten = 0", [uuid.toLowerCase()]);
+  }
+
+  async lastReads(): ReturnType<Store["lastReads"]> {
+    const rows = await this.#query({
+      sql: `SELECT DISTINCT ON (vaults.id) service, vaults.uuid, started_at AS at
+        FROM ${this.#schema}.vaults JOIN ${this.#schema}.exchanges ON exchanges.vault = vaults.id
+        WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 ORDER BY vaults.id, seq DESC`,
+    });
+    return rows as Awaited<ReturnType<Store["lastReads"]>>;
+  }
+
+  async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
+    const rows = await this.#query({
+      sql: `SELECT exchanges.* FROM ${this.#schema}.exchanges JOIN ${this.#schema}.vaults ON vaults.id = exchanges.vault
+        WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
+      values: [service, uuid.toLowerCase(), limit],
+    });
+    return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
+  }
+
+  async beginCreation(creation: Creation): Promise<void> {
+    await this.#known();
+    await this.#query(creations.beginCreation(this.#schema, creation, this.#now()));
+  }
+
+  async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<Store["completeCreation"]> {
+    const about = await this.#known();
+    const { key } = about;
+    const place = this.#place(about, creation.service, vault.uuid.toLowerCase());
+    for (let tries = 5; ; tries -= 1) {
+      const connection = await this.#connect();
+      const [[row] = [], [outage] = []] = await connection.transact(readVault(this.#schema, place, { pairs: [vault.credentials] }));
+      const { id, lastSeq, rows } = storedVault(place, key, row, outage);
+      const after = structuredClone(rows);
+      const result = completeCreation(after, key, creation, vault);
+      const written = { schema: this.#schema, id: id ?? randomUUID(), lastSeq, key };
+      try {
+        await connection.transact(statementsFor(written, rows, after));
+        return result;
+      } catch (error) {
+        // Somebody else was faster, or the answer was lost.
+        if (tries <= 1 || (codeOf(error) !== "23505" && !(error instanceof AnswerLost))) throw error;
+        if ((await this.#query(creations.isCompleted(this.#schema, creation))).length > 0) return result;
+      }
+    }
+  }
+
+  async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
+    await this.#query(creations.failCreation(this.#schema, creation, outcome, error, this.#now()));
+  }
+
+  async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
+    const rows = await this.#query(creations.interruptedCreations(this.#schema, service));
+    return rows.map((row) => creations.interruptedCreation(service, row));
+  }
+
+  async dismissCreation(creation: InterruptedCreation): Promise<void> {
+    await this.#query(creations.dismissCreation(this.#schema, creation, this.#now()));
+  }
+
+  async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
+    if (intervalMs === 0) return 0;
+    const there = now + this.#time.now() - this.#options.clock.now();
+    const [taken] = await this.#query(reserving(this.#schema, application, there, intervalMs, longestMs));
+    const [row] = taken === undefined ? await this.#query(nextSlot(this.#schema, application)) : [taken];
+    return Math.max(0, (row?.["slot"] as number) - there);
+  }
+
+  readonly #connect = async (): Promise<Connection> => {
+    const known = await this.#connection?.catch(() => null);
+    if (known?.isUsable === true && this.#connection !== null) return known;
+    this.#connection = Connection.open(this.#options.address);
+    return await this.#connection;
+  };
+
+  /** What the state says of itself, read once. */
+  async #known(): Promise<About> {
+    this.#about ??= this.#read();
+    return await this.#about.catch((error: unknown) => {
+      this.#about = null;
+      throw error;
+    });
+  }
+
+  async #read(): Promise<About> {
+    const { address, clock } = this.#options;
+    const sentAt = clock.elapsed();
+    const [row] = await (
+      await this.#connect()
+    ).query({
+      sql: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, current_setting('fsync') AS fsync,
+        pg_is_in_recovery() AS standby, (SELECT jsonb_object_agg(name, value) FROM ${this.#schema}.meta) AS meta`,
+    });
+    const { now, fsync, standby, meta } = row as unknown as { now: number; fsync: string; standby: boolean; meta: Record<string, string> };
+    this.#time.note(now, sentAt);
+    if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
+    if (fsync !== "on" && !address.isDurableAssumed) {
+      throw cannotBeUsed(
+        address,
+        "the server loses what it has committed when it stops (fsync=off)",
+        "set fsync=on there; or, for a test: durable=assumed",
+      );
+    }
+    if (Number(meta["oldest"]) > schemaVersion) {
+      throw cannotBeUsed(
+        address,
+        `it is of a newer version (${meta["version"]}; this program reads up to ${schemaVersion})`,
+        "update vault",
+      );
+    }
+    if (Number(meta["version"]) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
+    const id = meta["key"] ?? "";
+    await this.#keyring.ensure(id);
+    return { state: meta["state"] ?? "", key: await this.#keyring.key(id) };
+  }
+
+  #meta(name: string): Statement {
+    return { sql: `SELECT value FROM ${this.#schema}.meta WHERE name = $1`, values: [name] };
+  }
+
+  #place({ state }: About, service: string, uuid: string): Place {
+    return { state, service, uuid, at: this.#now() };
+  }
+
+  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
+    const about = await this.#known();
+    const rows = await this.#query(vaultsWhere(this.#schema, condition, values));
+    return rows.flatMap((row) => {
+      const { service, uuid } = row["vault"] as Place;
+      const stored: StoredVault = storedVault(this.#place(about, service, uuid), about.key, row, undefined);
+      return stored.rows.vault === null ? [] : [vaultRecord(stored.rows.vault, stored.rows)];
+    });
+  }
+
+  #now(): string {
+    return new Date(this.#time.now()).toISOString();
+  }
+
+  async #query(statement: Statement): Promise<Row[]> {
+    return await (await this.#connect()).query(statement);
+  }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import type { About, Place, VaultRows } from "../steps/rows.ts";
+import { rebind } from "../steps/vault.ts";
+import type { Step } from "../stored-session.ts";
+import { StoredVaultSession } from "../stored-session.ts";
+import { fingerprint } from "../../secrets/fingerprints.ts";
+import type { Connection } from "./connection.ts";
+import type { Lease } from "./lease.ts";
+import type { StoredVault } from "./read-vaults.ts";
+import { readVault, storedVault } from "./read-vaults.ts";
+import { statementsFor } from "./write-vault.ts";
+
+export interface SessionParts {
+  schema: string;
+  /** Id of the state, to which sealed values are bound. */
+  state: string;
+  lease: Lease;
+  key: SealingKey;
+  connect: () => Promise<Connection>;
+  /** Milliseconds since the epoch, by the database's clock. */
+  now: () => number;
+}
+
+/**
+ * A vault that this process holds. Nobody else changes its rows meanwhile, so that they are read once, and again only for what a step
+ * names and the first reading lacks.
+ */
+export class PostgresVaultSession extends StoredVaultSession {
+  readonly #parts: SessionParts;
+  #vault: StoredVault;
+
+  /** `vault` as it was read in the transaction that took the lease. */
+  constructor(service: string, uuid: string, parts: SessionParts, vault: StoredVault) {
+    super(service, uuid);
+    this.#parts = parts;
+    this.#vault = vault;
+  }
+
+  async rebindFrom(service: string): Promise<void> {
+    const here = this.#vault.rows.vault;
+    const there = await this.#read({ ...this.#place(), service }, {});
+    await this.#run(there, (rows, key) => rebind(rows, key(), this.service, here));
+    this.#vault = await this.#read(this.#place(), {});
+  }
+
+  async release(): Promise<void> {
+    await this.#parts.lease.release();
+  }
+
+  protected async query<T>(query: Step<T>, about: About = {}): Promise<T> {
+    const { rows } = await this.#with(about);
+    return query(structuredClone(rows), () => this.#parts.key);
+  }
+
+  protected async write<T>(step: Step<T>, about: About): Promise<T> {
+    return await this.#run(await this.#with(about), step);
+  }
+
+  protected async seal<T>(step: Step<T>, about: About): Promise<T> {
+    return await this.write(step, about);
+  }
+
+  async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>): Promise<T> {
+    const { schema, lease, key } = this.#parts;
+    const before: VaultRows = { ...rows, at: this.#place().at };
+    const after = structuredClone(before);
+    const result = step(after, () => key);
+    const written = former ?? randomUUID();
+    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after));
+    const added = after.exchanges.length - before.exchanges.length;
+    const removed = after.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
+    const id = after.vault === null ? null : written;
+    this.#vault = { id, lastSeq: lastSeq + added, rows: { ...after, ...removed, journal: [] } };
+    return result;
+  }
+
+  #names(exchange: string): boolean {
+    return this.#vault.rows.exchanges.some(({ id }) => id === exchange);
+  }
+
+  #place(): Place {
+    const { state, now } = this.#parts;
+    return { state, service: this.service, uuid: this.uuid, at: new Date(now()).toISOString() };
+  }
+
+  /** The vault with what is named; a pair to be revived counts as superseded, so that the step takes it out. */
+  async #with({ exchange, pairs = [], revived = [] }: About): Promise<StoredVault> {
+    // The id of a new exchange sorts after those of all others.
+    const isRead = exchange === undefined || this.#vault.rows.exchanges.every(({ id }) => id < exchange) || this.#names(exchange);
+    if (pairs.length > 0 || !isRead) this.#vault = await this.#read(this.#place(), { exchange, pairs });
+    const superseded = new Set([...this.#vault.rows.superseded, ...revived.map((pair) => fingerprint(this.uuid, pair))]);
+    return { ...this.#vault, rows: { ...this.#vault.rows, superseded } };
+  }
+
+  async #read(place: Place, about: About): Promise<StoredVault> {
+    const { schema, key, connect } = this.#parts;
+    const [[row] = [], [outage] = []] = await (await connect()).transact(readVault(schema, place, about));
+    return storedVault(place, key, row, outage);
+  }
+}

@@ -1,0 +1,96 @@
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { seal } from "../../secrets/sealing.ts";
+import type { Change, Value } from "../steps/changes.ts";
+import { changesOf } from "../steps/changes.ts";
+import type { VaultRows } from "../steps/rows.ts";
+import type { Statement } from "./connection.ts";
+import { labelPlace } from "./read-vaults.ts";
+
+/** The vault that a step has changed. */
+interface Written {
+  schema: string;
+  id: string;
+  /** Of its newest exchange. */
+  lastSeq: number;
+  key: SealingKey;
+}
+
+/** The SQL for all that a step has changed in the rows of a vault, with the journal and the outage. A label is sealed wherever it is written. */
+export function statementsFor({ schema, id, lastSeq, key }: Written, before: VaultRows, after: VaultRows): Statement[] {
+  const { service = after.service } = after.vault ?? {};
+  const moved = after.vault === null || service === before.service ? [] : absorbed(schema, id, service, after.uuid);
+  const sealed = <T extends object>(columns: T): T =>
+    "label" in columns && typeof columns.label === "string"
+      ? { ...columns, label: seal(key, labelPlace({ ...after, service }), columns.label) }
+      : columns;
+  let seq = lastSeq;
+  const changed = changesOf(before, after).map((change) => {
+    if (change.table === "vaults") return statement(schema, id, { ...change, columns: sealed(withLabel(change, before, after)) });
+    if (change.table !== "exchanges" || change.type !== "insert") return statement(schema, id, change);
+    seq += 1;
+    return statement(schema, id, { ...change, columns: { ...change.columns, seq } });
+  });
+  const entries = after.journal.map((entry) => ({ at: after.at, service, uuid: after.uuid, ...entry, detail: sealed(entry.detail) }));
+  return [...moved, ...changed, ...outageOf(schema, before, after), ...entries.map((entry) => journalEntry(schema, entry))];
+}
+
+/** The columns of a vault that changed; its label is bound to its service. */
+function withLabel({ columns }: Change, before: VaultRows, { vault }: VaultRows): Change["columns"] {
+  return vault === null || vault.service === before.service ? columns : { ...columns, label: vault.label };
+}
+
+/** An inserted row names its vault, but for that of the vault itself. */
+function statement(schema: string, vault: string, { table, type, key, columns }: Change): Statement {
+  const place: Change["key"] = table === "vaults" ? { id: vault } : { vault, ...key };
+  const row = type === "insert" ? { ...place, ...columns } : columns;
+  const names = Object.keys(row);
+  const offset = type === "insert" ? 0 : names.length;
+  const where = Object.keys(place)
+    .map((column, index) => `${column} = $${offset + index + 1}`)
+    .join(" AND ");
+  const values: Value[] = [...Object.values(row), ...(type === "insert" ? [] : Object.values(place))];
+  if (type === "delete") return { sql: `DELETE FROM ${schema}.${table} WHERE ${where}`, values };
+  if (type === "update") {
+    const set = names.map((column, index) => `${column} = $${index + 1}`).join(", ");
+    return { sql: `UPDATE ${schema}.${table} SET ${set} WHERE ${where}`, values };
+  }
+  const marks = names.map((_, index) => `$${index + 1}`).join(", ");
+  return { sql: `INSERT INTO ${schema}.${table} (${names.join(", ")}) VALUES (${marks})`, values };
+}
+
+/** Takes over what a forgotten vault left at the service that this vault moves to: refusals and superseded pairs. */
+function absorbed(schema: string, id: string, service: string, uuid: string): Statement[] {
+  const here = `(SELECT id FROM ${schema}.vaults WHERE service = $1 AND uuid = $2)`;
+  const values = [service, uuid];
+  const move = (table: string, columns: string): Statement[] => [
+    {
+      sql: `INSERT INTO ${schema}.${table} (vault, ${columns}) SELECT $3, ${columns} FROM ${schema}.${table} WHERE vault = ${here}
+        ON CONFLICT DO NOTHING`,
+      values: [...values, id],
+    },
+    { sql: `DELETE FROM ${schema}.${table} WHERE vault = ${here}`, values },
+  ];
+  return [
+    ...move("superseded", "fingerprint"),
+    ...move("refusals", "combination, fingerprint"),
+    { sql: `DELETE FROM ${schema}.vaults WHERE service = $1 AND uuid = $2`, values },
+  ];
+}
+
+function outageOf(schema: string, before: VaultRows, { service, outage }: VaultRows): Statement[] {
+  if (before.outage === outage) return [];
+  if (outage === null) return [{ sql: `DELETE FROM ${schema}.outages WHERE service = $1`, values: [service] }];
+  return [{ sql: `INSERT INTO ${schema}.outages (service, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`, values: [service, outage] }];
+}
+
+/** Appends to the journal, in the transaction that makes the change; `detail` never holds a secret. */
+export function journalEntry(
+  schema: string,
+  entry: { at: string; service: string; uuid: string; exchange: string | null; event: string; detail: Record<string, unknown> },
+): Statement {
+  const { at, service, uuid, exchange, event, detail } = entry;
+  return {
+    sql: `INSERT INTO ${schema}.journal (at, service, uuid, exchange, event, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
+    values: [at, service, uuid, exchange, event, JSON.stringify(detail)],
+  };
+}
