@@ -8,7 +8,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   "Finish an interrupted exchange": ["ack"],
   Inspect: ["status", "guard", "audit-replay"],
   "Set up, and try it": ["init", "sandbox", "config", "doctor", "completion"],
-  "Import, move and back up credentials": ["import", "export", "forget", "label", "backup"],
+  "Import, move and back up credentials": ["import", "export", "forget", "label", "state"],
 };
 
 /** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */

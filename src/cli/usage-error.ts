@@ -4,8 +4,10 @@ import { suggest } from "../completion/suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
 
-/** What other tools call a command, with ours. */
+/** What other tools and earlier versions call a command, with ours. */
 const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
+  backup: ["state backup", "state restore"],
+  "config rekey": ["state rekey"],
   list: ["status"],
   ls: ["status"],
   read: ["get"],
@@ -15,6 +17,8 @@ const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
   unlock: ["guard --reset"],
   rm: ["forget", "delete"],
   logs: ["audit-replay"],
+  rekey: ["state rekey"],
+  restore: ["state restore"],
   version: ["--version"],
 };
 
@@ -29,10 +33,11 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
     return new VaultError("usage", "a command is missing", { hint: `${called} --help` });
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
-  const elsewhere = place.path.length === 1 && Object.hasOwn(ofOtherTools, word) ? ofOtherTools[word] : undefined;
+  const words = `${called} ${word}`.slice(root.name.length + 1);
+  const elsewhere = Object.hasOwn(ofOtherTools, words) ? ofOtherTools[words]?.map((name) => `${root.name} ${name}`) : undefined;
   const near =
     error.code === "commander.unknownCommand"
-      ? (elsewhere ?? suggest(word, namesOf(commandAt(place)))).map((name) => `${called} ${name}`)
+      ? (elsewhere ?? suggest(word, namesOf(commandAt(place))).map((name) => `${called} ${name}`))
       : error.code === "commander.unknownOption" && word.startsWith("--")
         ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
         : [];

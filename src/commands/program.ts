@@ -5,7 +5,6 @@ import type { ProgramResult, Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 import { ack } from "./ack/descriptor.ts";
 import { auditReplay } from "./audit-replay/descriptor.ts";
-import { backup } from "./backup/descriptor.ts";
 import { completion } from "./completion.ts";
 import * as config from "./config/descriptor.ts";
 import { create } from "./create/descriptor.ts";
@@ -21,6 +20,7 @@ import { importVaults } from "./import/descriptor.ts";
 import { info } from "./info/descriptor.ts";
 import { init } from "./init/descriptor.ts";
 import * as sandbox from "./sandbox/descriptor.ts";
+import * as state from "./state/descriptor.ts";
 import { status } from "./status/descriptor.ts";
 import { update } from "./update.ts";
 
@@ -45,7 +45,14 @@ export const vault: Command = {
     loaded(info, async () => (await import("./info/run.ts")).runInfo),
     loaded(create, async () => (await import("./create/run.ts")).runCreate),
     deleteVault,
-    loaded(backup, async () => (await import("./backup/run.ts")).runBackup),
+    {
+      ...state.state,
+      commands: [
+        loaded(state.backup, async () => (await import("./state/run.ts")).runBackup),
+        loaded(state.restore, async () => (await import("./state/run.ts")).runRestore),
+        loaded(state.rekey, async () => (await import("./state/rekey.ts")).runRekey),
+      ],
+    },
     loaded(doctor, async () => (await import("./doctor/run.ts")).runDoctor),
     loaded(init, async () => (await import("./init/run.ts")).runInit),
     {
@@ -57,7 +64,6 @@ export const vault: Command = {
         loaded(config.unset, async () => (await import("./config/run.ts")).runConfigUnset),
         loaded(config.path, async () => (await import("./config/list.ts")).runConfigPath),
         loaded(config.use, async () => (await import("./config/run.ts")).runConfigUse),
-        loaded(config.rekey, async () => (await import("./config/rekey.ts")).runRekey),
       ],
     },
     {

@@ -19,7 +19,7 @@ export async function openOsKeyring(): Promise<OsKeyring> {
       return await work();
     } catch (error) {
       throw new VaultError("state", `no operating system keyring responds: ${(error as Error).message}`, {
-        hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault config rekey --to file (if a key already exists)",
+        hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault state rekey --to file (if a key already exists)",
         cause: error,
       });
     }

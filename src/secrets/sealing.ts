@@ -92,6 +92,6 @@ function damaged(place: SealedPlace, why: string): VaultError {
   }
   return new VaultError("state", `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`, {
     uuid: place.uuid,
-    hint: "use the key it was encrypted with (--state-key, or its key file); vault backup FILE --restore",
+    hint: "use the key it was encrypted with (--state-key, or its key file); vault state restore FILE",
   });
 }

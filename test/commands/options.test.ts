@@ -4,11 +4,9 @@ import { parseOptions } from "../../src/cli/parse-options.ts";
 import { buildProgram, readAction } from "../../src/cli/program.ts";
 import type { AuditReplayFlags } from "../../src/commands/audit-replay/descriptor.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
-import type { BackupOptions } from "../../src/commands/backup/descriptor.ts";
-import { checkBackup } from "../../src/commands/backup/run.ts";
-import type { RekeyOptions } from "../../src/commands/config/descriptor.ts";
-import { checkRekey } from "../../src/commands/config/rekey.ts";
 import { vault } from "../../src/commands/program.ts";
+import type { RekeyOptions } from "../../src/commands/state/descriptor.ts";
+import { checkRekey } from "../../src/commands/state/rekey.ts";
 import { asVaultError } from "../../src/errors.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -16,10 +14,6 @@ const uuid = "123e4567-e89b-42d3-a456-426614174000";
 /** What commands make of their options before they do anything. */
 const further: Record<string, (options: unknown) => unknown> = {
   "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags),
-  backup: (options) => {
-    checkBackup(options as BackupOptions);
-    return options;
-  },
   rekey: (options) => checkRekey(options as RekeyOptions),
 };
 
@@ -147,8 +141,6 @@ test.each<[string, unknown]>([
     { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l", credentialsOut: "f" },
   ],
   ["create --card-number @n --card-name Ada --expiry 4/2029", { cardNumber: "@n", cardName: "Ada", expiry: "4/2029" }],
-  ["backup b.db --force", { file: "b.db", force: true }],
-  ["backup b.db --restore --service-restored --yes", { file: "b.db", restore: true, serviceRestored: true, yes: true }],
   ["doctor", {}],
   ["doctor --offline --fail-on warn", { offline: true, failOn: "warn" }],
   ["init --live --force --state-key-source passphrase", { live: true, force: true, stateKeySource: "passphrase" }],
@@ -158,9 +150,11 @@ test.each<[string, unknown]>([
   ["config set apiKey -", { key: "apiKey", value: "-" }],
   ["config unset timeout", { key: "timeout" }],
   ["config use work", { name: "work" }],
-  ["config rekey --to keyring --skip-missing --yes", { to: "keyring", skipMissing: true, yes: true }],
-  ["config rekey --new-passphrase -", { to: "passphrase", newPassphrase: "-" }],
-  ["config rekey --new-state-key @k --to given", { to: "given", newStateKey: "@k" }],
+  ["state backup b.db --force", { file: "b.db", force: true }],
+  ["state restore b.db --service-restored --yes", { file: "b.db", serviceRestored: true, yes: true }],
+  ["state rekey --to keyring --skip-missing --yes", { to: "keyring", skipMissing: true, yes: true }],
+  ["state rekey --new-passphrase -", { to: "passphrase", newPassphrase: "-" }],
+  ["state rekey --new-state-key @k --to given", { to: "given", newStateKey: "@k" }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
     { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
@@ -198,7 +192,7 @@ test.each<[string, RegExp]>([
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
   ["doctor --fail-on ok", /^--fail-on: must be warn or error/],
   ["init --state-key-source paper", /^--state-key-source: must be one of file, passphrase, keyring/],
-  ["config rekey --to paper", /^--to: must be one of file, passphrase, keyring, given/],
+  ["state rekey --to paper", /^--to: must be one of file, passphrase, keyring, given/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
@@ -210,9 +204,6 @@ test.each<[string, RegExp]>([
   ["audit-replay --map time=a", /^--map is for files/],
   ["audit-replay - a -", /^- is given twice/],
   ["audit-replay a --map when=a", /^--map: "when" must be one of time, action/],
-  ["backup b.db --restore --force", /^--force cannot be used with --restore/],
-  ["backup b.db --yes", /^--yes cannot be used without --restore/],
-  ["backup b.db --service-restored", /^--service-restored cannot be used without --restore/],
 ])("%s is a contradiction", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
   expect(error).toMatchObject({ code: "usage", message: expect.stringMatching(message) as string });

@@ -90,7 +90,7 @@ describe("whatever the tree holds is offered", () => {
 });
 
 test.each<[string, string[]]>([
-  ["sta", ["status", ":done"]],
+  ["sta", ["status", "state", ":done"]],
   ["get --kind credit-card/o", ["credit-card/online", "credit-card/offline", ":done"]],
   ["get --json --js", [":done"]],
   ["get 1 -- --js", [":done"]],
@@ -117,7 +117,7 @@ test.each<[string, string[]]>([
   ["get --external-ref ", [":done"]],
   ["gett ", [":done"]],
   ["sandbox nothing ", [":done"]],
-  ["--profile get sta", ["status", ":done"]],
+  ["--profile get sta", ["status", "state", ":done"]],
   ["get --external-ref import --rebi", [":done"]],
   ["help sandbox ", [...(tree.commands.find(({ name }) => name === "sandbox")?.commands.map(({ name }) => name) ?? []), ":done"]],
   ["help lock", ["lockout", ":done"]],

@@ -10,7 +10,7 @@ const [labelled, bare] = vaults;
 
 /** Text typed before a tab, and the line after it. Several candidates complete to their common prefix. */
 const typed: readonly (readonly [string, string])[] = [
-  ["vault sta", "vault status "],
+  ["vault statu", "vault status "],
   ["vaultsvc sandbox res", "vaultsvc sandbox reset "],
   ["vault get 11", `vault get ${labelled.uuid} `],
   ["vault get --kin", "vault get --kind "],
@@ -85,8 +85,8 @@ describe.each(onTerminal)("$shell, on a terminal (skipped where there is none)",
     const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
     const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
     // compinit takes the first script of a name; here the script is evaluated after the other one.
-    const { lines } = await typeAndTab(shell, user, ["vault sta", "vaultsvc sta"], other, script);
-    expect(lines).toEqual(["vault sta", "vaultsvc status "]);
+    const { lines } = await typeAndTab(shell, user, ["vault statu", "vaultsvc statu"], other, script);
+    expect(lines).toEqual(["vault statu", "vaultsvc status "]);
   });
 });
 
@@ -99,7 +99,13 @@ describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => 
   });
 
   test("completes by vault completion zsh, too", async () => {
-    const { lines } = await typeAndTab("zsh", user, ["vault sta", "vaultsvc sta"], "", `compdef -d vault; eval "$(vault completion zsh)"`);
+    const { lines } = await typeAndTab(
+      "zsh",
+      user,
+      ["vault statu", "vaultsvc statu"],
+      "",
+      `compdef -d vault; eval "$(vault completion zsh)"`,
+    );
     expect(lines).toEqual(["vault status ", "vaultsvc status "]);
   });
 });

@@ -47,7 +47,7 @@ async function atEachStep(
   return steps;
 }
 
-describe("config rekey, killed with SIGKILL before, between and after its steps", () => {
+describe("state rekey, killed with SIGKILL before, between and after its steps", () => {
   let lab: Lab;
   let first: Machine;
   /** Without the variable, so that the sealed apiKey of the profile is what the service is called with. */
@@ -71,10 +71,10 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
   it("from a key file to another: the next command works, and a second rekey finishes", async () => {
     const steps = await atEachStep(async (n) => {
       const machine = copyOf(lab, first, withoutKey);
-      const run = await runKilledAt(n, machine, ["config", "rekey", "--yes"]);
+      const run = await runKilledAt(n, machine, ["state", "rekey", "--yes"]);
       const check = async (): Promise<void> => {
         await checkAll(machine);
-        const again = await machine.vault("config", "rekey", "--yes", "--json");
+        const again = await machine.vault("state", "rekey", "--yes", "--json");
         expectExit(again, 0);
         expect(again.stderr).toBe("");
         const { rekeyed } = JSON.parse(again.stdout) as { rekeyed: { to: string } };
@@ -92,7 +92,7 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
     await atEachStep(async (n) => {
       const machine = copyOf(lab, first, withoutKey);
       machine.env["NEW_KEY"] = key;
-      const command = ["config", "rekey", "--new-state-key", "env:NEW_KEY", "--yes"];
+      const command = ["state", "rekey", "--new-state-key", "env:NEW_KEY", "--yes"];
       const run = await runKilledAt(n, machine, command);
       const check = async (): Promise<void> => {
         // Where it was killed late the key is needed already; where early, the key file still does.
@@ -115,11 +115,11 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
   it("from one passphrase to another: one of the two opens it, and the same command finishes", async () => {
     const [old, next] = ["correct horse battery", "staple of the stable"];
     const before = copyOf(lab, first, withoutKey);
-    expectExit(await before.vaultWith({ input: old }, "config", "rekey", "--new-passphrase", "-", "--yes"), 0);
+    expectExit(await before.vaultWith({ input: old }, "state", "rekey", "--new-passphrase", "-", "--yes"), 0);
     await atEachStep(
       async (n) => {
         const machine = copyOf(lab, before, { ...withoutKey, VAULTSVC_STATE_PASSPHRASE: old, NEXT: next });
-        const command = ["config", "rekey", "--new-passphrase", "env:NEXT", "--yes"];
+        const command = ["state", "rekey", "--new-passphrase", "env:NEXT", "--yes"];
         const run = await runKilledAt(n, machine, command);
         const check = async (): Promise<void> => {
           const early = await machine.vault("export", lab.vault.uuid, "--json");
@@ -140,7 +140,7 @@ describe("config rekey, killed with SIGKILL before, between and after its steps"
 
   it("leaves an exchange that can be acknowledged", async () => {
     const machine = copyOf(lab, first, withoutKey);
-    expectExit(await machine.vault("config", "rekey", "--yes"), 0);
+    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
     expectExit(await machine.vault("ack", lab.vault.uuid), 0);
     await expectInStep(lab, machine, lab.vault.uuid);
   });

@@ -27,7 +27,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     lab = await openLab(offlineNote);
     machine = await lab.warmMachine();
     file = join(tempDir("backups"), "backup.db");
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     const env = { PAIR: JSON.stringify(lab.vault.credentials) };
     // By a process of its own: what it wrote last is in the WAL.
     expectExit(await machine.vaultWith({ env }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
@@ -39,7 +39,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const found = { before: 0, restored: 0, cutOff: 0 };
     const run = async (n: number) => {
       const one = machine.copy();
-      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+      const killed = await runKilledAt(n, one, ["state", "restore", file, "--yes"]);
       const check = async (): Promise<void> => {
         if (!existsSync(join(one.stateDir, "vault.db"))) found.cutOff += 1;
         const now = await known(one);
@@ -52,7 +52,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
         if (isRestored) expect(await known(one, "--state", join(one.stateDir, kept[0] ?? ""))).toEqual(before);
         if (!killed.killed) expectExit(killed.result, 0);
         // It can be run again, and goes through; what the first one left behind is no folder too many.
-        const again = await one.vault("backup", file, "--restore", "--yes", "--json");
+        const again = await one.vault("state", "restore", file, "--yes", "--json");
         expectExit(again, 0);
         expect(await known(one)).toEqual([uuid]);
         const folders = readdirSync(one.stateDir).filter((name) => name.startsWith("replaced-"));
@@ -69,7 +69,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     expect(steps.filter((name) => name === "renameSync").length).toBeGreaterThan(2);
     if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
     const one = machine.copy();
-    expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+    expectExit(await one.vault("state", "restore", file, "--yes"), 0);
     expectExit(await one.vault("get", uuid), 0);
     await expectInStep(lab, one, uuid);
     expectFarFromLock(lab, uuid);
@@ -84,14 +84,14 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     await atEveryStep(async (n) => {
       const one = machine.copy();
       spoil(one);
-      const killed = await runKilledAt(n, one, ["backup", file, "--restore", "--yes"]);
+      const killed = await runKilledAt(n, one, ["state", "restore", file, "--yes"]);
       const check = async (): Promise<void> => {
         const now = await one.vault("status", "--json");
         expectExit(now, 0, code);
         const isRestored = now.stdout.includes(uuid);
         found[isRestored ? "restored" : "before"] += 1;
         if (isRestored) expect(await known(one)).toEqual([uuid]);
-        expectExit(await one.vault("backup", file, "--restore", "--yes"), 0);
+        expectExit(await one.vault("state", "restore", file, "--yes"), 0);
         expect(await known(one)).toEqual([uuid]);
       };
       return { ...killed, check };
@@ -104,12 +104,12 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const target = join(folder, "b.db");
     const found = { nothing: 0, whole: 0 };
     const steps = await atEveryStep(async (n) => {
-      const run = await runKilledAt(n, machine.copy(), ["backup", target, "--force"]);
+      const run = await runKilledAt(n, machine.copy(), ["state", "backup", target, "--force"]);
       const check = async (): Promise<void> => {
         found[existsSync(target) ? "whole" : "nothing"] += 1;
         if (!existsSync(target)) return;
         const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
-        expectExit(await other.vault("backup", target, "--restore"), 0);
+        expectExit(await other.vault("state", "restore", target), 0);
         expect(await known(other)).toEqual(before);
       };
       return { ...run, check };

@@ -9,11 +9,11 @@ import { errorOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-describe.concurrent("vault backup", () => {
+describe.concurrent("vault state backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
     const { machine, uuid, file } = await warm();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    const result = await machine.vault("backup", file);
+    const result = await machine.vault("state", "backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n").slice(-2).join(" ").replaceAll(/\s+/g, " ")).toBe(
       ` Not in it key file ${machine.configDir}/state.key: the backup cannot be opened without it; keep a copy of it elsewhere`,
@@ -45,7 +45,7 @@ describe.concurrent("vault backup", () => {
       while (running) expectExit(await machine.vault("get", uuid), 0);
     });
     const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
-    for (const file of files) expect(backupOf(await machine.vault("backup", file, "--json"))).toMatchObject({ file, vaults: 3 });
+    for (const file of files) expect(backupOf(await machine.vault("state", "backup", file, "--json"))).toMatchObject({ file, vaults: 3 });
     running = false;
     await Promise.all(readers);
     for (const file of files) {
@@ -63,40 +63,40 @@ describe.concurrent("vault backup", () => {
   it("replaces a file only with --force, and never the key file or anything in the folder of the state", async () => {
     const { machine, file } = await warm();
     writeFileSync(file, "precious");
-    const refused = await machine.vault("backup", file, "--json");
+    const refused = await machine.vault("state", "backup", file, "--json");
     expectError(refused, 3, "invalid-input", /already exists/);
     expect(errorOf(refused).hint).toContain("--force");
     expect(readFileSync(file, "utf8")).toBe("precious");
     chmodSync(file, 0o644);
-    expectExit(await machine.vault("backup", file, "--force"), 0);
+    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const key = join(machine.configDir, "state.key");
     const before = readFileSync(key);
-    expectError(await machine.vault("backup", key, "--force", "--json"), 3, "invalid-input", /this program's own/);
+    expectError(await machine.vault("state", "backup", key, "--force", "--json"), 3, "invalid-input", /this program's own/);
     for (const name of ["vault.db", "vault.db-wal", "other.db", "locks/x"]) {
       expectError(
-        await machine.vault("backup", join(machine.stateDir, name), "--force", "--json"),
+        await machine.vault("state", "backup", join(machine.stateDir, name), "--force", "--json"),
         3,
         "invalid-input",
         /folder of the state|program's own/,
       );
     }
     expect(readFileSync(key)).toEqual(before);
-    expectError(await machine.vault("backup", join(file, "..", "none", "b"), "--json"), 3, "invalid-input", /does not exist/);
-    expectError(await machine.vault("backup", join(file, ".."), "--json"), 3, "invalid-input", /not a file/);
+    expectError(await machine.vault("state", "backup", join(file, "..", "none", "b"), "--json"), 3, "invalid-input", /does not exist/);
+    expectError(await machine.vault("state", "backup", join(file, ".."), "--json"), 3, "invalid-input", /not a file/);
   });
 
   it("needs a state, and makes none", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectError(await machine.vault("backup", join(tempDir("b"), "b"), "--json"), 14, "state", /no state/);
+    expectError(await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json"), 14, "state", /no state/);
     expect(existsSync(machine.stateDir)).toBe(false);
   });
 
   it("is entered in the journal, and needs no key", async () => {
     const { lab, machine, file } = await warm();
     const env = { VAULTSVC_CONFIG_DIR: tempDir("no-key") };
-    expectExit(await machine.vaultWith({ env }, "backup", file), 0);
+    expectExit(await machine.vaultWith({ env }, "state", "backup", file), 0);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
     const [entry] = db.prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1").all();
     db.close();

@@ -106,8 +106,8 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
     const atRest = lab.machine({ configDir: machine.configDir, stateDir: join(tempDir("rest"), "state") });
     const file = join(tempDir("backups"), "b");
-    expectExit(await machine.vault("backup", file), 0);
-    expectExit(await atRest.vault("backup", file, "--restore"), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
+    expectExit(await atRest.vault("state", "restore", file), 0);
     await problems(atRest, "--offline", "--rate", "25");
     expect(readdirSync(atRest.stateDir).sort()).toEqual(["locks", "vault.db"]);
     const [probe, ...more] = lab.service.sandbox.requests().slice(sent);
@@ -217,7 +217,9 @@ describe.concurrent("vault doctor: key and state", () => {
   it("a value that was changed", async () => {
     const { machine, database } = await healthy();
     sql(database, "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1");
-    expect(await problems(machine, "--offline")).toEqual([finding("key", "error", /generation|credentials.sealed 1/, /backup/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("key", "error", /generation|credentials.sealed 1/, /vault state restore/),
+    ]);
   });
 
   it("a database that is damaged, is none, or is newer", async () => {
@@ -228,7 +230,7 @@ describe.concurrent("vault doctor: key and state", () => {
     const [found] = await problems(machine, "--offline");
     expect(found).toMatchObject({ check: "state", level: "error", message: expect.stringMatching(/damaged/) as string });
     writeFileSync(database, "not a database\n".repeat(500));
-    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /damaged/, /backup/)]);
+    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /damaged/, /vault state restore/)]);
     writeFileSync(database, whole);
     sql(database, "PRAGMA user_version = 99");
     expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /newer version/, /update this program/)]);
@@ -264,24 +266,24 @@ describe.concurrent("vault doctor: backup", () => {
     const { machine, uuid } = await healthy();
     expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: "none recorded" });
     const file = join(tempDir("backups"), "state.db");
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: expect.stringContaining(file) as string, hint: null });
-    const again = new RegExp(`^vault backup ${file} --force$`);
+    const again = new RegExp(`^vault state backup ${file} --force$`);
 
     expectExit(await machine.vault("get", uuid), 0);
     expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials/, again)]);
-    expectExit(await machine.vault("backup", file, "--force"), 0);
+    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     expect(await problems(machine, "--offline")).toEqual([]);
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectExit(await machine.vault("ack", uuid), 0);
     expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials/, again)]);
 
-    expectExit(await machine.vault("backup", file, "--force"), 0);
+    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     writeFileSync(file, "something else");
     expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /is no longer a backup/, again)]);
     rmSync(file);
     expect(await problems(machine, "--offline")).toEqual([
-      finding("backup", "warn", /no longer exists/, new RegExp(`^vault backup ${file}$`)),
+      finding("backup", "warn", /no longer exists/, new RegExp(`^vault state backup ${file}$`)),
     ]);
   });
 });

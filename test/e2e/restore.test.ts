@@ -19,12 +19,12 @@ import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-describe.concurrent("vault backup --restore", () => {
+describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     const other = anew(lab, machine);
-    const result = await other.vault("backup", file, "--restore", "--json");
+    const result = await other.vault("state", "restore", file, "--json");
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(restoredOf(result)).toMatchObject({ file, directory: other.stateDir, replaced: null, inDoubt: 0, outdated: 0, leftBehind: 0 });
     expect(readdirSync(other.stateDir).sort()).toEqual(["locks", "vault.db"]);
@@ -39,17 +39,17 @@ describe.concurrent("vault backup --restore", () => {
 
   it("asks where there is a state, keeps that beside it, and both are whole", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     const pair = JSON.stringify(lab.vault.credentials);
     expectExit(
       await machine.vaultWith({ env: { PAIR: pair } }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"),
       0,
     );
-    const refused = await machine.vault("backup", file, "--restore", "--json");
+    const refused = await machine.vault("state", "restore", file, "--json");
     expectError(refused, 2, "usage", /Replace the state/);
     expect(errorOf(refused).hint).toContain("--yes");
-    const result = await machine.vault("backup", file, "--restore", "--yes", "--json");
+    const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
     const { replaced, merged, leftBehind } = restoredOf(result);
     expect({ merged, leftBehind }).toEqual({ merged: true, leftBehind: 1 });
@@ -66,13 +66,13 @@ describe.concurrent("vault backup --restore", () => {
 
   it("on a terminal it asks: no leaves all as it was", async () => {
     const { machine, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
-    const run = vaultInPty(["backup", file, "--restore"], { env: machine.env, cwd: machine.home });
+    expectExit(await machine.vault("state", "backup", file), 0);
+    const run = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
     await run.waitFor(/Replace the state in/);
     run.type("n\r");
     expect(await run.exit).toMatchObject({ code: 130 });
     expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
-    const yes = vaultInPty(["backup", file, "--restore"], { env: machine.env, cwd: machine.home });
+    const yes = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
     await yes.waitFor(/Replace the state in/);
     yes.type("y\r");
     expect(await yes.exit).toMatchObject({ code: 0 });
@@ -80,10 +80,10 @@ describe.concurrent("vault backup --restore", () => {
 
   it("a key that does not open it is exit 14 and named; nothing is touched", async () => {
     const { lab, machine, uuid, file } = await warm();
-    const { keyId } = backupOf(await machine.vault("backup", file, "--json"));
+    const { keyId } = backupOf(await machine.vault("state", "backup", file, "--json"));
     const other = anew(lab, machine);
     for (const env of [{ VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") }, { VAULTSVC_CONFIG_DIR: tempDir("none") }]) {
-      const result = await other.vaultWith({ env }, "backup", file, "--restore", "--json");
+      const result = await other.vaultWith({ env }, "state", "restore", file, "--json");
       expectError(result, 14, "state", new RegExp(keyId));
     }
     expect(existsSync(other.stateDir)).toBe(false);
@@ -93,11 +93,16 @@ describe.concurrent("vault backup --restore", () => {
   it.each<[string, (file: string, machine: Machine) => void, RegExp, number]>([
     ["is not there", (file) => rmSync(file), /no such file: /, 3],
     ["is a folder", (file) => (rmSync(file), mkdirSync(file)), /not a file/, 3],
-    ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), /not written by vault backup/, 14],
-    ["is empty", (file) => writeFileSync(file, ""), /not written by vault backup/, 14],
+    ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), /not written by vault state backup/, 14],
+    ["is empty", (file) => writeFileSync(file, ""), /not written by vault state backup/, 14],
     ["is cut", (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096), /damaged|cannot be used/, 14],
     ["has a damaged page", (file) => damage(file), /damaged/, 14],
-    ["is a database of another program", (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")), /not written by vault backup/, 14],
+    [
+      "is a database of another program",
+      (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")),
+      /not written by vault state backup/,
+      14,
+    ],
     ["is of a newer version", (file) => sql(file, "PRAGMA user_version = 99"), /newer version/, 14],
     [
       "is a copied database without its WAL",
@@ -113,23 +118,23 @@ describe.concurrent("vault backup --restore", () => {
     ],
   ])("a file that %s is refused, and the state stays", async (_, spoil, message, exit) => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     spoil(file, machine);
     const code = exit === 3 ? "invalid-input" : "state";
-    expectError(await machine.vault("backup", file, "--restore", "--yes", "--json"), exit, code, message);
+    expectError(await machine.vault("state", "restore", file, "--yes", "--json"), exit, code, message);
     expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
     await expectInStep(lab, machine, uuid);
   });
 
   it("takes the place of a damaged state, which it keeps", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     const other = anew(lab, machine);
-    expectExit(await other.vault("backup", file, "--restore"), 0);
+    expectExit(await other.vault("state", "restore", file), 0);
     const path = join(other.stateDir, "vault.db");
     writeFileSync(path, "garbage");
     writeFileSync(`${path}-wal`, "of old");
-    const result = await other.vault("backup", file, "--restore", "--yes", "--json");
+    const result = await other.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
     expect(result.stderr).toMatch(/damaged; its counters and superseded credentials cannot be carried over/);
     const { replaced } = restoredOf(result);
@@ -141,16 +146,16 @@ describe.concurrent("vault backup --restore", () => {
 
   it("waits for an exchange that is under way, and gives up with exit 15", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     lab.faults("get-start:delay=1m");
     const get = machine.start({}, "get", uuid);
     await vi.waitFor(() => expect(lab.service.sandbox.requests().length).toBeGreaterThan(2), 10_000);
-    const busy = await machine.vault("backup", file, "--restore", "--yes", "--json", "--max-wait", "300ms");
+    const busy = await machine.vault("state", "restore", file, "--yes", "--json", "--max-wait", "300ms");
     expectError(busy, 15, "busy");
     get.kill("SIGKILL");
     await get.exit;
     lab.service.faults.clear();
-    expectExit(await machine.vault("backup", file, "--restore", "--yes"), 0);
+    expectExit(await machine.vault("state", "restore", file, "--yes"), 0);
     // The start that was killed is remembered, although the backup does not know of it.
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 1 });
     expectFarFromLock(lab, uuid);
@@ -160,9 +165,9 @@ describe.concurrent("vault backup --restore", () => {
 describe.concurrent("a backup that is older than what has happened since", () => {
   it("its pair is superseded by what the replaced state knows, and is never sent", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     expectExit(await machine.vault("get", uuid), 0);
-    const result = await machine.vault("backup", file, "--restore", "--yes", "--json");
+    const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
     expect(restoredOf(result)).toMatchObject({ outdated: 1 });
     expect(result.stderr).toMatch(/only superseded credentials of 1 vault, which are never sent; /);
@@ -187,8 +192,8 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const machine = lab.machine();
     expectExit(await firstGet(machine, lab.vault), 0);
     const file = join(tempDir("b"), "b");
-    expectExit(await machine.vault("backup", file), 0);
-    expectExit(await machine.vault("backup", file, "--restore", "--yes"), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
+    expectExit(await machine.vault("state", "restore", file, "--yes"), 0);
     const other = machine.file("other.json", { ...device, browserType: "Chrome" });
     const refused = await machine.vault("get", lab.vault.uuid, "--device", `@${other}`, "--json");
     expectError(refused, 8, "guard", /browserType/);
@@ -205,10 +210,10 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
       0,
     );
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     for (const _ of [1, 2]) expectExit(await machine.vault("get", uuid), 0);
     lab.service.sandbox.rewind();
-    expectExit(await machine.vault("backup", file, "--restore", "--service-restored", "--yes"), 0);
+    expectExit(await machine.vault("state", "restore", file, "--service-restored", "--yes"), 0);
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
   });
@@ -219,10 +224,10 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   ])("a held exchange that %s is in doubt, and the next get settles it", async (_, more, state) => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     for (const command of more) expectExit(await machine.vault(command, uuid), 0);
     const other = anew(lab, machine);
-    const result = await other.vault("backup", file, "--restore", "--json");
+    const result = await other.vault("state", "restore", file, "--json");
     expectExit(result, 0);
     expect(result.stderr).toMatch(/1 exchange may have been acknowledged since the backup was made/);
     const { exchange } = await other.status(uuid);
@@ -242,10 +247,10 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const { lab, machine, uuid, file } = await warm();
     lab.faults("get-end:drop-after*9");
     expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 11);
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     lab.service.faults.clear();
     const other = anew(lab, machine);
-    expectExit(await other.vault("backup", file, "--restore"), 0);
+    expectExit(await other.vault("state", "restore", file), 0);
     expect((await other.status(uuid)).exchange).toMatchObject({ state: "ending" });
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);

@@ -124,7 +124,7 @@ describe("credentials that somebody else has used since", () => {
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
     expectExit(await get(machine, lab, "--no-ack"), 0);
-    const leaves: Record<string, string[]> = { export: ["export", uuid], backup: ["backup", `${machine.home}/state.backup`] };
+    const leaves: Record<string, string[]> = { export: ["export", uuid], backup: ["state", "backup", `${machine.home}/state.backup`] };
     if (by in leaves) expectExit(await machine.vault(...(leaves[by] ?? [])), 0);
     const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
     lab.clock.ahead = 3_600_000;

@@ -10,7 +10,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const rekey = ["config", "rekey", "--yes", "--json"];
+const rekey = ["state", "rekey", "--yes", "--json"];
 const keyFile = (machine: Machine): string => readFileSync(join(machine.configDir, "state.key"), "utf8");
 const rekeyedOf = (result: RunResult) =>
   (JSON.parse(result.stdout) as { rekeyed: { from: string[]; to: string; source: string; states: string[]; values: number } }).rekeyed;
@@ -27,7 +27,7 @@ async function twoStates(): Promise<{ lab: Lab; machine: Machine; other: Machine
   return { lab, machine, other, uuids: [first.uuid, second.uuid] };
 }
 
-describe.concurrent("config rekey", () => {
+describe.concurrent("state rekey", () => {
   it("changes every state that was begun with the key file, and says so in each journal", async () => {
     const { lab, machine, other, uuids } = await twoStates();
     const [, before] = keyFile(machine).split(" ");
@@ -113,7 +113,7 @@ describe.concurrent("config rekey", () => {
     expect(result.code).toBe(code);
     expect(errorOf(result).message).toMatch(message);
     expect(keyFile(machine)).toBe(before);
-    expect((await machine.vault("config", "rekey")).code).toBe(2);
+    expect((await machine.vault("state", "rekey")).code).toBe(2);
   });
 
   it("a damaged value stops it before anything is changed", async () => {
@@ -199,13 +199,13 @@ describe.concurrent("a rekey loses no state", () => {
     if (first === undefined || second === undefined) throw new Error("two vaults are needed");
     const machine = lab.machine();
     expectExit(await machine.vault(...firstGetArgs(machine, first)), 0);
-    expectExit(await machine.vault("backup", "b.db"), 0);
+    expectExit(await machine.vault("state", "backup", "b.db"), 0);
     expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
-    expectExit(await machine.vault("backup", "b.db", "--restore", "--yes"), 0);
+    expectExit(await machine.vault("state", "restore", "b.db", "--yes"), 0);
     const [replaced = ""] = readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced-"));
     const kept = join(machine.stateDir, replaced);
     const moved = join(machine.home, "moved");
-    expectExit(await machine.vault("backup", "b.db", "--restore", "--state", join(machine.home, "elsewhere")), 0);
+    expectExit(await machine.vault("state", "restore", "b.db", "--state", join(machine.home, "elsewhere")), 0);
     renameSync(join(machine.home, "elsewhere"), moved);
     expectExit(await machine.vault("get", first.uuid, "--state", moved, "--dry-run"), 0);
     expectExit(await machine.vault(...rekey), 0);
@@ -264,7 +264,7 @@ describe.concurrent("the program's own files", () => {
       const before = existsSync(path) ? readFileSync(path) : null;
       for (const args of [
         ["get", lab.vault.uuid, "--credentials-out", path],
-        ["backup", path, "--force"],
+        ["state", "backup", path, "--force"],
       ]) {
         expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /this program's own/);
       }

@@ -28,7 +28,7 @@ describe("a state on a network file system", () => {
 
     expectExit(await there.vault(...firstGetArgs(there, lab.vault)), 0);
     const before = readFileSync(join(there.stateDir, "vault.db"));
-    for (const args of [["get", uuid], ["status"], ["export", uuid], ["ack", "--all"], ["config", "rekey", "--yes"]])
+    for (const args of [["get", uuid], ["status"], ["export", uuid], ["ack", "--all"], ["state", "rekey", "--yes"]])
       expectError(await there.vaultWith(nfs, ...args, "--json"), 14, "state", /NFS/);
     expect(readFileSync(join(there.stateDir, "vault.db"))).toEqual(before);
     expect(lab.service.sandbox.requests()).toHaveLength(2);
@@ -41,10 +41,10 @@ describe("a state on a network file system", () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const file = join(machine.home, "copy.backup");
-    expectExit(await machine.vault("backup", file), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
     const mount = tempDir("mount");
     const there = lab.machine({ home: machine.home, stateDir: join(mount, "state") });
-    expectError(await there.vaultWith(onType(mount, 0xfe534d42), "backup", file, "--restore", "--yes", "--json"), 14, "state", /SMB/);
+    expectError(await there.vaultWith(onType(mount, 0xfe534d42), "state", "restore", file, "--yes", "--json"), 14, "state", /SMB/);
     expect(existsSync(there.stateDir)).toBe(false);
   });
 

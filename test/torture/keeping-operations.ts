@@ -61,7 +61,7 @@ export const keeping: Operation[] = [
     },
   },
   {
-    name: "config rekey",
+    name: "state rekey",
     onDisk: true,
     seed: [offlineNote],
     prepare: async (lab) => {
@@ -72,10 +72,10 @@ export const keeping: Operation[] = [
       lab.machine.env["VAULTSVC_API_KEY"] = "";
       expectExit(await here(lab, ...get(lab, "--no-ack")), 0);
     },
-    args: () => ["config", "rekey", "--yes", "--json"],
+    args: () => ["state", "rekey", "--yes", "--json"],
     goesOn: async (lab) => {
       await nothingLost(lab);
-      const again = await here(lab, "config", "rekey", "--yes", "--json");
+      const again = await here(lab, "state", "rekey", "--yes", "--json");
       expectExit(again, 0);
       const { rekeyed } = JSON.parse(again.stdout) as { rekeyed: { to: string } };
       const keys = readFileSync(join(lab.machine.configDir, "state.key"), "utf8");
@@ -86,17 +86,17 @@ export const keeping: Operation[] = [
     },
   },
   {
-    name: "backup --restore",
+    name: "state restore",
     onDisk: true,
     seed: [offlineNote, offlineNote],
     prepare: async (lab) => {
       await warm(lab);
-      expectExit(await here(lab, "backup", backupFile(lab)), 0);
+      expectExit(await here(lab, "state", "backup", backupFile(lab)), 0);
       makeLocks(lab);
       // By a process of its own: what it wrote last is in the WAL.
       expectExit(await lab.machine.vault("import", lab.vaults[1]?.uuid ?? "", ...given(lab, 1)), 0);
     },
-    args: (lab) => ["backup", backupFile(lab), "--restore", "--yes", "--json"],
+    args: (lab) => ["state", "restore", backupFile(lab), "--yes", "--json"],
     goesOn: async (lab) => {
       const { stateDir } = lab.machine;
       // After a power loss between the syncs of the two folders a database may have its new name and its old one: one folder more stays.
@@ -112,7 +112,7 @@ export const keeping: Operation[] = [
       // The state of before, or the restored one and that of before beside it.
       if (now === 1) expect(await known("--state", join(lab.machine.stateDir, kept[0] ?? ""))).toBe(2);
       else expect(now).toBe(2);
-      expectExit(await here(lab, "backup", backupFile(lab), "--restore", "--yes"), 0);
+      expectExit(await here(lab, "state", "restore", backupFile(lab), "--yes"), 0);
       expect(await known()).toBe(1);
       const folders = replacedIn(stateDir);
       expect(folders).toHaveLength((now === 1 ? 2 : 1) + twice);

@@ -99,15 +99,15 @@ class LongRun {
       { weight: 2, args: () => ["export", uuid, "--json"] },
       { weight: 2, args: () => ["guard", uuid, "--json"] },
       { weight: 1, args: () => ["status", "--history", "--json"] },
-      { weight: 1, args: () => ["backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"] },
-      { weight: 0.5, args: () => ["config", "rekey", "--yes", "--json"] },
+      { weight: 1, args: () => ["state", "backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"] },
+      { weight: 0.5, args: () => ["state", "rekey", "--yes", "--json"] },
       { weight: 0.5, args: () => ["audit-replay", "--json"] },
     ];
     return this.dice.draw(commands).args();
   }
 
   async #run(args: string[]): Promise<RunResult> {
-    const limits = args[0] === "config" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
+    const limits = args[1] === "rekey" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
     const timeoutMs = 180_000;
     if (this.dice.between(1, 6) > 1) return await this.machine.start({ timeoutMs }, ...args, ...limits).exit;
     return (await runKilledAt(this.dice.between(1, 45), this.machine, [...args, ...limits], { timeoutMs })).result;

@@ -53,10 +53,10 @@ function command(name: string, lab: Lab, machine: Machine, uuid: string, number:
       return { args: ["export", uuid, ...patience], codes: [0] };
     case "forget":
       return { args: ["forget", uuid, "--yes", ...patience], codes: [0, 11, 12] };
-    case "config rekey":
-      return { args: ["config", "rekey", "--yes", ...patience], codes: [0] };
-    case "backup":
-      return { args: ["backup", join(machine.home, `backup-${number}.db`)], codes: [0] };
+    case "state rekey":
+      return { args: ["state", "rekey", "--yes", ...patience], codes: [0] };
+    case "state backup":
+      return { args: ["state", "backup", join(machine.home, `backup-${number}.db`)], codes: [0] };
     default:
       return { args: ["status", "--json"], codes: [0] };
   }
@@ -71,8 +71,8 @@ const weights = [
   { name: "guard --reset", weight: 1 },
   { name: "import", weight: 1 },
   { name: "export", weight: 1 },
-  { name: "config rekey", weight: 1 },
-  { name: "backup", weight: 1 },
+  { name: "state rekey", weight: 1 },
+  { name: "state backup", weight: 1 },
   { name: "status", weight: 2 },
   { name: "forget", weight: 1 },
 ];
@@ -85,7 +85,7 @@ function choose(dice: Dice, lab: Lab, machine: Machine, round: number): Process[
     const { uuid } = dice.pick(lab.service.vaults);
     const isKilled = mayBeKilled > 0 && dice.chance(0.4);
     if (isKilled) mayBeKilled -= 1;
-    const killAt = isKilled ? dice.between(1, name === "config rekey" ? 150 : 28) : 0;
+    const killAt = isKilled ? dice.between(1, name === "state rekey" ? 150 : 28) : 0;
     return { name, killAt, signal: dice.pick(["SIGKILL", "SIGKILL", "SIGTERM"]), ...command(name, lab, machine, uuid, round * 10 + index) };
   });
 }

@@ -1,8 +1,8 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import type { Descriptor } from "../../cli/command.ts";
 
 export const config = {
   name: "config",
-  summary: "read and change profiles; change the encryption key",
+  summary: "read and change profiles",
   description: "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
   examples: ["vault config list --origin", "vault config set timeout 10s"],
 } as const satisfies Descriptor;
@@ -71,26 +71,3 @@ export const use = {
   fields: ["profile"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
-
-export const rekey = {
-  name: "rekey",
-  summary: "change the encryption key",
-  description:
-    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. Safe to interrupt; run it " +
-    "again. Backups made before still need the old key.",
-  options: {
-    to: {
-      flag: "--to <source>",
-      help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
-      is: "anyKeySource",
-    },
-    newPassphrase: { flag: "--new-passphrase <secret>", help: "new passphrase: @FILE, -, env:NAME (default: asked for)" },
-    newStateKey: { flag: "--new-state-key <secret>", help: "new given key, 32 bytes as base64: @FILE, -, env:NAME" },
-    skipMissing: { flag: "--skip-missing", help: "continue although a state with this key is missing; its secrets are lost" },
-    yes: { flag: "--yes", help: "do not ask" },
-  },
-  examples: ["vault config rekey", "vault config rekey --to file --json", "vault config rekey --new-passphrase @passphrase.txt"],
-  fields: ["rekeyed"],
-} as const satisfies Descriptor;
-
-export type RekeyOptions = OptionsOf<typeof rekey>;

@@ -93,7 +93,7 @@ async function checkSource(app: Pick<App, "profile" | "state">, key: string, val
   const keys = (await app.state(app.profile, true)).store.keys();
   if (keys === null || keys.some(({ source }) => source === value)) return;
   throw new VaultError("usage", `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`, {
-    hint: `vault config rekey --to ${value}`,
+    hint: `vault state rekey --to ${value}`,
   });
 }
 

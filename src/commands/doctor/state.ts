@@ -32,7 +32,7 @@ export function stateFinding({ directory, contents, problem, restoreInterrupted 
       check: "state",
       level: "error",
       message: `${directory} is damaged: ${first}`,
-      hint: "vault backup FILE --restore (the present files are kept beside it)",
+      hint: "vault state restore FILE (the present files are kept beside it)",
     };
   }
   return ok("state", `${directory}: intact, ${count(contents.vaults.length, "vault")}`);
@@ -85,10 +85,10 @@ const becameOf = {
 export function backupFinding({ contents }: StateFacts, now: number): Finding {
   const last = contents?.lastBackup ?? null;
   if (contents === null || contents.vaults.length === 0) return ok("backup", "nothing to back up yet");
-  if (last === null) return ok("backup", "none recorded", "vault backup FILE");
+  if (last === null) return ok("backup", "none recorded", "vault state backup FILE");
   const made = `${last.file}, ${when(last.at, now)},`;
-  if (last.now === "gone") return warning("backup", `${made} ${becameOf.gone}`, `vault backup ${last.file}`);
-  const again = `vault backup ${last.file} --force`;
+  if (last.now === "gone") return warning("backup", `${made} ${becameOf.gone}`, `vault state backup ${last.file}`);
+  const again = `vault state backup ${last.file} --force`;
   if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
   const newer = contents.vaults.filter((vault) => liveGenerations(vault).some(({ createdAt }) => createdAt > last.at)).length;
   if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { count, maybeText, text } from "./parts.ts";
+import { maybeText, text } from "./parts.ts";
 
 const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown())]);
 
@@ -12,15 +12,6 @@ export const configSet = z.object({ profile: text, key: text, value });
 export const configUnset = z.object({ profile: text, key: text, value: z.null() });
 export const configPath = z.object({ config: text, keyFile: text, state: text });
 export const configUse = z.object({ profile: text });
-export const configRekey = z.object({
-  rekeyed: z.object({
-    from: z.array(text),
-    to: text,
-    source: z.enum(["file", "passphrase", "keyring", "given"]),
-    states: z.array(text),
-    values: count,
-  }),
-});
 
 export const init = z.object({ profile: text, path: text, current: z.boolean() });
 
@@ -35,6 +26,5 @@ export type ConfigSetDocument = z.infer<typeof configSet>;
 export type ConfigUnsetDocument = z.infer<typeof configUnset>;
 export type ConfigPathDocument = z.infer<typeof configPath>;
 export type ConfigUseDocument = z.infer<typeof configUse>;
-export type ConfigRekeyDocument = z.infer<typeof configRekey>;
 export type InitDocument = z.infer<typeof init>;
 export type Finding = z.infer<typeof finding>;

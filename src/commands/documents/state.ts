@@ -108,27 +108,36 @@ export const label = z.object({ ...vault, label: text });
 
 const holdings = { file: text, vaults: count, pending: count, keyId: maybeText, format: count };
 
-export const backup = z.union([
-  z.object({
-    backup: z.object({
-      ...holdings,
-      at: time,
-      bytes: count,
-      key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
-    }),
+export const backup = z.object({
+  backup: z.object({
+    ...holdings,
+    at: time,
+    bytes: count,
+    key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
   }),
-  z.object({
-    restored: z.object({
-      ...holdings,
-      directory: text,
-      replaced: maybeText,
-      merged: z.boolean(),
-      outdated: count,
-      leftBehind: count,
-      inDoubt: count,
-    }),
+});
+
+export const restore = z.object({
+  restored: z.object({
+    ...holdings,
+    directory: text,
+    replaced: maybeText,
+    merged: z.boolean(),
+    outdated: count,
+    leftBehind: count,
+    inDoubt: count,
   }),
-]);
+});
+
+export const rekey = z.object({
+  rekeyed: z.object({
+    from: z.array(text),
+    to: text,
+    source: z.enum(["file", "passphrase", "keyring", "given"]),
+    states: z.array(text),
+    values: count,
+  }),
+});
 
 export type VaultStatus = z.infer<typeof vaultStatus>;
 export type VaultGuard = z.infer<typeof vaultGuard>;
@@ -138,5 +147,7 @@ export type ExportedVault = z.infer<typeof exported>;
 export type ForgetDocument = z.infer<typeof forget>;
 export type LabelDocument = z.infer<typeof label>;
 export type BackupDocument = z.infer<typeof backup>;
+export type RestoreDocument = z.infer<typeof restore>;
+export type RekeyDocument = z.infer<typeof rekey>;
 export type StatusWord = (typeof statusWords)[number];
 export type ExchangeStatus = z.infer<typeof exchange>;

@@ -71,17 +71,17 @@ function checkHeader(file: string): void {
   const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
   if (stats?.isFile() !== true) {
     throw new VaultError("invalid-input", `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`, {
-      hint: "use a file that vault backup has written",
+      hint: "use a file that vault state backup has written",
     });
   }
   const header = onState(file, () => headerOf(file), "the backup cannot be used");
-  if (header === null) throw unusable(file, "it is damaged, or was not written by vault backup");
+  if (header === null) throw unusable(file, "it is damaged, or was not written by vault state backup");
   if (header.hasWal) {
     throw new VaultError(
       "state",
       `the backup cannot be used: ${file}: it is a copy of a state's database, which is incomplete without its WAL`,
       {
-        hint: "nothing was changed; back up a copy of the whole state folder instead; vault backup FILE --state FOLDER",
+        hint: "nothing was changed; back up a copy of the whole state folder instead; vault state backup FILE --state FOLDER",
       },
     );
   }

@@ -147,7 +147,7 @@ export class Keyring {
         "state",
         `the key source is set to ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), but the key file ${path} says ${entries.at(-1)?.source}`,
         {
-          hint: `vault config rekey --to ${demand} (changes the source); vault config unset stateKeySource (or unset VAULTSVC_STATE_PASSPHRASE)`,
+          hint: `vault state rekey --to ${demand} (changes the source); vault config unset stateKeySource (or unset VAULTSVC_STATE_PASSPHRASE)`,
         },
       );
     }
@@ -156,7 +156,7 @@ export class Keyring {
 
   async #open(entry: KeyEntry, isOnly: boolean): Promise<SealingKey> {
     const { access, path } = this.#source;
-    const unfinished = isOnly ? "" : "; a key change was interrupted, run the same vault config rekey again";
+    const unfinished = isOnly ? "" : "; a key change was interrupted, run the same vault state rekey again";
     switch (entry.source) {
       case "file":
         return deriveKey(entry.material);

@@ -83,7 +83,7 @@ export function checkOurs(connection: DatabaseSync, path: string, newest: number
   const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
   if (found !== applicationId) {
     throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not created by this program`, {
-      hint: "nothing was changed; use another directory with --state; vault backup FILE --restore",
+      hint: "nothing was changed; use another directory with --state; vault state restore FILE",
     });
   }
   checkNotNewer(connection, path, newest);

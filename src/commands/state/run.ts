@@ -1,33 +1,17 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
-import { VaultError } from "../../errors.ts";
-import type { BackupDocument } from "../documents/state.ts";
-import type { BackupOptions } from "./descriptor.ts";
+import type { BackupDocument, RestoreDocument } from "../documents/state.ts";
+import type { BackupOptions, RestoreOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { count } from "../../terminal/count.ts";
 
-type Needs = Pick<App, "ask" | "configuration" | "host" | "narrator" | "output" | "settings" | "state" | "stateDirectory" | "waiting">;
+type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
+type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting">;
 
-/** @throws `usage` for flags that contradict each other */
-export function checkBackup(options: BackupOptions): void {
-  const misplaced = options.restore === true ? ["force"] : ["serviceRestored", "yes"];
-  const name = misplaced.find((each) => options[each as keyof BackupOptions] === true);
-  if (name === undefined) return;
-  const shown = name === "serviceRestored" ? "--service-restored" : `--${name}`;
-  throw new VaultError("usage", `${shown} cannot be used with${options.restore === true ? "" : "out"} --restore`, {
-    hint: `leave ${shown} out`,
-  });
-}
-
-/** Makes a backup of the whole state, or puts one in its place. */
-export async function runBackup(app: Needs, options: BackupOptions): Promise<number> {
-  checkBackup(options);
+/** Writes a backup of the whole state. */
+export async function runBackup(app: BackupNeeds, options: BackupOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
-  return options.restore === true ? await restore(app, options, file) : await backup(app, options, file);
-}
-
-async function backup(app: Needs, options: BackupOptions, file: string): Promise<number> {
   if (options.force === true) checkNotOurs(app, "FILE", file);
   const state = await (await app.state()).whole();
   const facts = await state.backup(file, options.force === true);
@@ -37,7 +21,9 @@ async function backup(app: Needs, options: BackupOptions, file: string): Promise
   return 0;
 }
 
-async function restore(app: Needs, options: BackupOptions, file: string): Promise<number> {
+/** Puts a backup in the place of the state, after a question if there is one. */
+export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Promise<number> {
+  const file = resolve(app.host.cwd, options.file);
   const state = await (await app.state()).whole();
   const { backup, replaces } = await state.examine(file);
   if (replaces) {
@@ -61,7 +47,7 @@ async function restore(app: Needs, options: BackupOptions, file: string): Promis
     app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
   const { restoredTable } = await import("./view.ts");
   const restored = { file, directory: app.stateDirectory(), ...facts };
-  const document: BackupDocument = { restored };
+  const document: RestoreDocument = { restored };
   await app.output.printDone(document, async (view) => await restoredTable(restored, view));
   return 0;
 }

@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
-import type { ConfigRekeyDocument } from "../documents/setup.ts";
+import type { RekeyDocument } from "../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
 
@@ -15,7 +15,7 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
   const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
   if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
     throw new VaultError("usage", "--new-passphrase is for --to passphrase, --new-state-key for --to given", {
-      hint: "vault config rekey --help",
+      hint: "vault state rekey --help",
     });
   }
   return implied === undefined ? options : { ...options, to: implied };
@@ -38,7 +38,7 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const { values, states, source, to: id } = rekeyed;
   const where = [...states, "the configuration"].join(", ");
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
-  const document: ConfigRekeyDocument = { rekeyed };
+  const document: RekeyDocument = { rekeyed };
   await app.output.printDone(document, () => `${line}\n`);
   if (to.source === "passphrase" || to.source === "given")
     app.narrator.close("Keep it away from the state: nothing can be opened without it.");

@@ -1,0 +1,66 @@
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+
+export const state = {
+  name: "state",
+  summary: "back up and restore the state; change its encryption key",
+  description: "Look after the state on this machine: all vaults with their credentials, in one directory (--state).",
+  examples: ["vault state backup vault-backup.db", "vault state rekey"],
+} as const satisfies Descriptor;
+
+export const backup = {
+  name: "backup",
+  summary: "copy the whole state into one file",
+  description:
+    "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
+    "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
+  arguments: { file: { term: "<file>", help: "the backup" } },
+  options: { force: { flag: "--force", help: "replace a file that exists" } },
+  examples: ["vault state backup vault-backup.db", "vault state backup vault-backup.db --json"],
+  fields: ["backup"],
+} as const satisfies Descriptor;
+
+export type BackupOptions = OptionsOf<typeof backup>;
+
+export const restore = {
+  name: "restore",
+  summary: "replace the state with a backup",
+  description: "Replace the state with a backup, which is checked first. The replaced state is kept beside it.",
+  arguments: { file: { term: "<file>", help: "the backup" } },
+  options: {
+    serviceRestored: {
+      flag: "--service-restored",
+      help: "the service was restored to that time too, so superseded credentials may be valid again",
+    },
+    yes: { flag: "--yes", help: "do not ask" },
+  },
+  examples: [
+    "vault state backup b.db && vault state restore b.db",
+    "vault state backup b.db && vault state restore b.db --state ./restored",
+  ],
+  fields: ["restored"],
+} as const satisfies Descriptor;
+
+export type RestoreOptions = OptionsOf<typeof restore>;
+
+export const rekey = {
+  name: "rekey",
+  summary: "change the encryption key",
+  description:
+    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. Safe to interrupt; run it " +
+    "again. Backups made before still need the old key.",
+  options: {
+    to: {
+      flag: "--to <source>",
+      help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
+      is: "anyKeySource",
+    },
+    newPassphrase: { flag: "--new-passphrase <secret>", help: "new passphrase: @FILE, -, env:NAME (default: asked for)" },
+    newStateKey: { flag: "--new-state-key <secret>", help: "new given key, 32 bytes as base64: @FILE, -, env:NAME" },
+    skipMissing: { flag: "--skip-missing", help: "continue although a state with this key is missing; its secrets are lost" },
+    yes: { flag: "--yes", help: "do not ask" },
+  },
+  examples: ["vault state rekey", "vault state rekey --to file --json", "vault state rekey --new-passphrase @passphrase.txt"],
+  fields: ["rekeyed"],
+} as const satisfies Descriptor;
+
+export type RekeyOptions = OptionsOf<typeof rekey>;
