@@ -48,9 +48,11 @@ export const vault: Command = {
     {
       ...state.state,
       commands: [
+        loaded(state.init, async () => (await import("./state/run.ts")).runStateInit),
         loaded(state.backup, async () => (await import("./state/run.ts")).runBackup),
         loaded(state.restore, async () => (await import("./state/run.ts")).runRestore),
         loaded(state.rekey, async () => (await import("./state/rekey.ts")).runRekey),
+        loaded(state.locks, async () => (await import("./state/run.ts")).runLocks),
       ],
     },
     loaded(doctor, async () => (await import("./doctor/run.ts")).runDoctor),

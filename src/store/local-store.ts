@@ -18,6 +18,8 @@ export interface StoreOptions {
 
 /** A state on this machine, with the key that it shares with the secrets of the configuration. */
 export interface LocalStore extends Store {
+  /** Creates the database and its key, durably, as far as there are none; returns whether there was no database. */
+  create(): Promise<boolean>;
   /** Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. */
   sealSecret(place: ProfilePlace, text: string): Promise<string>;
   openSecret(place: ProfilePlace, sealed: string): Promise<string>;

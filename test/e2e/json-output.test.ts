@@ -58,6 +58,8 @@ describe("output for programs", () => {
     ["doctor"],
     ["config", "list", "--origin"],
     ["config", "path"],
+    ["state", "init"],
+    ["state", "locks"],
     ["help"],
   ];
   const run = async (args: string[], ...more: string[]): Promise<RunResult> =>

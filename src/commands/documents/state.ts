@@ -106,6 +106,9 @@ export const exporting = z.union([exported, z.array(exported)]);
 export const forget = z.object({ forgotten: z.array(z.object(vault)) });
 export const label = z.object({ ...vault, label: text });
 
+/** `keyFile` is null where the key is given. */
+export const init = z.object({ state: text, keyFile: maybeText, created: z.boolean() });
+
 const holdings = { file: text, vaults: count, pending: count, keyId: maybeText, format: count };
 
 export const backup = z.object({
@@ -139,6 +142,11 @@ export const rekey = z.object({
   }),
 });
 
+const lock = z.object({ uuid: text, holder: z.object({ host: text, pid: count, user: text }), since: time, endsAt: time });
+
+/** Empty for a state on this machine: the operating system holds its locks. */
+export const locks = z.object({ locks: z.array(lock) });
+
 export type VaultStatus = z.infer<typeof vaultStatus>;
 export type VaultGuard = z.infer<typeof vaultGuard>;
 export type Imported = z.infer<typeof imported>;
@@ -146,8 +154,10 @@ export type ImportDocument = z.infer<typeof importing>;
 export type ExportedVault = z.infer<typeof exported>;
 export type ForgetDocument = z.infer<typeof forget>;
 export type LabelDocument = z.infer<typeof label>;
+export type StateInitDocument = z.infer<typeof init>;
 export type BackupDocument = z.infer<typeof backup>;
 export type RestoreDocument = z.infer<typeof restore>;
 export type RekeyDocument = z.infer<typeof rekey>;
+export type LocksDocument = z.infer<typeof locks>;
 export type StatusWord = (typeof statusWords)[number];
 export type ExchangeStatus = z.infer<typeof exchange>;

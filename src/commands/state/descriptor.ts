@@ -2,9 +2,17 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 export const state = {
   name: "state",
-  summary: "back up and restore the state; change its encryption key",
+  summary: "create, back up and restore the state; change its key",
   description: "Look after the state on this machine: all vaults with their credentials, in one directory (--state).",
-  examples: ["vault state backup vault-backup.db", "vault state rekey"],
+  examples: ["vault state init", "vault state backup vault-backup.db"],
+} as const satisfies Descriptor;
+
+export const init = {
+  name: "init",
+  summary: "create the state and its encryption key",
+  description: "Create the state and its encryption key, as far as there are none. Commands that need them create them as well.",
+  examples: ["vault state init", "vault state init --state ./new-state"],
+  fields: ["state", "keyFile", "created"],
 } as const satisfies Descriptor;
 
 export const backup = {
@@ -64,3 +72,11 @@ export const rekey = {
 } as const satisfies Descriptor;
 
 export type RekeyOptions = OptionsOf<typeof rekey>;
+
+export const locks = {
+  name: "locks",
+  summary: "list the locks on vaults",
+  description: "List the locks on vaults: none, because the operating system holds those of a state on this machine.",
+  examples: ["vault state locks", "vault state locks --json"],
+  fields: ["locks"],
+} as const satisfies Descriptor;

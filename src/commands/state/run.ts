@@ -1,13 +1,26 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
-import type { BackupDocument, RestoreDocument } from "../documents/state.ts";
+import type { BackupDocument, LocksDocument, RestoreDocument, StateInitDocument } from "../documents/state.ts";
 import type { BackupOptions, RestoreOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
+import { checkState } from "../../settings/settings.ts";
 import { count } from "../../terminal/count.ts";
 
 type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
 type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting">;
+
+/** Creates the state and its key, as far as there are none. */
+export async function runStateInit(app: Pick<App, "narrator" | "output" | "state" | "stateDirectory">): Promise<number> {
+  const local = await app.state();
+  const created = await local.store.create();
+  const { key } = await local.whole();
+  const document: StateInitDocument = { state: app.stateDirectory(), keyFile: key.file, created };
+  const what = created ? `Created the state ${document.state}` : `The state ${document.state} already exists`;
+  await app.output.printDone(document, () => `${what} (${key.file === null ? `key ${key.source}` : key.source})\n`);
+  if (created) app.narrator.close("Keep a copy of the key away from the state: nothing can be opened without it.");
+  return 0;
+}
 
 /** Writes a backup of the whole state. */
 export async function runBackup(app: BackupNeeds, options: BackupOptions): Promise<number> {
@@ -49,5 +62,16 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
   const restored = { file, directory: app.stateDirectory(), ...facts };
   const document: RestoreDocument = { restored };
   await app.output.printDone(document, async (view) => await restoredTable(restored, view));
+  return 0;
+}
+
+/** Lists the locks on vaults: none are on record for a state on this machine. */
+export async function runLocks(app: Pick<App, "output" | "settings">): Promise<number> {
+  checkState(app.settings.state);
+  const document: LocksDocument = { locks: [] };
+  await app.output.print(
+    document,
+    () => "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n",
+  );
   return 0;
 }

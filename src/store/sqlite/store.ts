@@ -42,6 +42,13 @@ class SqliteStore implements LocalStore, RekeyedStore {
     this.#state = new StateConnection(options, scripts);
   }
 
+  async create(): Promise<boolean> {
+    const isNew = (await this.#state.open()) === null;
+    const database = await this.#state.ensure();
+    await this.#keyring.prepareState(await database.read(neededKeyId));
+    return isNew;
+  }
+
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     await this.#ready(await this.#state.ensure());
     const lock = await this.#state.locks.take(uuid, waiting);

@@ -1,0 +1,75 @@
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+
+const keyFileOf = ({ configDir }: Machine): string => join(configDir, "state.key");
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+async function machineWithoutState(): Promise<Machine> {
+  const lab = await openLab(offlineNote);
+  return lab.machine();
+}
+
+describe.concurrent("vault state init", () => {
+  it("creates directory, database and key; a second run changes nothing and says that the state exists", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const { stateDir: state } = machine;
+    const keyFile = keyFileOf(machine);
+    const created = await machine.vault("state", "init");
+    expect(created).toMatchObject({ code: 0, stdout: `Created the state ${state} (key file ${keyFile})\n`, stderr: "" });
+    expect([state, join(state, "vault.db"), keyFile].map(modeOf)).toEqual([0o700, 0o600, 0o600]);
+    const key = readFileSync(keyFile, "utf8");
+    const again = await machine.vault("state", "init");
+    expect(again).toMatchObject({ code: 0, stdout: `The state ${state} already exists (key file ${keyFile})\n`, stderr: "" });
+    // The first vault is encrypted with this key.
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    const json = await machine.vault("state", "init", "--json");
+    expect(JSON.parse(json.stdout)).toEqual({ state, keyFile, created: false });
+    expect(readFileSync(keyFile, "utf8")).toBe(key);
+  });
+
+  it("creates no key file where the key is given", async () => {
+    const machine = await machineWithoutState();
+    const env = { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") };
+    const result = await machine.vaultWith({ env }, "state", "init", "--json");
+    expectExit(result, 0);
+    expect(JSON.parse(result.stdout)).toEqual({ state: machine.stateDir, keyFile: null, created: true });
+    expect(existsSync(keyFileOf(machine))).toBe(false);
+  });
+
+  it("never creates a key where values are encrypted with another", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    rmSync(keyFileOf(machine));
+    expectError(await machine.vault("state", "init", "--json"), 14, "state", /state\.key is missing/);
+    expect(existsSync(keyFileOf(machine))).toBe(false);
+  });
+
+  it.each([
+    ["a role", "--grant", "vaults"],
+    ["a database", "--state", "postgres://db/vaults"],
+  ])("knows nothing of %s", async (_, ...more) => {
+    const machine = await machineWithoutState();
+    expectError(await machine.vault("state", "init", ...more, "--json"), 2, "usage");
+    expect(existsSync(machine.stateDir)).toBe(false);
+  });
+});
+
+describe.concurrent("vault state locks", () => {
+  it("lists none, says who holds them, and creates nothing", async () => {
+    const machine = await machineWithoutState();
+    expect(await machine.vault("state", "locks")).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^No locks to list: the operating system holds those of a local state.*\n$/) as string,
+      stderr: "",
+    });
+    expect(existsSync(machine.stateDir)).toBe(false);
+    const json = await machine.vault("state", "locks", "--json");
+    expectExit(json, 0);
+    expect(JSON.parse(json.stdout)).toEqual({ locks: [] });
+    expectError(await machine.vault("state", "locks", "--state", "postgres://db/vaults", "--json"), 2, "usage");
+  });
+});
