@@ -13,13 +13,22 @@ function folderOf(id: string): string | null {
   return /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? null;
 }
 
+/** The texts of a package's licences: files of their own, or the last section of its README. */
+function licencesIn(folder: string): string[] {
+  const files = readdirSync(folder);
+  const texts = (names: readonly string[]): string[] => names.map((file) => readFileSync(join(folder, file), "utf8"));
+  const own = texts(files.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)));
+  if (own.length > 0) return own;
+  return texts(files.filter((file) => file === "README.md")).flatMap((readme) => /^## license\n(.*)/ims.exec(readme)?.slice(1) ?? []);
+}
+
 /** Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is bundled. Throws for one without. */
 function writeNotices(): Plugin {
   const section = (folder: string): { name: string; text: string } => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
-    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-    if (name === undefined || files.length === 0) throw new Error(`${folder} has no licence that could be shipped with it`);
-    const texts = files.map((file) => `\`\`\`\`text\n${readFileSync(join(folder, file), "utf8").trim()}\n\`\`\`\`\n`);
+    const licences = licencesIn(folder);
+    if (name === undefined || licences.length === 0) throw new Error(`${folder} has no licence that could be shipped with it`);
+    const texts = licences.map((text) => `\`\`\`\`text\n${text.trim()}\n\`\`\`\`\n`);
     return { name, text: `## ${name} ${version}\n\nLicense: ${license}\n\n${texts.join("\n")}` };
   };
   return {

@@ -1,28 +1,24 @@
-import { basename, dirname, join, resolve } from "node:path";
 import { createOutput, type Output } from "./cli/output.ts";
-import { createPrompts, passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
+import { createPrompts, type Prompts } from "./cli/prompts.ts";
 import type { Known } from "./completion/candidates.ts";
 import { createKnown } from "./completion/known.ts";
-import { defined } from "./defined.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { LockOptions } from "./exchange/lock-vault.ts";
-import type { Service, Waiting } from "./exchange/ports.ts";
+import type { Service, Store, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
-import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
 import type { ValueSources } from "./secrets/secret-value.ts";
 import type { Probe } from "./service/probe.ts";
+import { directoryOf, openState, type OpenState } from "./open-state.ts";
 import { once } from "./settings/once.ts";
-import { profileValue, type NamedProfile, type Profile } from "./settings/profile.ts";
+import type { NamedProfile } from "./settings/profile.ts";
 import { readSettings } from "./settings/read-settings.ts";
 import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
-import { checkState, resolveSettings, serviceName } from "./settings/settings.ts";
+import { resolveSettings, serviceName } from "./settings/settings.ts";
 import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
-import type { RekeyPlan } from "./store/keys/rekey.ts";
-import type { LocalStore } from "./store/local-store.ts";
-import { absolute, configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
+import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 
@@ -46,14 +42,15 @@ export interface App {
   secretOption: (spec: string, flag: string) => Promise<string>;
   /** When all waiting and retrying of this command ends; the time starts at the first wait. */
   waiting: Waiting;
+  /** Of the state on this machine; a shared one keeps there what concerns this machine alone. */
   stateDirectory: () => string;
   /** Ready file of this user's sandbox, whatever profile is in use: beside the state that the flag, the variable or the default names. */
   sandboxFile: () => string;
   /** The service's name in the state. Throws `usage` or `invalid-input` for a base URL that cannot be used. */
   serviceName: () => string;
-  store: () => Promise<LocalStore>;
+  store: () => Promise<Store>;
   /** The state with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
-  state: (profile?: NamedProfile, anySource?: boolean) => Promise<LocalState>;
+  state: (profile?: NamedProfile, anySource?: boolean) => Promise<OpenState>;
   /** The client. Throws `usage` where the application's uuid or key is missing. */
   service: () => Promise<Service>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
@@ -64,9 +61,6 @@ export interface App {
   /** See `withLockFile`. */
   withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
 }
-
-/** The state, and the configuration whose secrets it seals. */
-export type LocalState = Awaited<ReturnType<typeof openState>>;
 
 /** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
 export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
@@ -123,10 +117,13 @@ export async function createApp(
       },
       signal: host.interrupted,
     },
-    stateDirectory: () => resolve(host.cwd, settings.state ?? stateDirectory(host)),
-    sandboxFile: () => `${absolute(host, resolveSettings(given, host.env, {}).state ?? stateDirectory(host))}-sandbox.json`,
+    stateDirectory: () => directoryOf(host, settings.state),
+    sandboxFile: () => `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
     serviceName: () => serviceName(settings),
-    store: async () => (await state()).store,
+    store: async () => {
+      const { store, shared } = await state();
+      return shared ?? store;
+    },
     state: async (other, anySource) => {
       if (other === undefined && anySource !== true) return await state();
       return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
@@ -194,56 +191,4 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
     options,
   );
   return await narrator.waitFor(`another process that is using vault ${uuid}`, locked);
-}
-
-/** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
-async function openState(app: App, settings: Settings, anySource = false) {
-  const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
-  const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }, { checkOwner }] =
-    await Promise.all([
-      import("./settings/profile-secrets.ts"),
-      import("./store/keys/known-states.ts"),
-      import("./store/sqlite/store.ts"),
-      import("./files/owner.ts"),
-    ]);
-  checkState(settings.state);
-  const directory = absolute(host, settings.state ?? stateDirectory(host));
-  // One file may be reached by several names.
-  const keyFileOf = (profile: Profile): string => {
-    const path = absolute(host, profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
-    return join(realFolder(dirname(path)), basename(path));
-  };
-  const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
-  checkOwner(directory, host.uid, "the state");
-  for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
-  const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
-  const sealed = sealedConfiguration(place, path);
-  const { stateKeySpec, statePassphraseSpec } = settings;
-  const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
-  const access: KeyAccess = {
-    passphrase: async (id) => (statePassphraseSpec === undefined ? await askPassphrase(id) : await secretSetting(statePassphraseSpec)),
-    keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
-    sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
-  };
-  const key = stateKeySpec && (await secretSetting(stateKeySpec));
-  const demand = anySource ? undefined : settings.stateKeySource;
-  const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
-  const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
-  const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
-  const store = openStore(options);
-  return {
-    store,
-    /** See `openProfileSecret`. */
-    openSecret: async (...secret: Parameters<LocalStore["openSecret"]>) =>
-      await openProfileSecret(place, store.openSecret.bind(store), ...secret),
-    /** Backup, restore and facts. */
-    whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
-    /** What the journal tells, read only; null where there is no state. Makes nothing, needs no key. Throws `state`. */
-    history: async () => await (await import("./store/journal/history.ts")).openHistory(directory, host),
-    /** See `changeConfiguration`. */
-    configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
-    /** Changes the key of all sealed values. */
-    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
-      await store.rekey({ ...plan, keyFile: path, configuration: sealed, waiting }),
-  };
 }

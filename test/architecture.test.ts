@@ -9,8 +9,12 @@ const table: Record<string, Allowance> = {
   main: { parts: ["commands/program", "app", "host", "terminal", "errors"] },
   // The one that names the adapters: service is in no other row.
   app: {
-    parts: ["service", "store", "secrets", "files", "settings", "exchange", "cli", "completion", "terminal", "errors", "defined"],
-    types: ["host", "protocol"],
+    parts: ["open-state", "service", "store", "secrets", "files", "settings", "exchange", "cli", "completion", "terminal"],
+    types: ["host", "protocol", "errors"],
+  },
+  "open-state": {
+    parts: ["store", "secrets", "files", "settings", "cli", "errors", "defined"],
+    types: ["host", "exchange/ports", "terminal"],
   },
   host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
   errors: { parts: ["defined"], types: ["exchange/states"] },
@@ -30,7 +34,7 @@ const table: Record<string, Allowance> = {
       "errors",
       "defined",
     ],
-    types: ["app", "host"],
+    types: ["app", "open-state", "host"],
     packages: ["commander", "zod"],
   },
   cli: {

@@ -11,6 +11,7 @@ export const topics = {
   recovery: "what an interrupted command leaves behind, and what finishes it",
   lockout: "what locks a vault, what is counted, and the lockout guard",
   keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
+  "shared-state": "one state for several machines, in a PostgreSQL: why, how to set it up, and what it protects against",
   restore: "what to copy, how to bring it back, and what a restored state knows",
   audit: "what vault audit-replay reads, its rules, and the report that it prints",
   checks: "what vault doctor checks, and what each finding means",

@@ -45,6 +45,11 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     await session.release();
     throw error;
   }
+  const held = async (): Promise<Service> => {
+    const client = await service();
+    await session.ensureHeld();
+    return client;
+  };
   return {
     ...context,
     deadline,
@@ -53,9 +58,9 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     ids: createIds(context.clock),
     service: {
       admit: async (kind, signal, deadline) => await (await service()).admit(kind, signal, deadline),
-      start: async (call, signal) => await (await service()).start(call, signal),
-      end: async (call, signal) => await (await service()).end(call, signal),
-      single: async (call, signal) => await (await service()).single(call, signal),
+      start: async (call, signal) => await (await held()).start(call, signal),
+      end: async (call, signal) => await (await held()).end(call, signal),
+      single: async (call, signal) => await (await held()).single(call, signal),
     },
   };
 }

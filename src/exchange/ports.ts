@@ -188,6 +188,11 @@ export interface VaultSession {
   rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 
+  /**
+   * Makes sure, right before a request is sent, that this process will hold the vault long enough for it.
+   * @throws `busy` if somebody else may hold it by now; nothing may be sent any more
+   */
+  ensureHeld(): Promise<void>;
   /** Releases the lock. Never throws; a second call does nothing. The operating system releases it when the process dies. */
   release(): Promise<void>;
 }

@@ -179,8 +179,8 @@ export function missingSettings(
 
 /** @throws `usage` for a state that is not a directory on this machine */
 export function checkState(state: string | undefined): void {
-  if (state === undefined || !/^[a-z]+:\/\//i.test(state)) return;
-  throw new VaultError("usage", "--state: must be a directory; no other kind of state is supported", {
+  if (state === undefined || /^(?!postgres(ql)?:)[a-z]+:\/\//i.exec(state) === null) return;
+  throw new VaultError("usage", "--state: must be a directory or postgres://…; no other kind of state is supported", {
     hint: "use a directory, such as --state /var/lib/vaultsvc",
   });
 }

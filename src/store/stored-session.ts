@@ -49,6 +49,7 @@ export abstract class StoredVaultSession implements VaultSession {
   protected abstract seal<T>(step: Step<T>, about: About): Promise<T>;
 
   abstract rebindFrom(service: string): Promise<void>;
+  abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
 
   readonly recordIntent = this.#step(starts.recordIntent, ({ exchangeId }) => exchange(exchangeId));

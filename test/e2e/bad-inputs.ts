@@ -228,8 +228,8 @@ export const badInputs: readonly BadInput[] = [
   { what: "a time-out without a unit", args: [...given, "--timeout", "30"], exit: 3, says: /--timeout/, example: /30s|500ms/ },
   { what: "a rate that is no number", args: [...given, "--rate", "fast"], exit: 3, says: /--rate.*whole number/, example: /25/ },
   {
-    what: "a state in a database server",
-    args: [...given, "--state", "postgres://db/vaults"],
+    what: "a state in another database server",
+    args: [...given, "--state", "mysql://db/vaults"],
     exit: 2,
     says: /--state.*directory/,
     example: /--state \//,

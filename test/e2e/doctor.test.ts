@@ -209,7 +209,7 @@ describe.concurrent("vault doctor: key and state", () => {
 
   it("a location that is none", async () => {
     const { machine } = await healthy();
-    expect(await problems(machine, "--offline", "--state", "postgres://db/vaults")).toEqual([
+    expect(await problems(machine, "--offline", "--state", "mysql://db/vaults")).toEqual([
       finding("state", "error", /must be a directory/, /--state/),
     ]);
   });

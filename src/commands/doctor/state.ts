@@ -1,11 +1,11 @@
-import type { LocalState } from "../../app.ts";
+import type { OpenState } from "../../open-state.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 
-export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<LocalState["whole"]>>["inspect"]>>;
+export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<OpenState["whole"]>>["inspect"]>>;
 
 const megabyte = 1024 * 1024;
 /** What a state needs at the least to go on, and where a warning is due. */

@@ -3,17 +3,23 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 export const state = {
   name: "state",
   summary: "create, back up and restore the state; change its key",
-  description: "Look after the state on this machine: all vaults with their credentials, in one directory (--state).",
+  description:
+    "Look after the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
 } as const satisfies Descriptor;
 
 export const init = {
   name: "init",
   summary: "create the state and its encryption key",
-  description: "Create the state and its encryption key, as far as there are none. Commands that need them create them as well.",
+  description:
+    "Create the state and its encryption key, as far as there are none. Of a shared state (postgres://…) it makes the schema, which no " +
+    "other command does; a state on this machine is made by whatever needs it.",
+  options: { grant: { flag: "--grant <role>", help: "PostgreSQL: gives this role the rights that all other commands need" } },
   examples: ["vault state init", "vault state init --state ./new-state"],
   fields: ["state", "keyFile", "created"],
 } as const satisfies Descriptor;
+
+export type StateInitOptions = OptionsOf<typeof init>;
 
 export const backup = {
   name: "backup",
@@ -76,7 +82,9 @@ export type RekeyOptions = OptionsOf<typeof rekey>;
 export const locks = {
   name: "locks",
   summary: "list the locks on vaults",
-  description: "List the locks on vaults: none, because the operating system holds those of a state on this machine.",
+  description:
+    "List who holds which vault of a shared state, and until when. Of a state on this machine there are none to list: the operating " +
+    "system holds its locks.",
   examples: ["vault state locks", "vault state locks --json"],
   fields: ["locks"],
 } as const satisfies Descriptor;

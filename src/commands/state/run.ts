@@ -1,18 +1,32 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
 import type { BackupDocument, LocksDocument, RestoreDocument, StateInitDocument } from "../documents/state.ts";
-import type { BackupOptions, RestoreOptions } from "./descriptor.ts";
+import type { BackupOptions, RestoreOptions, StateInitOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
+import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { checkState } from "../../settings/settings.ts";
 import { count } from "../../terminal/count.ts";
 
 type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
 type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting">;
 
 /** Creates the state and its key, as far as there are none. */
-export async function runStateInit(app: Pick<App, "narrator" | "output" | "state" | "stateDirectory">): Promise<number> {
+export async function runStateInit(
+  app: Pick<App, "narrator" | "output" | "state" | "stateDirectory">,
+  options: StateInitOptions,
+): Promise<number> {
   const local = await app.state();
+  if (local.shared !== undefined) {
+    const { created, location, keyId } = await local.shared.initialize(options.grant);
+    const document: StateInitDocument = { state: location, keyFile: null, created };
+    await app.output.printDone(
+      document,
+      () => `${created ? "Created the shared state" : "The shared state already exists:"} ${location} (key ${keyId})\n`,
+    );
+    if (created) app.narrator.close("Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.");
+    return 0;
+  }
+  if (options.grant !== undefined) throw new VaultError("usage", "--grant: is for a shared state; the operating system guards this one");
   const created = await local.store.create();
   const { key } = await local.whole();
   const document: StateInitDocument = { state: app.stateDirectory(), keyFile: key.file, created };
@@ -66,12 +80,10 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
 }
 
 /** Lists the locks on vaults: none are on record for a state on this machine. */
-export async function runLocks(app: Pick<App, "output" | "settings">): Promise<number> {
-  checkState(app.settings.state);
-  const document: LocksDocument = { locks: [] };
-  await app.output.print(
-    document,
-    () => "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n",
-  );
+export async function runLocks(app: Pick<App, "output" | "state">): Promise<number> {
+  const { shared } = await app.state();
+  const document: LocksDocument = { locks: (await shared?.locks()) ?? [] };
+  const { locksTable } = await import("./view.ts");
+  await app.output.print(document, async (view) => await locksTable(document.locks, shared !== undefined, view));
   return 0;
 }

@@ -1,6 +1,8 @@
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
-import { factsTable } from "../../terminal/tables.ts";
+import { factsTable, listTable } from "../../terminal/tables.ts";
+import { distance } from "../../terminal/time.ts";
+import type { LocksDocument } from "../documents/state.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
 
@@ -51,3 +53,16 @@ export async function restoredTable(
 
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
+
+/** Who holds which vault of a shared state. */
+export async function locksTable(locks: LocksDocument["locks"], isShared: boolean, view: View): Promise<string> {
+  if (!isShared) return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
+  if (locks.length === 0) return "No vault is held.\n";
+  const palette = await createPalette(view.facts.color);
+  const rows = locks.map(({ uuid, holder, since }) => [
+    uuid,
+    `${holder.user} on ${holder.host} (process ${holder.pid})`,
+    distance(Date.parse(since), view.now),
+  ]);
+  return listTable(["Vault", "Held by", "Since"], rows, { palette, columns: view.facts.columns });
+}

@@ -21,8 +21,14 @@ const repeatable = ["40001", "40P01"];
 /** Errors that callers expect: these, and what a check of a lease or of a row that is there already raises. */
 const expected = [...repeatable, "22012", "23505"];
 
-/** The error where the answer is lost: what was sent may have been done. */
-export class AnswerLost extends Error {}
+/** The error where the answer is lost: what was sent to the database may have been done. */
+export class AnswerLost extends VaultError {
+  constructor(address: Address, why: string) {
+    super("state", `the connection to the state ${address.shown} was lost: ${why}`, {
+      hint: "run it again when the database is there; what was not recorded was not sent",
+    });
+  }
+}
 
 /**
  * One connection to PostgreSQL. Uses nothing that lives as long as a session, so that a pooler in transaction mode does as well;
@@ -100,7 +106,7 @@ export class Connection {
         const all = [{ sql: "BEGIN ISOLATION LEVEL READ COMMITTED" }, ...statements, { sql: "COMMIT" }];
         const noticed = this.#notices.length;
         const results = await this.#send(all);
-        if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost("the transaction was rolled back");
+        if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
         const notice = this.#notices[noticed];
         if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
         return results.slice(1, -1).map(({ rows }) => rows);
@@ -116,7 +122,7 @@ export class Connection {
 
   /** Sends all at once; the first failure is thrown when all are answered. */
   async #send(statements: readonly Statement[]): Promise<pg.QueryResult<Row>[]> {
-    if (this.#dead !== null) throw new AnswerLost(this.#dead.message);
+    if (this.#dead !== null) throw new AnswerLost(this.#address, this.#dead.message);
     const timer = setTimeout(() => {
       this.#dead ??= new Error("no answer in time");
       // A query that is not answered must not be answered later.
@@ -133,7 +139,7 @@ export class Connection {
       if (expected.includes(code)) throw failed.reason;
       if (/^[0-9A-Z]{5}$/.test(code) && !code.startsWith("57P")) throw refusal(this.#address, failed.reason as pg.DatabaseError);
       this.#dead ??= failed.reason as Error;
-      throw new AnswerLost((failed.reason as Error).message);
+      throw new AnswerLost(this.#address, (failed.reason as Error).message);
     }
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }

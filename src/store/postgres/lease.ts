@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
-import { lockLost } from "../steps/rows.ts";
 import type { Connection, Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
 
-/** How long a lease lasts after it was taken or renewed, and how often it is renewed while it is held, in milliseconds. */
+/** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
 const renewalMs = 5000;
+const neededMs = 5000;
 
 /** Who holds a vault: what `vault state locks` shows. */
 export interface Holder {
@@ -39,11 +40,13 @@ export class Lease {
   readonly #timer: NodeJS.Timeout;
   #step = 0;
   #released = false;
+  #renewed: Instant;
 
-  private constructor(place: LeasePlace, uuid: string, epoch: string) {
+  private constructor(place: LeasePlace, uuid: string, epoch: string, taken: Instant) {
     this.#place = place;
     this.#uuid = uuid;
     this.#epoch = epoch;
+    this.#renewed = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
   }
 
@@ -74,10 +77,11 @@ export class Lease {
     const whose: Statement = { sql: `SELECT holder, since FROM ${schema}.leases WHERE uuid = $1`, values: [uuid] };
     let obstacle: Error | undefined;
     const attempt = async (): Promise<[Lease, Row[][]] | null> => {
+      const sent = instant(clock);
       try {
         const [[taken] = [], [held] = [], ...rows] = await (await place.connect()).transact([take, whose, ...reading]);
         const epoch = taken?.["epoch"];
-        if (typeof epoch === "string") return [new Lease(place, uuid, epoch), rows];
+        if (typeof epoch === "string") return [new Lease(place, uuid, epoch, sent), rows];
         obstacle = busy(uuid, held);
       } catch (error) {
         if (!(error instanceof AnswerLost)) throw error;
@@ -109,14 +113,27 @@ export class Lease {
       values: key,
     };
     for (let tries = 3; ; tries -= 1) {
+      const sent = instant(this.#place.clock);
       try {
-        return (await (await this.#place.connect()).transact([check, ...statements])).slice(1);
+        const rows = await (await this.#place.connect()).transact([check, ...statements]);
+        this.#renewed = sent;
+        return rows.slice(1);
       } catch (error) {
-        if (codeOf(error) === "22012") throw lockLost(this.#uuid, `its lease ${this.#epoch} is over`);
+        if (codeOf(error) === "22012") throw lost(this.#uuid);
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         if (await this.#isDone(step)) return [];
       }
     }
+  }
+
+  /**
+   * Makes sure that enough is left of the lease to send a request, and renews it if not.
+   * @throws `busy` if somebody else may hold the vault by now
+   */
+  async ensureHeld(): Promise<void> {
+    const isEnough = (): boolean => since(this.#place.clock, this.#renewed) < leaseMs - neededMs;
+    if (isEnough()) return;
+    if ((await this.#renew()) !== true || !isEnough()) throw lost(this.#uuid);
   }
 
   /** Gives the vault back; it ends by itself where that fails. A second call does nothing. */
@@ -136,19 +153,45 @@ export class Lease {
   async #isDone(step: number): Promise<boolean> {
     const sql = `SELECT step::text FROM ${this.#place.schema}.leases WHERE uuid = $1 AND epoch = $2 FOR UPDATE`;
     const [row] = await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
-    if (row === undefined) throw lockLost(this.#uuid, `its lease ${this.#epoch} is over`);
+    if (row === undefined) throw lost(this.#uuid);
     return row["step"] === String(step);
   }
 
-  async #renew(): Promise<void> {
-    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending} WHERE uuid = $1 AND epoch = $2`;
+  /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
+  async #renew(): Promise<boolean | null> {
+    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending} WHERE uuid = $1 AND epoch = $2 RETURNING 1 AS renewed`;
+    const sent = instant(this.#place.clock);
     try {
-      await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      const [row] = await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      if (row === undefined) return false;
+      this.#renewed = sent;
+      return true;
     } catch {
-      // The next one may succeed; if none does, the next step finds that the lease is over.
+      return null;
     }
   }
 }
+
+/** A moment on three clocks: that of a suspended machine may stand still, and that of the system may be set back. */
+type Instant = readonly [monotonic: number, wall: number, sinceBoot: number];
+
+const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime() * 1000];
+
+/** Milliseconds since an instant, by the clock that says the most. */
+const since = (clock: Clock, then: Instant): number => Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
+
+/** The leases that have not ended. */
+export const holders = (schema: string): Statement => ({
+  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ends_at > clock_timestamp() ORDER BY since, uuid`,
+});
+
+/** The error for a holder that was stopped, or away from the database, for longer than its lease. */
+const lost = (uuid: string): VaultError =>
+  new VaultError("busy", `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`, {
+    uuid,
+    hint: `nothing more was sent; vault status ${uuid}`,
+    retry: "after-status",
+  });
 
 function busy(uuid: string, row: Row | undefined): VaultError {
   const holder = typeof row?.["holder"] === "string" ? (JSON.parse(row["holder"]) as Holder) : null;

@@ -124,3 +124,12 @@ export const tables = (schema: string): string[] => [
   `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text)
     ON CONFLICT DO NOTHING`,
 ];
+
+/** The rights on rows that every command but `state init` needs. */
+export function grants(schema: string, role: string): string[] {
+  const name = `"${role.replaceAll('"', '""')}"`;
+  return [
+    `GRANT USAGE ON SCHEMA ${schema} TO ${name}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${name}`,
+  ];
+}

@@ -10,13 +10,14 @@ import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
-import { AnswerLost, cannotBeUsed, codeOf, Connection } from "./connection.ts";
+import { readAbout } from "./about.ts";
+import { AnswerLost, codeOf, Connection } from "./connection.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import type { Holder } from "./lease.ts";
-import { Lease } from "./lease.ts";
+import { holders, Lease } from "./lease.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
-import { isListed, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import { grants, isListed, tables } from "./schema.ts";
 import { nextSlot, reserving } from "./limiter.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
@@ -57,16 +58,30 @@ export class PostgresStore implements Store {
     this.#time = options.time ?? new DatabaseClock(options.clock);
   }
 
-  /** Makes the schema, and the key if there is none; running it twice changes nothing. Returns whether it was made. */
-  async initialize(): Promise<boolean> {
+  /**
+   * Makes the schema, and the key if there is none; running it twice changes nothing. Gives a role, if one is named, the rights that
+   * all other methods need.
+   */
+  async initialize(grant?: string): Promise<{ created: boolean; location: string; keyId: string }> {
     const connection = await this.#connect();
     const [there] = await connection.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${this.#schema}.meta`] });
-    await connection.transact(tables(this.#schema).map((sql) => ({ sql })));
-    const [needed] = await connection.query(this.#meta("key"));
+    const rights = grant === undefined ? [] : grants(this.#schema, grant);
+    await connection.transact([...tables(this.#schema), ...rights].map((sql) => ({ sql })));
+    const [needed] = await connection.query({ sql: `SELECT value FROM ${this.#schema}.meta WHERE name = 'key'` });
     const key = await this.#keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
     await connection.query({ sql: `INSERT INTO ${this.#schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
-    await this.#known();
-    return there?.["meta"] === null;
+    const known = await this.#known();
+    return { created: there?.["meta"] === null, location: this.#options.address.shown, keyId: known.key.id };
+  }
+
+  /** Who holds which vault, in the order in which they took it. */
+  async locks(): Promise<{ uuid: string; holder: Holder; since: string; endsAt: string }[]> {
+    const rows = await this.#query(holders(this.#schema));
+    return rows.map((row) => {
+      const { uuid, holder, since, ends_at } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
+      const { host, pid, user } = JSON.parse(holder) as Holder;
+      return { uuid, holder: { host, pid, user }, since: since.toISOString(), endsAt: ends_at.toISOString() };
+    });
   }
 
   /** Closes the connection without waiting. */
@@ -80,15 +95,14 @@ export class PostgresStore implements Store {
     const { clock, holder } = this.#options;
     const place = { schema: this.#schema, clock, holder, connect };
     const reading = readVault(this.#schema, { service, uuid: lower, at: "" }, {});
-    const taking = Lease.take(place, lower, waiting, reading);
-    const about = await this.#known().catch(async (error: unknown) => {
-      await taking.then(async ([lease]) => await lease.release()).catch(() => undefined);
-      throw error;
-    });
-    const [lease, [[row] = [], [outage] = []]] = await taking;
-    const { key, state } = about;
+    // At the same time, which saves a round trip.
+    const [known, taken] = await Promise.allSettled([this.#known(), Lease.take(place, lower, waiting, reading)]);
+    if (taken.status === "rejected") throw known.status === "rejected" ? known.reason : taken.reason;
+    const [lease, [[row] = [], [outage] = []]] = taken.value;
     try {
-      const vault = storedVault(this.#place(about, service, lower), key, row, outage);
+      if (known.status === "rejected") throw known.reason;
+      const { key, state } = known.value;
+      const vault = storedVault(this.#place(known.value, service, lower), key, row, outage);
       const parts = { schema: this.#schema, state, lease, key, connect, now: () => this.#time.now() };
       return new PostgresVaultSession(service, lower, parts, vault);
     } catch (error) {
@@ -190,37 +204,10 @@ export class PostgresStore implements Store {
   async #read(): Promise<About> {
     const { address, clock } = this.#options;
     const sentAt = clock.elapsed();
-    const [row] = await (
-      await this.#connect()
-    ).query({
-      sql: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, current_setting('fsync') AS fsync,
-        pg_is_in_recovery() AS standby, (SELECT jsonb_object_agg(name, value) FROM ${this.#schema}.meta) AS meta`,
-    });
-    const { now, fsync, standby, meta } = row as unknown as { now: number; fsync: string; standby: boolean; meta: Record<string, string> };
+    const { now, state, keyId } = await readAbout(await this.#connect(), address);
     this.#time.note(now, sentAt);
-    if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
-    if (fsync !== "on" && !address.isDurableAssumed) {
-      throw cannotBeUsed(
-        address,
-        "the server loses what it has committed when it stops (fsync=off)",
-        "set fsync=on there; or, for a test: durable=assumed",
-      );
-    }
-    if (Number(meta["oldest"]) > schemaVersion) {
-      throw cannotBeUsed(
-        address,
-        `it is of a newer version (${meta["version"]}; this program reads up to ${schemaVersion})`,
-        "update vault",
-      );
-    }
-    if (Number(meta["version"]) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
-    const id = meta["key"] ?? "";
-    await this.#keyring.ensure(id);
-    return { state: meta["state"] ?? "", key: await this.#keyring.key(id) };
-  }
-
-  #meta(name: string): Statement {
-    return { sql: `SELECT value FROM ${this.#schema}.meta WHERE name = $1`, values: [name] };
+    await this.#keyring.ensure(keyId);
+    return { state, key: await this.#keyring.key(keyId) };
   }
 
   #place({ state }: About, service: string, uuid: string): Place {
@@ -241,7 +228,13 @@ export class PostgresStore implements Store {
     return new Date(this.#time.now()).toISOString();
   }
 
+  /** Runs a statement that does no harm when it is run twice: once more where the answer is lost. */
   async #query(statement: Statement): Promise<Row[]> {
-    return await (await this.#connect()).query(statement);
+    try {
+      return await (await this.#connect()).query(statement);
+    } catch (error) {
+      if (!(error instanceof AnswerLost)) throw error;
+      return await (await this.#connect()).query(statement);
+    }
   }
 }

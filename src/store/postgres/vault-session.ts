@@ -44,6 +44,10 @@ export class PostgresVaultSession extends StoredVaultSession {
     this.#vault = await this.#read(this.#place(), {});
   }
 
+  async ensureHeld(): Promise<void> {
+    await this.#parts.lease.ensureHeld();
+  }
+
   async release(): Promise<void> {
     await this.#parts.lease.release();
   }

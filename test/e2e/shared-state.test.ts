@@ -1,0 +1,114 @@
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine, Recovery } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+import { postgres } from "../support/postgres.ts";
+
+let made = 0;
+
+interface Team {
+  lab: Lab;
+  uuid: string;
+  /** The first one has read the vault once. */
+  machines: readonly [Machine, Machine, Machine, Machine];
+  sql: (text: string) => Promise<Record<string, unknown>[]>;
+}
+
+/** Four machines, each with a home of its own, one state and one key. */
+async function team(): Promise<Team> {
+  const { location, sql } = await postgres();
+  const schema = `team_${(made += 1)}`;
+  const lab = await openLab(offlineNote);
+  const stateDir = location(schema);
+  const machines = [lab.machine({ stateDir }), lab.machine({ stateDir }), lab.machine({ stateDir }), lab.machine({ stateDir })] as const;
+  const [first, ...others] = machines;
+  expectExit(await first.vault("state", "init"), 0);
+  for (const { configDir } of others) {
+    mkdirSync(configDir, { mode: 0o700 });
+    cpSync(join(first.configDir, "state.key"), join(configDir, "state.key"));
+  }
+  expectExit(await firstGet(first, lab.vault), 0);
+  return { lab, uuid: lab.vault.uuid, machines, sql: async (text) => await sql(text.replaceAll("schema.", `${schema}.`)) };
+}
+
+describe("a state that a team shares", () => {
+  it("is made by state init alone: before it nothing is sent; twice is no error", async () => {
+    const { location } = await postgres();
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine({ stateDir: location("not_there") });
+    expectError(await firstGet(machine, lab.vault), 14, "state", /nothing is there yet/);
+    expect(lab.service.sandbox.requests()).toEqual([]);
+    const address = expect.stringMatching(/^postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\?schema=not_there$/) as string;
+    expect(documentOf(await machine.vault("state", "init", "--json"))).toEqual({ state: address, keyFile: null, created: true });
+    expect(documentOf(await machine.vault("state", "init", "--json"))).toMatchObject({ created: false });
+    expectExit(await firstGet(machine, lab.vault), 0);
+  });
+
+  it("is used by all at once, and every read succeeds", async () => {
+    const { lab, uuid, machines } = await team();
+    const runs = machines.flatMap((machine) => [1, 2].map(async () => await machine.start({}, "get", uuid, "--json").exit));
+    for (const run of await Promise.all(runs)) {
+      expectExit(run, 0);
+      expect(documentOf(run).vault.content).toBe(note);
+    }
+    await expectInStep(lab, machines[3], uuid);
+    expectFarFromLock(lab, uuid);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1, maxFailedAccesses: 0 });
+  });
+
+  it("goes on where a machine died, when its lease is over", async () => {
+    const { lab, uuid, machines, sql } = await team();
+    lab.faults("get-start:delay=1m");
+    const dying = machines[0].start({}, "get", uuid, "--json");
+    await expect.poll(() => lab.service.sandbox.requests().length).toBe(3);
+    const busy = await machines[1].vault("get", uuid, "--json", "--max-wait", "100ms");
+    expectError(busy, 15, "busy", new RegExp(`\\(process ${dying.pid}\\), since 20`));
+    expect(documentOf(await machines[2].vault("state", "locks", "--json"))).toMatchObject({
+      locks: [{ uuid, holder: { pid: dying.pid } }],
+    });
+    dying.kill("SIGKILL");
+    await dying.exit;
+    await sql("UPDATE schema.leases SET ends_at = '-infinity'");
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machines[2], uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("is left alone by a process that was stopped for longer than its lease", async () => {
+    const { lab, uuid, machines, sql } = await team();
+    lab.faults("get-start:delay=2s");
+    const stopped = machines[0].start({}, "get", uuid, "--json");
+    await expect.poll(() => lab.service.sandbox.requests().length).toBe(3);
+    stopped.kill("SIGSTOP");
+    await sql("UPDATE schema.leases SET ends_at = '-infinity'");
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    const sent = lab.service.sandbox.requests().length;
+    stopped.kill("SIGCONT");
+    expectError(await stopped.exit, 15, "busy", /another one may use vault/);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    await expectInStep(lab, machines[2], uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("holds no secret in plain text, and opens with its key alone", async () => {
+    const { lab, uuid, machines, sql } = await team();
+    expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
+    expectExit(await machines[0].vault("get", uuid, "--no-ack", "--json"), 0);
+    const tables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "meta", "leases"];
+    const rows = await Promise.all(tables.map(async (table) => await sql(`SELECT * FROM schema.${table}`)));
+    const text = JSON.stringify(rows);
+    const { old, new: next, token } = (await machines[1].exported(uuid)) as Recovery;
+    const key = readFileSync(join(machines[0].configDir, "state.key"), "utf8").trim();
+    for (const secret of [old, next]
+      .flatMap(({ encryptedData, payload }) => [encryptedData, payload])
+      .concat(token, note, "under-the-palm", key))
+      expect(text).not.toContain(secret);
+    const { stdout } = await machines[3].vault("status", "under-the-palm", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ vaults: [{ uuid, label: "under-the-palm" }] });
+    const stranger = lab.machine({ stateDir: machines[0].stateDir });
+    expectError(await stranger.vault("status", "--json"), 14, "state", /key [0-9a-f]{16}/);
+  });
+});

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { VaultSession } from "../../../src/exchange/ports.ts";
+import { exchange, held, imported, intent, known, patient, service, started, uuid } from "../../contract/store-fixture.ts";
+import type { Cut, SharedState } from "../../support/shared-state.ts";
+import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+
+let state: SharedState;
+beforeEach(async () => {
+  state = await sharedState();
+});
+afterEach(() => state.dispose());
+
+/** The lease of the vault is over, as after a holder that has died or was stopped. */
+const expire = async (): Promise<unknown> => await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+
+describe("a lease", () => {
+  it("says who has it, and since when, to whoever waits for it and to whoever asks", async () => {
+    const session = await held(state);
+    const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
+    await expect(waiting).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringMatching(/^tester on here \(process 0\), since 20/) as string,
+    });
+    const [lock, ...more] = await state.store.locks();
+    expect([lock, more]).toMatchObject([{ uuid: uuid.toLowerCase(), holder: { host: "here", pid: 0, user: "tester" } }, []]);
+    expect(Date.parse(lock?.endsAt ?? "") - Date.parse(lock?.since ?? "")).toBeGreaterThanOrEqual(15_000);
+    await session.release();
+    expect(await state.store.locks()).toEqual([]);
+  });
+
+  it("that is over goes to the next, and its former holder writes and sends nothing more", async () => {
+    const former = await imported(state);
+    await former.recordIntent(intent("x1", 1));
+    await expire();
+    const next = await state.another().lock(service, uuid, patient(state.clock, 0));
+    expect(await known(next)).toMatchObject({ unackedStarts: 1, possiblyFailed: 1, last: { id: "x1", state: "intent" } });
+    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({ code: "busy", exitCode: 15, retry: "after-status" });
+    await former.release();
+    expect(await state.store.locks()).toHaveLength(1);
+    await exchange(next, "x2", 1, "second");
+    await next.release();
+  });
+
+  it("is enough to send a request for ten seconds, by the clock that says the most, and is renewed then", async () => {
+    const session = await held(state);
+    await session.ensureHeld();
+    state.clock.at += 11_000;
+    await session.ensureHeld();
+    await state.sql("UPDATE schema.leases SET epoch = epoch + 1");
+    await session.ensureHeld();
+    state.clock.at += 11_000;
+    await expect(session.ensureHeld()).rejects.toMatchObject({ code: "busy" });
+  });
+});
+
+/** Each step of an exchange that holds a vault from its import on. */
+const steps: ((session: VaultSession) => Promise<unknown>)[] = [
+  async (session) => await session.recordIntent(intent("x1", 1)),
+  async (session) => await session.recordStarted("x1", started("second")),
+  async (session) => await session.recordEnding("x1", true),
+  async (session) => await session.acknowledge("x1"),
+];
+
+describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut: Cut) => {
+  it("at each step of an exchange: it is done once", async () => {
+    const proxy = await cuttingProxy();
+    for (const [index] of steps.entries()) {
+      const own = await sharedState();
+      const session = await own.through(proxy.port).lock(service, uuid, patient(own.clock));
+      await session.recordPair({ credentials: { encryptedData: "data", payload: "payload" }, kind: "generic/offline" });
+      for (const [n, step] of steps.entries()) {
+        if (n === index) proxy.cutAt(1, cut);
+        await step(session);
+      }
+      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, last: { id: "x1", state: "acknowledged" } });
+      await session.release();
+      const again = await own.another().lock(service, uuid, patient(own.clock, 0));
+      const { generations, last } = await known(again);
+      expect(generations.map(({ generation, standing }) => `${generation} ${standing}`)).toEqual(["2 current", "1 superseded"]);
+      expect(last).toMatchObject({ state: "acknowledged", endsUnanswered: 1 });
+      const journal = await own.sql("SELECT event FROM schema.journal ORDER BY seq");
+      expect(journal.map(({ event }) => event)).toEqual(["imported", "intent", "started", "ending", "acknowledged"]);
+      own.dispose();
+    }
+  });
+
+  it("while a vault is being held: it is held once, and by this process", async () => {
+    const proxy = await cuttingProxy();
+    for (let n = 1; n <= 6; n += 1) {
+      const own = await sharedState();
+      const store = own.through(proxy.port);
+      proxy.cutAt(n, cut);
+      const session = await store.lock(service, uuid, patient(own.clock, 5000)).catch((error: unknown) => error);
+      if (session instanceof Error) expect(session).toMatchObject({ code: "state" });
+      else expect(await own.store.locks()).toHaveLength(1);
+      own.dispose();
+    }
+  });
+});
