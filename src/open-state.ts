@@ -7,11 +7,10 @@ import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Settings, Sourced } from "./settings/settings.ts";
-import { checkState } from "./settings/settings.ts";
+import { checkState, isShared } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { LocalStore } from "./store/local-store.ts";
 import { absolute, stateDirectory } from "./store/paths.ts";
-import { isAddress } from "./store/postgres/address.ts";
 import type { Narrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 
@@ -64,7 +63,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
   const store = openStore(options);
-  const at = settings.state !== undefined && isAddress(settings.state) ? settings.state : undefined;
+  const at = isShared(settings.state) ? settings.state : undefined;
   const sharing = { env: host.env, pid: host.pid, keySource, clock: host, warn: narrator.warn, learnSecret: redactor.add };
   const shared = at === undefined ? undefined : (await import("./store/postgres/open.ts")).openShared({ location: at, ...sharing });
   return {
@@ -97,4 +96,4 @@ function onlyLocal<T>(given: T, shared: object | undefined): T {
 
 /** The directory of a state on this machine; the default one beside a shared state. */
 export const directoryOf = (host: Host, location: string | undefined): string =>
-  location === undefined || isAddress(location) ? stateDirectory(host) : absolute(host, location);
+  location === undefined || isShared(location) ? stateDirectory(host) : absolute(host, location);

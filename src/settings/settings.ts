@@ -177,9 +177,12 @@ export function missingSettings(
   return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, { hint: [...ways, ...commands].join("; ") });
 }
 
+/** Whether the location of a state is the address of one that several machines share, and no directory. */
+export const isShared = (state: string | undefined): state is string => state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
+
 /** @throws `usage` for a state that is not a directory on this machine */
 export function checkState(state: string | undefined): void {
-  if (state === undefined || /^(?!postgres(ql)?:)[a-z]+:\/\//i.exec(state) === null) return;
+  if (state === undefined || isShared(state) || !/^[a-z]+:\/\//i.test(state)) return;
   throw new VaultError("usage", "--state: must be a directory or postgres://…; no other kind of state is supported", {
     hint: "use a directory, such as --state /var/lib/vaultsvc",
   });

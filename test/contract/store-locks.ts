@@ -45,7 +45,8 @@ export function describeLocks(name: string, make: Make): void {
         if (sleeps === 3) void on.session.release();
       };
       const next = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, 10_000));
-      expect(sleeps).toBe(3);
+      expect(sleeps).toBeGreaterThanOrEqual(3);
+      expect(sleeps).toBeLessThan(7);
       expect((await known(next)).generations.length).toBe(1);
       await next.release();
     });

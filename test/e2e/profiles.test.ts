@@ -42,6 +42,31 @@ describe.concurrent("vault init", () => {
     expect(statSync(machine.configDir).mode & 0o777).toBe(0o700);
   });
 
+  it("stores no password of a shared state's address, and says so; nor does config set", async () => {
+    const location = "postgres://ada:swordfish@db.example.com/vaults";
+    for (const command of [
+      [...init, "--state", location],
+      ["config", "set", "state", location],
+    ]) {
+      const machine = bare();
+      const set = await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, ...command);
+      expectExit(set, 0);
+      expect(set.stderr).toMatch(/password of the state's address is not stored: set PGPASSWORD/);
+      expect(configOf(machine).profiles["default"]).toMatchObject({ state: "postgres://ada@db.example.com/vaults" });
+      expect(textOf(machine) + set.stdout + set.stderr).not.toContain("swordfish");
+      const env = { VAULTSVC_STATE: location };
+      for (const look of [
+        ["config", "list", "--origin"],
+        ["config", "list", "--json"],
+        ["config", "path"],
+      ]) {
+        const { stdout, stderr } = await machine.vaultWith({ env }, ...look);
+        expect(stdout + stderr).toContain("db.example.com");
+        expect(stdout + stderr).not.toContain("swordfish");
+      }
+    }
+  });
+
   it("the profile is enough to read a vault", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();

@@ -1,10 +1,10 @@
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, configKeys, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isSecretKey, typedValue, valueText, withoutPassword } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
 import { profileValue } from "../../settings/profile.ts";
-import { findSetting } from "../../settings/settings.ts";
+import { findSetting, isShared } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
@@ -61,7 +61,7 @@ export async function runConfigPath(app: Pick<App, "configuration" | "output" | 
   const document: ConfigPathDocument = {
     config: configPath(app.configuration.directory),
     keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
-    state: app.stateDirectory(),
+    state: isShared(app.settings.state) ? withoutPassword(app.settings.state) : app.stateDirectory(),
   };
   const rows = [["Configuration", document.config] as const, ["Key file", document.keyFile] as const, ["State", document.state] as const];
   await app.output.print(document, async ({ facts: { color, columns } }) =>

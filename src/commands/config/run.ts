@@ -2,7 +2,17 @@ import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue, valueText } from "../../settings/config-keys.ts";
+import {
+  checkKey,
+  configKeys,
+  isJsonKey,
+  isPathKey,
+  isSecretKey,
+  parseConfigValue,
+  passwordDropped,
+  valueText,
+  withoutPassword,
+} from "../../settings/config-keys.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
@@ -20,7 +30,9 @@ type Needs = Pick<App, "configuration" | "host" | "narrator" | "output" | "profi
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
 export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<typeof set>): Promise<number> {
   checkKey(key);
-  const value = await valueOf(app, key, given);
+  const whole = await valueOf(app, key, given);
+  const value = key === "state" ? withoutPassword(whole) : whole;
+  if (value !== whole) app.narrator.warn(passwordDropped);
   await checkSource(app, key, value);
   const local = await app.state();
   const { name } = app.profile;

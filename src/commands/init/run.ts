@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
-import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
+import { isJsonKey, isPathKey, parseConfigValue, passwordDropped, withoutPassword } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions } from "../../settings/definitions.ts";
 import type { Profile } from "../../settings/profile.ts";
@@ -114,13 +114,15 @@ async function mayReplace(app: Pick<App, "ask" | "configuration">, name: string,
   throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
-async function keptFlags(app: Pick<App, "flags" | "host" | "sources">): Promise<Profile> {
+async function keptFlags(app: Pick<App, "flags" | "host" | "narrator" | "sources">): Promise<Profile> {
   let profile: Profile = {};
   for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
     const given = app.flags[name as SettingName];
     if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
     const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
-    const value = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(app.host.cwd, text) : text;
+    const whole = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(app.host.cwd, text) : text;
+    const value = withoutPassword(whole);
+    if (value !== whole) app.narrator.warn(passwordDropped);
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
   return profile;

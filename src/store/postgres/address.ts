@@ -20,9 +20,6 @@ export interface Address {
 
 const form = /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[^/?@]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
 
-/** Whether a location of a state is the address of a PostgreSQL, and no directory. */
-export const isAddress = (location: string): boolean => /^postgres(?:ql)?:\/\//.test(location);
-
 const heeded = ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE", "PGSSLROOTCERT"];
 
 /**

@@ -1,0 +1,71 @@
+import { describe, expect, it, test } from "vitest";
+import { parseAddress } from "../../../src/store/postgres/address.ts";
+
+const parse = (location: string, env: Record<string, string> = {}, warn = (_: string): void => undefined) =>
+  parseAddress(location, env, "me", warn);
+
+describe("the address of a shared state", () => {
+  test.each([
+    [
+      "postgres://db/vaults",
+      { hosts: [{ host: "db", port: 5432 }], user: "me", database: "vaults", schema: "vaultsvc", password: undefined },
+    ],
+    ["postgresql://ada@db:6000/vaults", { hosts: [{ host: "db", port: 6000 }], user: "ada", database: "vaults" }],
+    ["postgres://ada:s%40cret@db/v", { user: "ada", password: "s@cret", shown: "postgres://ada@db:5432/v" }],
+    [
+      "postgres://a:1,b,[::1]:3/v",
+      {
+        hosts: [
+          { host: "a", port: 1 },
+          { host: "b", port: 5432 },
+          { host: "::1", port: 3 },
+        ],
+      },
+    ],
+    ["postgres://db/v?schema=team_a", { schema: "team_a", shown: "postgres://me@db:5432/v?schema=team_a" }],
+    ["postgres://", { hosts: [{ host: "localhost", port: 5432 }], user: "me", database: "me", tls: undefined }],
+    ["postgres://%2Frun%2Fpg/v", { hosts: [{ host: "/run/pg", port: 5432 }], tls: undefined }],
+  ])("%s", (location, expected) => {
+    expect(parse(location)).toMatchObject(expected);
+  });
+
+  it("takes what it lacks from the environment, and warns once of what that has in vain", () => {
+    const env = { PGHOST: "db", PGPORT: "7", PGUSER: "ada", PGDATABASE: "v", PGPASSWORD: "secret", PGSSLROOTCERT: "/ca.pem" };
+    const warnings: string[] = [];
+    expect(parse("postgres://", { ...env, PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) => warnings.push(message))).toMatchObject({
+      hosts: [{ host: "db", port: 7 }],
+      user: "ada",
+      database: "v",
+      password: "secret",
+      tls: { rootCertificate: "/ca.pem" },
+    });
+    expect(warnings).toEqual([expect.stringMatching(/^not used for the state: PGSERVICE, PGOPTIONS /)]);
+    expect(parse("postgres://eve:pw@other/w", env)).toMatchObject({ user: "eve", password: "pw", database: "w" });
+  });
+
+  test.each([
+    ["postgres://db/v", {}, true],
+    ["postgres://db/v?sslmode=require", {}, true],
+    ["postgres://127.0.0.1/v", {}, false],
+    ["postgres://localhost/v?sslmode=verify-full", {}, true],
+    ["postgres://localhost,db/v", {}, true],
+    ["postgres://db/v?sslmode=disable", {}, false],
+    ["postgres://db/v", { PGSSLMODE: "disable" }, false],
+  ])("%s %j: TLS %s, verified in full", (location, env, hasTls) => {
+    expect(parse(location, env).tls !== undefined).toBe(hasTls);
+  });
+
+  test.each([
+    ["postgres://db/v?sslmode=prefer", /sslmode prefer would not check/],
+    ["postgres://db/v?sslmode=no-verify", /sslmode no-verify/],
+    ["postgres://db/v?schema=a;b", /schema is not a plain name/],
+    ["postgres://db:0/v", /0 is no port/],
+    ["postgres://db/v?target_session_attrs=any", /target_session_attrs is not known/],
+    ["postgres://db/v?durable=yes", /durable must be assumed/],
+    ["postgres://a:secret@b@c/v", /has not the form/],
+    ["postgres://ada:sec%ret@db/v", /a % in it/],
+  ])("%s is refused, without its password", (location, why) => {
+    expect(() => parse(location)).toThrow(expect.objectContaining({ code: "usage", message: expect.stringMatching(why) as string }));
+    expect(() => parse(location)).not.toThrow(/sec/);
+  });
+});
