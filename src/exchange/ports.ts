@@ -240,4 +240,6 @@ export interface Store {
    * the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
+  /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. */
+  latencyMs(): number;
 }

@@ -6,6 +6,8 @@ export interface RateLimit {
   rate: number;
   /** Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the milliseconds until it. */
   reserveSlot(now: number, intervalMs: number, longestMs: number): Promise<number>;
+  /** How long a reservation takes, and recording a step between it and the call: as `Store.latencyMs`. */
+  latencyMs?(): Promise<number>;
   clock: Clock;
 }
 
@@ -35,22 +37,31 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
   if (intervalMs === 0) return service;
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
   let place = 0;
+  /** Of the place: how much earlier than it `takePlace` ends. */
+  let leadMs = 0;
 
   async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
-    const now = limit.clock.now();
+    const latencyMs = (await limit.latencyMs?.()) ?? 0;
+    const askedAt = limit.clock.elapsed();
+    // No earlier place could be kept: its answer and the step before the call take that long.
+    const now = limit.clock.now() + 2 * latencyMs;
     const longestMs = Math.max(0, deadline - limit.clock.elapsed()) + earlyMs;
     const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs);
     const waitMs = untilPlace - earlyMs;
     if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);
     place = now + Math.max(0, waitMs);
+    leadMs = Math.ceil(latencyMs);
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
-    const wholeMs = Math.ceil(waitMs - 0.001);
+    const wholeMs = Math.ceil(Math.max(0, waitMs) - 0.001 + (latencyMs === 0 ? 0 : latencyMs - (limit.clock.elapsed() - askedAt)));
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
   async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
     try {
       for (let taken = 1; taken < placesAtMost && limit.clock.now() - place > jitterMs; taken += 1) await takePlace(signal);
+      // What was left for the step in between, and it did not take.
+      const earlyBy = Math.min(leadMs, Math.ceil(place - limit.clock.now()));
+      if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
     } catch (error) {
       if (signal.aborted) return { type: "not-sent", cause: "canceled while waiting for the rate limit" };
       throw error;

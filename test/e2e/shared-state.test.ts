@@ -63,7 +63,7 @@ describe("a state that a team shares", () => {
     const { lab, uuid, machines, sql } = await team();
     lab.faults("get-start:delay=1m");
     const dying = machines[0].start({}, "get", uuid, "--json");
-    await expect.poll(() => lab.service.sandbox.requests().length).toBe(3);
+    await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     const busy = await machines[1].vault("get", uuid, "--json", "--max-wait", "100ms");
     expectError(busy, 15, "busy", new RegExp(`\\(process ${dying.pid}\\), since 20`));
     expect(documentOf(await machines[2].vault("state", "locks", "--json"))).toMatchObject({
@@ -81,7 +81,7 @@ describe("a state that a team shares", () => {
     const { lab, uuid, machines, sql } = await team();
     lab.faults("get-start:delay=2s");
     const stopped = machines[0].start({}, "get", uuid, "--json");
-    await expect.poll(() => lab.service.sandbox.requests().length).toBe(3);
+    await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     stopped.kill("SIGSTOP");
     await sql("UPDATE schema.leases SET ends_at = '-infinity'");
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
@@ -91,6 +91,23 @@ describe("a state that a team shares", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     await expectInStep(lab, machines[2], uuid);
     expectFarFromLock(lab, uuid);
+  });
+
+  it("is examined by doctor: server, key and vaults; a server that is not there is an error", async () => {
+    const { lab, uuid, machines } = await team();
+    const checks = async (machine: Machine): Promise<string[]> => {
+      const { stdout } = await machine.vault("doctor", "--offline", "--json");
+      const { checks: found } = JSON.parse(stdout) as { checks: { check: string; level: string; message: string }[] };
+      return found.map(({ check, level, message }) => `${level} ${check} ${message}`);
+    };
+    const found = await checks(machines[1]);
+    expect(found).toContainEqual(expect.stringMatching(/^ok key key [0-9a-f]{16}$/));
+    expect(found).toContainEqual(expect.stringMatching(/^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, 1 vault$/));
+    expect(found.filter((line) => /^(warn|error) (?!rate-limit)/.test(line))).toEqual([]);
+    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    expect(await checks(machines[2])).toContainEqual(expect.stringMatching(/^warn pending /));
+    const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
+    expect(await checks(away)).toContainEqual(expect.stringMatching(/^error state .*cannot be reached/));
   });
 
   it("holds no secret in plain text, and opens with its key alone", async () => {

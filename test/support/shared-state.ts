@@ -34,7 +34,7 @@ export async function sharedState(): Promise<SharedState> {
   const through = (port: number): PostgresStore => {
     const address = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
     const holder = { host: "here", pid: stores.length, user: "tester" };
-    const time = { note: () => undefined, now: () => clock.now() };
+    const time = { latencyMs: () => 0, took: () => undefined, note: () => undefined, now: () => clock.now() };
     const store = new PostgresStore({ address, keySource, clock, holder, warn: () => undefined, time });
     stores.push(store);
     return store;

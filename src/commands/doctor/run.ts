@@ -1,5 +1,6 @@
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt/jwt.ts";
+import { isShared } from "../../settings/settings.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
@@ -34,17 +35,30 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const now = app.host.now();
-  const facts = await inspect(app).catch(asVaultError);
+  const shared = isShared(app.settings.state) ? await inspectShared(app) : null;
+  const facts = shared === null ? await inspect(app).catch(asVaultError) : null;
   const state = facts instanceof VaultError ? null : facts;
-  findings.push(await configurationFinding(app), await applicationFinding(app, state?.contents?.vaults ?? [], now));
+  const vaults = shared?.vaults ?? state?.contents?.vaults;
+  findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
+  if (shared !== null) findings.push(...shared.findings);
   if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
   if (state !== null) {
     findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
   }
   if (options.offline !== true) findings.push(...(await serviceFindings(app, state?.contents?.tokenSeconds ?? null)));
   findings.push(limiterFinding(app.settings.rate, state?.contents?.queues ?? [], now));
-  if (state?.contents) findings.push(...vaultFindings(state.contents.vaults, app.settings.policy, now));
+  if (vaults !== undefined) findings.push(...vaultFindings(vaults, app.settings.policy, now));
   return findings;
+}
+
+/** The findings of a shared state, and its vaults if it can be used. */
+async function inspectShared(app: Pick<App, "state">): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
+  try {
+    const { shared } = await app.state();
+    return shared === undefined ? { findings: [] } : await (await import("./shared-state.ts")).examineShared(shared);
+  } catch (error) {
+    return { findings: [failed("state", asVaultError(error))] };
+  }
 }
 
 const inspect = async (app: Pick<App, "state">): Promise<StateFacts> => await (await (await app.state()).whole()).inspect();

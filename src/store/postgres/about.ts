@@ -31,3 +31,24 @@ export async function readAbout(connection: Connection, address: Address): Promi
   if (Number(meta["version"]) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
   return { now, state: meta["state"] ?? "", keyId: meta["key"] ?? "" };
 }
+
+/** What `doctor` tells of a server. */
+export interface ServerFacts {
+  location: string;
+  /** As the server names it, like `18.4`. */
+  version: string;
+  hasTls: boolean;
+  keyId: string;
+  /** Standbys that are connected, and whether a commit waits for one. */
+  standbys: number;
+  waitsForStandby: boolean;
+}
+
+export async function readServer(connection: Connection, address: Address, keyId: string): Promise<ServerFacts> {
+  const [row] = await connection.query({
+    sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS waits,
+      (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
+  });
+  const { version, waits, standbys } = row as { version: string; waits: boolean; standbys: number };
+  return { location: address.shown, version, hasTls: address.tls !== undefined, keyId, standbys, waitsForStandby: waits };
+}

@@ -37,12 +37,14 @@ export class AnswerLost extends VaultError {
 export class Connection {
   readonly #client: pg.Client;
   readonly #address: Address;
+  readonly #took: (ms: number) => void;
   #dead: Error | null = null;
   /** Of commits that may not be durable. */
   readonly #notices: string[] = [];
 
-  private constructor(client: pg.Client, address: Address) {
+  private constructor(client: pg.Client, address: Address, took: (ms: number) => void) {
     this.#client = client;
+    this.#took = took;
     this.#address = address;
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
@@ -52,10 +54,10 @@ export class Connection {
   }
 
   /**
-   * Connects to the first of the hosts that is not in recovery.
+   * Connects to the first of the hosts that is not in recovery. `took` is told how long each answer took, in milliseconds.
    * @throws `state` if none can be used
    */
-  static async open(address: Address): Promise<Connection> {
+  static async open(address: Address, took: (ms: number) => void = () => undefined): Promise<Connection> {
     const problems: VaultError[] = [];
     for (const { host, port } of address.hosts) {
       const { user, password, database, tls } = address;
@@ -63,7 +65,7 @@ export class Connection {
       const ssl = tls === undefined ? false : { rejectUnauthorized: true, ca, servername: host };
       const login = { host, port, user, password, database, ssl };
       const client = new pg.Client({ ...login, pipeline: true, keepAlive: true, connectionTimeoutMillis: patienceMs });
-      const connection = new Connection(client, address);
+      const connection = new Connection(client, address, took);
       try {
         await client.connect();
         if (address.hosts.length === 1 || !(await connection.#isInRecovery())) return connection;
@@ -128,10 +130,12 @@ export class Connection {
       // A query that is not answered must not be answered later.
       (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
     }, patienceMs);
+    const sentAt = performance.now();
     const answers = await Promise.allSettled(
       statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, values === undefined ? [] : [...values])),
     );
     clearTimeout(timer);
+    this.#took(performance.now() - sentAt);
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed !== undefined) {
       // An answer with a code comes from the server; the connection's own failures have none, or one of the system.

@@ -1,5 +1,8 @@
 import type { Clock } from "../../exchange/ports.ts";
 
+/** Less than the rate limit leaves for requests that are late, in milliseconds. */
+const negligibleMs = 10;
+
 /**
  * The database's clock, by which leases, the queue of the rate limit and the journal go, so that the clocks of the machines need not
  * agree. Estimated from the fastest answer so far.
@@ -8,6 +11,7 @@ export class DatabaseClock {
   readonly #clock: Clock;
   #ahead = 0;
   #fastest = Number.POSITIVE_INFINITY;
+  #quickest = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -19,6 +23,16 @@ export class DatabaseClock {
     if (took >= this.#fastest) return;
     this.#fastest = took;
     this.#ahead = said - (this.#clock.now() - took / 2);
+  }
+
+  /** Notes how long an answer took, in milliseconds. */
+  readonly took = (ms: number): void => {
+    this.#quickest = Math.min(this.#quickest, ms);
+  };
+
+  /** How long an answer takes, in milliseconds; 0 where that is too little to be reckoned with. */
+  latencyMs(): number {
+    return Number.isFinite(this.#quickest) && this.#quickest >= negligibleMs ? this.#quickest : 0;
   }
 
   /** Milliseconds since the epoch. */

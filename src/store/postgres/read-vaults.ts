@@ -74,3 +74,17 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined,
 }
 
 export const labelPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "vaults.label", row: "" });
+
+/** The start of the newest get of each vault whose contents arrived. */
+export const lastReads = (schema: string): Statement => ({
+  sql: `SELECT DISTINCT ON (vaults.id) service, vaults.uuid, started_at AS at
+    FROM ${schema}.vaults JOIN ${schema}.exchanges ON exchanges.vault = vaults.id
+    WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 ORDER BY vaults.id, seq DESC`,
+});
+
+/** Exchanges of a vault, newest first. */
+export const exchangesOf = (schema: string, service: string, uuid: string, limit: number): Statement => ({
+  sql: `SELECT exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = exchanges.vault
+    WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
+  values: [service, uuid, limit],
+});

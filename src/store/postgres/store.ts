@@ -10,13 +10,14 @@ import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
-import { readAbout } from "./about.ts";
+import type { ServerFacts } from "./about.ts";
+import { readAbout, readServer } from "./about.ts";
 import { AnswerLost, codeOf, Connection } from "./connection.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import type { Holder } from "./lease.ts";
 import { holders, Lease } from "./lease.ts";
 import type { StoredVault } from "./read-vaults.ts";
-import { readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
+import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
 import { grants, isListed, tables } from "./schema.ts";
 import { nextSlot, reserving } from "./limiter.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
@@ -29,7 +30,7 @@ export interface SharedStoreOptions {
   holder: Holder;
   warn: (message: string) => void;
   /** The database's clock; by default estimated from its answers. */
-  time?: Pick<DatabaseClock, "note" | "now">;
+  time?: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
 }
 
 /** What the state says of itself. */
@@ -47,7 +48,7 @@ export class PostgresStore implements Store {
   readonly #options: SharedStoreOptions;
   readonly #schema: string;
   readonly #keyring: Keyring;
-  readonly #time: Pick<DatabaseClock, "note" | "now">;
+  readonly #time: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
   #connection: Promise<Connection> | null = null;
   #about: Promise<About> | null = null;
 
@@ -72,6 +73,12 @@ export class PostgresStore implements Store {
     await connection.query({ sql: `INSERT INTO ${this.#schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const known = await this.#known();
     return { created: there?.["meta"] === null, location: this.#options.address.shown, keyId: known.key.id };
+  }
+
+  /** Facts about the server, for `doctor`. */
+  async inspect(): Promise<ServerFacts> {
+    const { key } = await this.#known();
+    return await readServer(await this.#connect(), this.#options.address, key.id);
   }
 
   /** Who holds which vault, in the order in which they took it. */
@@ -120,20 +127,12 @@ export class PostgresStore implements Store {
   }
 
   async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.#query({
-      sql: `SELECT DISTINCT ON (vaults.id) service, vaults.uuid, started_at AS at
-        FROM ${this.#schema}.vaults JOIN ${this.#schema}.exchanges ON exchanges.vault = vaults.id
-        WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 ORDER BY vaults.id, seq DESC`,
-    });
+    const rows = await this.#query(lastReads(this.#schema));
     return rows as Awaited<ReturnType<Store["lastReads"]>>;
   }
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.#query({
-      sql: `SELECT exchanges.* FROM ${this.#schema}.exchanges JOIN ${this.#schema}.vaults ON vaults.id = exchanges.vault
-        WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
-      values: [service, uuid.toLowerCase(), limit],
-    });
+    const rows = await this.#query(exchangesOf(this.#schema, service, uuid.toLowerCase(), limit));
     return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
   }
 
@@ -185,11 +184,20 @@ export class PostgresStore implements Store {
     return Math.max(0, (row?.["slot"] as number) - there);
   }
 
+  latencyMs(): number {
+    return this.#time.latencyMs();
+  }
+
+  /** The connection, made anew where it has broken; one, whoever asks for it at the same time. */
   readonly #connect = async (): Promise<Connection> => {
-    const known = await this.#connection?.catch(() => null);
-    if (known?.isUsable === true && this.#connection !== null) return known;
-    this.#connection = Connection.open(this.#options.address);
-    return await this.#connection;
+    const current = (this.#connection ??= Connection.open(this.#options.address, this.#time.took));
+    const connection = await current.catch((error: unknown) => {
+      if (this.#connection === current) this.#connection = null;
+      throw error;
+    });
+    if (connection.isUsable) return connection;
+    if (this.#connection === current) this.#connection = null;
+    return await this.#connect();
   };
 
   /** What the state says of itself, read once. */
@@ -215,8 +223,7 @@ export class PostgresStore implements Store {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const about = await this.#known();
-    const rows = await this.#query(vaultsWhere(this.#schema, condition, values));
+    const [about, rows] = await Promise.all([this.#known(), this.#query(vaultsWhere(this.#schema, condition, values))]);
     return rows.flatMap((row) => {
       const { service, uuid } = row["vault"] as Place;
       const stored: StoredVault = storedVault(this.#place(about, service, uuid), about.key, row, undefined);

@@ -137,6 +137,10 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await database.write((db) => reserveSlot(db, application, now, intervalMs, longestMs), "unsynced");
   }
 
+  latencyMs(): number {
+    return 0;
+  }
+
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString();
   }

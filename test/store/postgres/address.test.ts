@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 
-const parse = (location: string, env: Record<string, string> = {}, warn = (_: string): void => undefined) =>
+const parse = (location: string, env: Record<string, string> = {}, warn: (message: string) => void = () => undefined) =>
   parseAddress(location, env, "me", warn);
 
 describe("the address of a shared state", () => {
