@@ -15,6 +15,7 @@ import {
   startExchange,
   uuid,
   eachOn,
+  holdAgain,
 } from "./store-fixture.ts";
 
 /** Which pairs are kept, in which standing, and which are never sent again. */
@@ -109,6 +110,20 @@ export function describePairs(name: string, make: Make): void {
       await exchange(on.session, "x1", 1, "first");
       expect(await standings(on.session)).toEqual(["2 current", "1 superseded"]);
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
+    });
+
+    it("a pair of long ago that is handed out again lives again", async () => {
+      for (let n = 1; n <= 7; n += 1) await exchange(on.session, `x${n}`, n, `number-${n}`);
+      await holdAgain(on);
+      await exchange(on.session, "x8", 8, "first");
+      expect(await on.session.isSuperseded(pair("first"))).toBe(false);
+      expect(await on.session.isSuperseded(pair("number-1"))).toBe(true);
+    });
+
+    it("an older pair that a start has proven takes the place of the current one", async () => {
+      await exchange(on.session, "x1", 1, "second");
+      await startExchange(on.session, "x2", 1, "third");
+      expect(await standings(on.session)).toEqual(["3 offered", "2 superseded", "1 current"]);
     });
 
     it("a superseded pair is never recorded as a new one", async () => {
