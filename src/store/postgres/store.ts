@@ -67,7 +67,7 @@ export class PostgresStore implements Store {
     const connection = await this.#connect();
     const [there] = await connection.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${this.#schema}.meta`] });
     const rights = grant === undefined ? [] : grants(this.#schema, grant);
-    await connection.transact([...tables(this.#schema), ...rights].map((sql) => ({ sql })));
+    await connection.transact([{ sql: [...tables(this.#schema), ...rights].join(";\n") }]);
     const [needed] = await connection.query({ sql: `SELECT value FROM ${this.#schema}.meta WHERE name = 'key'` });
     const key = await this.#keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
     await connection.query({ sql: `INSERT INTO ${this.#schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
