@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import { retryWhileBusy } from "../../files/retry-while-busy.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Connection, Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
 
@@ -56,15 +56,6 @@ export class Lease {
    */
   static async take(place: LeasePlace, uuid: string, waiting: Waiting, reading: readonly Statement[]): Promise<[Lease, Row[][]]> {
     const { schema, clock, holder } = place;
-    const interrupted = new VaultError(
-      "interrupted",
-      "interrupted while waiting for another process that is using the vault; nothing was sent",
-      {
-        uuid,
-        retry: "safe",
-      },
-    );
-    if (waiting.signal.aborted) throw interrupted;
     const take: Statement = {
       sql: `WITH gate AS (SELECT id FROM ${schema}.gate FOR SHARE)
         INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
@@ -75,25 +66,21 @@ export class Lease {
       values: [uuid, JSON.stringify({ ...holder, take: randomUUID() })],
     };
     const whose: Statement = { sql: `SELECT holder, since FROM ${schema}.leases WHERE uuid = $1`, values: [uuid] };
-    let obstacle: Error | undefined;
+    let obstacle = busy(uuid);
     const attempt = async (): Promise<[Lease, Row[][]] | null> => {
       const sent = instant(clock);
       try {
         const [[taken] = [], [held] = [], ...rows] = await (await place.connect()).transact([take, whose, ...reading]);
         const epoch = taken?.["epoch"];
         if (typeof epoch === "string") return [new Lease(place, uuid, epoch, sent), rows];
-        obstacle = busy(uuid, held);
+        obstacle = busy(uuid, held && holderIn(held));
       } catch (error) {
         if (!(error instanceof AnswerLost)) throw error;
         obstacle = error;
       }
       return null;
     };
-    const result = await retryWhileBusy(clock, waiting, 100, attempt).catch((error: unknown) => {
-      throw waiting.signal.aborted ? interrupted : error;
-    });
-    if (result === null) throw obstacle ?? busy(uuid, undefined);
-    return result;
+    return await waitForLock(clock, waiting, uuid, attempt, () => obstacle);
   }
 
   /**
@@ -193,12 +180,9 @@ const lost = (uuid: string): VaultError =>
     retry: "after-status",
   });
 
-function busy(uuid: string, row: Row | undefined): VaultError {
-  const holder = typeof row?.["holder"] === "string" ? (JSON.parse(row["holder"]) as Holder) : null;
-  const since = row?.["since"] instanceof Date ? row["since"].toISOString() : "";
-  const who = holder === null ? "another process" : `${holder.user} on ${holder.host} (process ${holder.pid}), since ${since},`;
-  return new VaultError("busy", `${who} is using vault ${uuid}`, {
-    uuid,
-    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-  });
+/** Who holds a vault, in words; undefined for a lease that was given back meanwhile. */
+function holderIn({ holder, since }: Row): string | undefined {
+  if (typeof holder !== "string" || !(since instanceof Date)) return undefined;
+  const { host, pid, user } = JSON.parse(holder) as Holder;
+  return `${user} on ${host} (process ${pid}), since ${since.toISOString()},`;
 }

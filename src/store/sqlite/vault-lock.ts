@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { onState } from "../../files/state-error.ts";
+import { waitForLock } from "../wait-for-lock.ts";
 
 /** Number of lock files, which all vaults share. They are never removed, because a lock on a removed file locks nothing. */
 export const lockSlots = 64;
@@ -56,7 +55,7 @@ export class VaultLocks {
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
     const holder = uuid.toLowerCase();
     const slot = slotOf(holder);
-    const held = await this.#retryWhileBusy(waiting, holder, () => this.#tryTake(slot, holder));
+    const held = await waitForLock(this.#clock, waiting, holder, () => this.#tryTake(slot, holder));
     let released = false;
     const release = (): void => {
       if (!released) this.#release(slot, holder, held);
@@ -77,22 +76,12 @@ export class VaultLocks {
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const taken: DatabaseSync[] = [];
     try {
-      for (let slot = 0; slot < lockSlots; slot += 1) taken.push(await this.#retryWhileBusy(waiting, undefined, () => this.#tryOpen(slot)));
+      for (let slot = 0; slot < lockSlots; slot += 1)
+        taken.push(await waitForLock(this.#clock, waiting, undefined, () => this.#tryOpen(slot)));
       return await work();
     } finally {
       for (const connection of taken) releaseLockFile(connection);
     }
-  }
-
-  async #retryWhileBusy<T>(waiting: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
-    try {
-      waiting.signal.throwIfAborted();
-      const result = await retryWhileBusy(this.#clock, waiting, 100, attempt);
-      if (result !== null) return result;
-    } catch (error) {
-      throw waiting.signal.aborted ? interrupted(uuid) : error;
-    }
-    throw busy(uuid);
   }
 
   #tryTake(slot: number, holder: string): HeldSlot | null {
@@ -121,18 +110,4 @@ export class VaultLocks {
     if (!existsSync(path)) ensurePrivateDirectory(this.#directory);
     return onState(path, () => tryLockFile(path));
   }
-}
-
-function busy(uuid: string | undefined): VaultError {
-  return new VaultError("busy", `another process is using ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`, {
-    uuid,
-    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-  });
-}
-
-function interrupted(uuid: string | undefined): VaultError {
-  return new VaultError("interrupted", "interrupted while waiting for another process that is using the vault; nothing was sent", {
-    uuid,
-    retry: "safe",
-  });
 }
