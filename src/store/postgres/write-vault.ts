@@ -1,7 +1,7 @@
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { seal } from "../../secrets/sealing.ts";
-import type { Change, Value } from "../steps/changes.ts";
-import { changesOf } from "../steps/changes.ts";
+import type { Change } from "../steps/changes.ts";
+import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { Statement } from "./connection.ts";
 import { labelPlace } from "./read-vaults.ts";
@@ -24,11 +24,12 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
       ? { ...columns, label: seal(key, labelPlace({ ...after, service }), columns.label) }
       : columns;
   let seq = lastSeq;
+  const statement = (change: Change): Statement => sqlOf(change, id, (n) => `$${n}`, `${schema}.`);
   const changed = changesOf(before, after).map((change) => {
-    if (change.table === "vaults") return statement(schema, id, { ...change, columns: sealed(withLabel(change, before, after)) });
-    if (change.table !== "exchanges" || change.type !== "insert") return statement(schema, id, change);
+    if (change.table === "vaults") return statement({ ...change, columns: sealed(withLabel(change, before, after)) });
+    if (change.table !== "exchanges" || change.type !== "insert") return statement(change);
     seq += 1;
-    return statement(schema, id, { ...change, columns: { ...change.columns, seq } });
+    return statement({ ...change, columns: { ...change.columns, seq } });
   });
   const entries = after.journal.map((entry) => ({ at: after.at, service, uuid: after.uuid, ...entry, detail: sealed(entry.detail) }));
   return [...moved, ...changed, ...outageOf(schema, before, after), ...entries.map((entry) => journalEntry(schema, entry))];
@@ -37,25 +38,6 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
 /** The columns of a vault that changed; its label is bound to its service. */
 function withLabel({ columns }: Change, before: VaultRows, { vault }: VaultRows): Change["columns"] {
   return vault === null || vault.service === before.service ? columns : { ...columns, label: vault.label };
-}
-
-/** An inserted row names its vault, but for that of the vault itself. */
-function statement(schema: string, vault: string, { table, type, key, columns }: Change): Statement {
-  const place: Change["key"] = table === "vaults" ? { id: vault } : { vault, ...key };
-  const row = type === "insert" ? { ...place, ...columns } : columns;
-  const names = Object.keys(row);
-  const offset = type === "insert" ? 0 : names.length;
-  const where = Object.keys(place)
-    .map((column, index) => `${column} = $${offset + index + 1}`)
-    .join(" AND ");
-  const values: Value[] = [...Object.values(row), ...(type === "insert" ? [] : Object.values(place))];
-  if (type === "delete") return { sql: `DELETE FROM ${schema}.${table} WHERE ${where}`, values };
-  if (type === "update") {
-    const set = names.map((column, index) => `${column} = $${index + 1}`).join(", ");
-    return { sql: `UPDATE ${schema}.${table} SET ${set} WHERE ${where}`, values };
-  }
-  const marks = names.map((_, index) => `$${index + 1}`).join(", ");
-  return { sql: `INSERT INTO ${schema}.${table} (${names.join(", ")}) VALUES (${marks})`, values };
 }
 
 /** Takes over what a forgotten vault left at the service that this vault moves to: refusals and superseded pairs. */

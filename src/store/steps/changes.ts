@@ -75,3 +75,27 @@ function changesOfRows(
   if (missing === "gone") for (const { key } of former.values()) changes.push({ table, type: "delete", key, columns: {} });
   return changes;
 }
+
+/**
+ * The SQL of a change in a vault's rows, with its values in the order of the marks. A row names its vault, but for that of the vault
+ * itself. `mark` gives the n-th placeholder, from 1, in the form of the engine.
+ */
+export function sqlOf(
+  { table, type, key, columns }: Change,
+  vault: Value,
+  mark: (n: number) => string,
+  schema = "",
+): { sql: string; values: Value[] } {
+  const place: Change["key"] = table === "vaults" ? { id: vault } : { vault, ...key };
+  const values: Value[] = [];
+  const marked = (value: Value): string => mark(values.push(value));
+  const pairs = (row: Change["key"]): string[] => Object.entries(row).map(([column, value]) => `${column} = ${marked(value)}`);
+  const name = `${schema}${table}`;
+  if (type === "insert") {
+    const row = { ...place, ...columns };
+    const marks = Object.values(row).map(marked).join(", ");
+    return { sql: `INSERT INTO ${name} (${Object.keys(row).join(", ")}) VALUES (${marks})`, values };
+  }
+  const head = type === "update" ? `UPDATE ${name} SET ${pairs(columns).join(", ")}` : `DELETE FROM ${name}`;
+  return { sql: `${head} WHERE ${pairs(place).join(" AND ")}`, values };
+}
