@@ -1,42 +1,34 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { Creation, ErrorNote, InterruptedCreation } from "../../exchange/records.ts";
-import { append } from "./journal.ts";
-import { all, listed } from "../sqlite/query.ts";
+import type { JournalEntry } from "./journal.ts";
 
 /**
- * A vault that is being created has no uuid yet, and so neither a row nor a lock: the journal has an entry before the call and
- * one of these for its outcome. Each function implements the method of `Store` by its name.
+ * A vault that is being created has no uuid yet, and so neither a row nor a lock: the journal has an entry before the call, and one of
+ * these for its outcome.
  */
-const outcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
+export const creationOutcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
 
-export function beginCreation(db: DatabaseSync, { id, service, kind, externalRef }: Creation, at: string): void {
-  append(db, { at, service, uuid: "", exchange: id, event: "creating", detail: { kind, externalRef } });
-}
-
-export function failCreation(
-  db: DatabaseSync,
-  creation: Creation,
-  event: "create-refused" | "create-unanswered",
-  error: ErrorNote,
+/** The entry before the call (`creating`), or the one for its outcome. */
+export function creationEntry(
+  { id, service, kind, externalRef }: Creation,
+  event: "creating" | "create-refused" | "create-unanswered",
   at: string,
-): void {
-  const { id, service, kind, externalRef } = creation;
-  append(db, { at, service, uuid: "", exchange: id, event, detail: { kind, externalRef, error } });
+  error?: ErrorNote,
+): JournalEntry {
+  return { at, service, uuid: "", exchange: id, event, detail: { kind, externalRef, ...(error && { error }) } };
 }
 
-export function interruptedCreations(db: DatabaseSync, service: string): InterruptedCreation[] {
-  const rows = all<{ exchange: string; at: string; detail: string }>(
-    db,
-    "SELECT exchange, at, detail FROM journal AS first WHERE service = ? AND event = 'creating' AND NOT EXISTS (SELECT 1 FROM journal " +
-      `WHERE exchange = first.exchange AND seq > first.seq AND event IN (${listed(outcomes)})) ORDER BY seq`,
-    service,
-  );
-  return rows.map(({ exchange, at, detail }) => {
-    const { kind, externalRef } = JSON.parse(detail) as Pick<Creation, "kind" | "externalRef">;
-    return { id: exchange, service, kind, externalRef, startedAt: at };
-  });
-}
+/** The entry that says that the user was told of an interrupted creation. */
+export const dismissal = ({ id, service, externalRef }: InterruptedCreation, at: string): JournalEntry => ({
+  at,
+  service,
+  uuid: "",
+  exchange: id,
+  event: "create-told",
+  detail: { externalRef },
+});
 
-export function dismissCreation(db: DatabaseSync, { id, service, externalRef }: InterruptedCreation, at: string): void {
-  append(db, { at, service, uuid: "", exchange: id, event: "create-told", detail: { externalRef } });
+/** An interrupted creation, from its `creating` entry. */
+export function interruptedCreation(service: string, row: { exchange: string; at: string; detail: string }): InterruptedCreation {
+  const { kind, externalRef } = JSON.parse(row.detail) as Pick<Creation, "kind" | "externalRef">;
+  return { id: row.exchange, service, kind, externalRef, startedAt: row.at };
 }

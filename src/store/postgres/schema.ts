@@ -2,12 +2,6 @@
 export const schemaVersion = 1;
 export const oldestVersion = 1;
 
-/** Condition on the rows of the vaults that `Store.list` returns. */
-export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
-
-const exchangeStates = ["intent", "started", "held", "ending", "acknowledged", "in-doubt", "expired", "discarded", "rejected"];
-const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
-
 /**
  * The tables of a shared state in a schema of their own; the columns that both engines have are those of the local one
  * (sqlite/schema.ts). Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.
@@ -76,7 +70,8 @@ export const tables = (schema: string): string[] => [
     id text NOT NULL,
     operation text NOT NULL,
     kind text NOT NULL,
-    state text NOT NULL CHECK (state IN (${quoted(exchangeStates)})),
+    state text NOT NULL CHECK (state IN
+      ('intent', 'started', 'held', 'ending', 'acknowledged', 'in-doubt', 'expired', 'discarded', 'rejected')),
     external_ref text NOT NULL,
     base_generation int NOT NULL,
     new_generation int,

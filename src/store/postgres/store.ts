@@ -4,9 +4,11 @@ import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCrea
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keys/keyring.ts";
-import * as creations from "./creations.ts";
+import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
+import { append, completed, interruptedCreations } from "./journal.ts";
 import { completeCreation } from "../steps/import.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
+import { isListed } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
@@ -18,7 +20,7 @@ import type { Holder } from "./lease.ts";
 import { holders, Lease } from "./lease.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
-import { grants, isListed, tables } from "./schema.ts";
+import { grants, tables } from "./schema.ts";
 import { nextSlot, reserving } from "./limiter.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
@@ -138,7 +140,7 @@ export class PostgresStore implements Store {
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.#known();
-    await this.#query(creations.beginCreation(this.#schema, creation, this.#now()));
+    await this.#query(append(this.#schema, creationEntry(creation, "creating", this.#now())));
   }
 
   async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<Store["completeCreation"]> {
@@ -158,22 +160,22 @@ export class PostgresStore implements Store {
       } catch (error) {
         // Somebody else was faster, or the answer was lost.
         if (tries <= 1 || (codeOf(error) !== "23505" && !(error instanceof AnswerLost))) throw error;
-        if ((await this.#query(creations.isCompleted(this.#schema, creation))).length > 0) return result;
+        if ((await this.#query(completed(this.#schema, creation))).length > 0) return result;
       }
     }
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#query(creations.failCreation(this.#schema, creation, outcome, error, this.#now()));
+    await this.#query(append(this.#schema, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.#query(creations.interruptedCreations(this.#schema, service));
-    return rows.map((row) => creations.interruptedCreation(service, row));
+    const rows = await this.#query(interruptedCreations(this.#schema, service));
+    return rows.map((row) => interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]));
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#query(creations.dismissCreation(this.#schema, creation, this.#now()));
+    await this.#query(append(this.#schema, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {

@@ -4,6 +4,7 @@ import type { Change } from "../steps/changes.ts";
 import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { Statement } from "./connection.ts";
+import { append } from "./journal.ts";
 import { labelPlace } from "./read-vaults.ts";
 
 /** The vault that a step has changed. */
@@ -32,7 +33,7 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
     return statement({ ...change, columns: { ...change.columns, seq } });
   });
   const entries = after.journal.map((entry) => ({ at: after.at, service, uuid: after.uuid, ...entry, detail: sealed(entry.detail) }));
-  return [...moved, ...changed, ...outageOf(schema, before, after), ...entries.map((entry) => journalEntry(schema, entry))];
+  return [...moved, ...changed, ...outageOf(schema, before, after), ...entries.map((entry) => append(schema, entry))];
 }
 
 /** The columns of a vault that changed; its label is bound to its service. */
@@ -63,16 +64,4 @@ function outageOf(schema: string, before: VaultRows, { service, outage }: VaultR
   if (before.outage === outage) return [];
   if (outage === null) return [{ sql: `DELETE FROM ${schema}.outages WHERE service = $1`, values: [service] }];
   return [{ sql: `INSERT INTO ${schema}.outages (service, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`, values: [service, outage] }];
-}
-
-/** Appends to the journal, in the transaction that makes the change; `detail` never holds a secret. */
-export function journalEntry(
-  schema: string,
-  entry: { at: string; service: string; uuid: string; exchange: string | null; event: string; detail: Record<string, unknown> },
-): Statement {
-  const { at, service, uuid, exchange, event, detail } = entry;
-  return {
-    sql: `INSERT INTO ${schema}.journal (at, service, uuid, exchange, event, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
-    values: [at, service, uuid, exchange, event, JSON.stringify(detail)],
-  };
 }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { all, one } from "./query.ts";
 import type { VaultRow } from "../steps/rows.ts";
 import { openReadOnly } from "./open-read-only.ts";
-import { applicationId, isListed, migrations } from "./schema.ts";
+import { isListed } from "../steps/rows.ts";
+import { applicationId, migrations } from "./schema.ts";
 
 export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
 

@@ -1,11 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
 import type { Store } from "../../exchange/ports.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import { isListed } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
-import { all, one } from "./query.ts";
-import { isListed } from "./schema.ts";
+import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
+import { all, listed, one } from "./query.ts";
 
 /** A row with its id, which steps do not see. */
 type Numbered = VaultRow & { id: number };
@@ -34,6 +35,17 @@ export function listExchanges(db: DatabaseSync, service: string, uuid: string, l
   const vault = findVault(db, service, uuid.toLowerCase())?.id;
   if (vault === undefined) return [];
   return all<ExchangeRow>(db, "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?", vault, limit).map(exchangeRecord);
+}
+
+/** Creations of a service without an outcome, oldest first. */
+export function listInterruptedCreations(db: DatabaseSync, service: string): InterruptedCreation[] {
+  const rows = all<{ exchange: string; at: string; detail: string }>(
+    db,
+    "SELECT exchange, at, detail FROM journal AS first WHERE service = ? AND event = 'creating' AND NOT EXISTS (SELECT 1 FROM journal " +
+      `WHERE exchange = first.exchange AND seq > first.seq AND event IN (${listed(creationOutcomes)})) ORDER BY seq`,
+    service,
+  );
+  return rows.map((row) => interruptedCreation(service, row));
 }
 
 /** The id of a vault, and its row. */

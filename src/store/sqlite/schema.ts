@@ -1,9 +1,6 @@
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
 
-/** Condition on the rows of the vaults that `Store.list` returns. */
-export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
-
 /**
  * Scripts, each of which migrates a state to the version that is its position in the list, from 1. A published script is never
  * changed, only followed by another. A new state runs all of them.

@@ -1,14 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
-import * as creations from "../journal/creations.ts";
+import { creationEntry, dismissal } from "../journal/creations.ts";
+import { append } from "../journal/journal.ts";
 import type { LocalStore, StoreOptions } from "../local-store.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
 import { one, run } from "./query.ts";
-import { findVaults, lastReads, listExchanges, listVaults } from "./read-vaults.ts";
+import { findVaults, lastReads, listExchanges, listInterruptedCreations, listVaults } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import { completeCreation } from "../steps/import.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
@@ -96,7 +97,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async beginCreation(creation: Creation): Promise<void> {
     const database = await this.#state.ensure();
     await this.#keyring.prepareState(await database.read(neededKeyId));
-    await database.write((db) => creations.beginCreation(db, creation, this.#now()));
+    await database.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
   }
 
   async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["completeCreation"]> {
@@ -119,16 +120,16 @@ class SqliteStore implements LocalStore, RekeyedStore {
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
     const database = await this.#state.ensure();
-    await database.write((db) => creations.failCreation(db, creation, outcome, error, this.#now()));
+    await database.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    return await this.#query((db) => creations.interruptedCreations(db, service));
+    return await this.#query((db) => listInterruptedCreations(db, service));
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
     const database = await this.#state.ensure();
-    await database.write((db) => creations.dismissCreation(db, creation, this.#now()));
+    await database.write((db) => append(db, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {

@@ -44,6 +44,9 @@ export interface VaultRows extends Place {
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
+/** Condition on the rows of the vaults that `Store.list` returns. */
+export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
+
 /** A row of the schema without its id. Booleans are 0 and 1, objects are JSON text. */
 export interface VaultRow {
   service: string;
