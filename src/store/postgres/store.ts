@@ -213,8 +213,9 @@ export class PostgresStore implements Store {
 
   async #read(): Promise<About> {
     const { address, clock } = this.#options;
+    const connection = await this.#connect();
     const sentAt = clock.elapsed();
-    const { now, state, keyId } = await readAbout(await this.#connect(), address);
+    const { now, state, keyId } = await readAbout(connection, address);
     this.#time.note(now, sentAt);
     await this.#keyring.ensure(keyId);
     return { state, key: await this.#keyring.key(keyId) };
