@@ -46,7 +46,9 @@ export abstract class StoredVaultSession implements VaultSession {
   protected abstract write<T>(step: Step<T>, about: About, durability: Durability): Promise<T>;
 
   /** As `write`, for a step that seals values: with the key of the state, or a new one if nothing is sealed yet. */
-  protected abstract seal<T>(step: Step<T>, about: About): Promise<T>;
+  protected async seal<T>(step: Step<T>, about: About): Promise<T> {
+    return await this.write(step, about, "synced");
+  }
 
   abstract rebindFrom(service: string): Promise<void>;
   abstract ensureHeld(): Promise<void>;

@@ -57,7 +57,7 @@ export class Connection {
    * Connects to the first of the hosts that is not in recovery. `took` is told how long each answer took, in milliseconds.
    * @throws `state` if none can be used
    */
-  static async open(address: Address, took: (ms: number) => void = () => undefined): Promise<Connection> {
+  static async open(address: Address, took: (ms: number) => void): Promise<Connection> {
     const problems: VaultError[] = [];
     for (const { host, port } of address.hosts) {
       const { user, password, database, tls } = address;
@@ -132,7 +132,7 @@ export class Connection {
     }, patienceMs);
     const sentAt = performance.now();
     const answers = await Promise.allSettled(
-      statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, values === undefined ? [] : [...values])),
+      statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])])),
     );
     clearTimeout(timer);
     this.#took(performance.now() - sentAt);

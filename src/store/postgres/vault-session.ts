@@ -11,7 +11,7 @@ import type { StoredVault } from "./read-vaults.ts";
 import { readVault, storedVault } from "./read-vaults.ts";
 import { statementsFor } from "./write-vault.ts";
 
-export interface SessionParts {
+interface SessionParts {
   schema: string;
   /** Id of the state, to which sealed values are bound. */
   state: string;
@@ -61,10 +61,6 @@ export class PostgresVaultSession extends StoredVaultSession {
     return await this.#run(await this.#with(about), step);
   }
 
-  protected async seal<T>(step: Step<T>, about: About): Promise<T> {
-    return await this.write(step, about);
-  }
-
   async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>): Promise<T> {
     const { schema, lease, key } = this.#parts;
     const before: VaultRows = { ...rows, at: this.#place().at };
@@ -79,10 +75,6 @@ export class PostgresVaultSession extends StoredVaultSession {
     return result;
   }
 
-  #names(exchange: string): boolean {
-    return this.#vault.rows.exchanges.some(({ id }) => id === exchange);
-  }
-
   #place(): Place {
     const { state, now } = this.#parts;
     return { state, service: this.service, uuid: this.uuid, at: new Date(now()).toISOString() };
@@ -90,8 +82,9 @@ export class PostgresVaultSession extends StoredVaultSession {
 
   /** The vault with what is named; a pair to be revived counts as superseded, so that the step takes it out. */
   async #with({ exchange, pairs = [], revived = [] }: About): Promise<StoredVault> {
+    const ids = this.#vault.rows.exchanges.map(({ id }) => id);
     // The id of a new exchange sorts after those of all others.
-    const isRead = exchange === undefined || this.#vault.rows.exchanges.every(({ id }) => id < exchange) || this.#names(exchange);
+    const isRead = exchange === undefined || ids.includes(exchange) || ids.every((id) => id < exchange);
     if (pairs.length > 0 || !isRead) this.#vault = await this.#read(this.#place(), { exchange, pairs });
     const superseded = new Set([...this.#vault.rows.superseded, ...revived.map((pair) => fingerprint(this.uuid, pair))]);
     return { ...this.#vault, rows: { ...this.#vault.rows, superseded } };

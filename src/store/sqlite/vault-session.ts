@@ -63,7 +63,7 @@ export class SqliteVaultSession extends StoredVaultSession {
     return await this.#transaction((db) => runStep(db, this.#place(), about, (rows) => step(rows, () => keyring.fitting(db))), durability);
   }
 
-  protected async seal<T>(step: Step<T>, about: About): Promise<T> {
+  protected override async seal<T>(step: Step<T>, about: About): Promise<T> {
     await this.#prepareKey();
     return await this.write(step, about);
   }
