@@ -11,7 +11,7 @@ import type { Finding } from "../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
-import { backupFinding, diskFinding, keyFinding, permissionFindings, stateFinding } from "./state.ts";
+import { backupFinding, diskFinding, examineShared, keyFinding, permissionFindings, stateFinding } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 
 type Needs = Pick<
@@ -55,7 +55,7 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
 async function inspectShared(app: Pick<App, "state">): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
   try {
     const { shared } = await app.state();
-    return shared === undefined ? { findings: [] } : await (await import("./shared-state.ts")).examineShared(shared);
+    return shared === undefined ? { findings: [] } : await examineShared(shared);
   } catch (error) {
     return { findings: [failed("state", asVaultError(error))] };
   }

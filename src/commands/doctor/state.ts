@@ -1,4 +1,5 @@
 import type { OpenState } from "../../open-state.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../documents/setup.ts";
@@ -93,4 +94,30 @@ export function backupFinding({ contents }: StateFacts, now: number): Finding {
   const newer = contents.vaults.filter((vault) => liveGenerations(vault).some(({ createdAt }) => createdAt > last.at)).length;
   if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
   return warning("backup", `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`, again);
+}
+
+/** The checks of a state that several machines share, and its vaults. */
+export async function examineShared(shared: NonNullable<OpenState["shared"]>): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
+  const facts = await shared.inspect();
+  const vaults = await shared.list();
+  const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}`;
+  const standby =
+    facts.standbys > 0 && !facts.waitsForStandby
+      ? [
+          warning(
+            "state",
+            `${count(facts.standbys, "standby", "standbys")}, none of them synchronous: after a failover the last credentials may be missing`,
+            "set synchronous_standby_names on the server",
+          ),
+        ]
+      : [];
+  return {
+    vaults,
+    findings: [
+      ok("key", `key ${facts.keyId}`, "keep a copy of the key away from the database: nothing can be opened without it"),
+      ok("state", `${facts.location}: ${server}, ${count(vaults.length, "vault")}`),
+      ...standby,
+      unverified("backup", "that of the database: not known here"),
+    ],
+  };
 }
