@@ -122,7 +122,7 @@ export async function createApp(
     serviceName: () => serviceName(settings),
     store: async () => {
       const { store, shared } = await state();
-      return shared ?? store;
+      return shared?.store ?? store;
     },
     state: async (other, anySource) => {
       if (other === undefined && anySource !== true) return await state();

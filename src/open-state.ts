@@ -64,12 +64,12 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
   const store = openStore(options);
   const at = isShared(settings.state) ? settings.state : undefined;
-  const sharing = { env: host.env, pid: host.pid, keySource, clock: host, warn: narrator.warn, learnSecret: redactor.add };
+  const sharing = { ...options, env: host.env, pid: host.pid, learnSecret: redactor.add };
   const shared = at === undefined ? undefined : (await import("./store/postgres/open.ts")).openShared({ location: at, ...sharing });
   return {
     /** The state on this machine, whose key also seals the secrets of the configuration. */
     store,
-    /** The state of several machines, if the settings name one. */
+    /** The state of several machines, if the settings name one, and operations on the whole of it. */
     shared,
     /** See `openProfileSecret`. */
     openSecret: async (...secret: Parameters<LocalStore["openSecret"]>) =>

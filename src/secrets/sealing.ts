@@ -16,8 +16,8 @@ export interface VaultPlace {
   state?: string | undefined;
   service: string;
   uuid: string;
-  column: "credentials.sealed" | "exchanges.token" | "vaults.label";
-  /** The generation, or the exchange id; empty for the label. */
+  column: "credentials.sealed" | "exchanges.token" | "vaults.label" | "outbox.document";
+  /** The generation, or the exchange id; else empty. */
   row: string;
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
+import { SharedState as WholeState } from "../../src/store/postgres/whole-state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import { postgres } from "./postgres.ts";
@@ -35,12 +36,21 @@ export async function sharedState(): Promise<SharedState> {
     const address = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
     const holder = { host: "here", pid: stores.length, user: "tester" };
     const time = { latencyMs: () => 0, took: () => undefined, note: () => undefined, now: () => clock.now() };
-    const store = new PostgresStore({ address, keySource, clock, holder, warn: () => undefined, time });
+    const store = new PostgresStore({
+      address,
+      keySource,
+      clock,
+      holder,
+      warn: () => undefined,
+      time,
+      directory: join(root, String(stores.length)),
+      platform: "linux",
+    });
     stores.push(store);
     return store;
   };
   const store = through(server.port);
-  await store.initialize();
+  await new WholeState(store).initialize();
   return {
     store,
     clock,

@@ -96,10 +96,12 @@ export function backupFinding({ contents }: StateFacts, now: number): Finding {
   return warning("backup", `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`, again);
 }
 
+type Shared = NonNullable<OpenState["shared"]>;
+
 /** The checks of a state that several machines share, and its vaults. */
-export async function examineShared(shared: NonNullable<OpenState["shared"]>): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
-  const facts = await shared.inspect();
-  const vaults = await shared.list();
+export async function examineShared(shared: Shared): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
+  const facts = await shared.whole.inspect();
+  const vaults = await shared.store.list();
   const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}`;
   const standby =
     facts.standbys > 0 && !facts.waitsForStandby

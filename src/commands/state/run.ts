@@ -17,7 +17,7 @@ export async function runStateInit(
 ): Promise<number> {
   const local = await app.state();
   if (local.shared !== undefined) {
-    const { created, location, keyId } = await local.shared.initialize(options.grant);
+    const { created, location, keyId } = await local.shared.whole.initialize(options.grant);
     const document: StateInitDocument = { state: location, keyFile: null, created };
     await app.output.printDone(
       document,
@@ -82,7 +82,7 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
 /** Lists the locks on vaults: none are on record for a state on this machine. */
 export async function runLocks(app: Pick<App, "output" | "state">): Promise<number> {
   const { shared } = await app.state();
-  const document: LocksDocument = { locks: (await shared?.locks()) ?? [] };
+  const document: LocksDocument = { locks: (await shared?.store.locks()) ?? [] };
   const { locksTable } = await import("./view.ts");
   await app.output.print(document, async (view) => await locksTable(document.locks, shared !== undefined, view));
   return 0;

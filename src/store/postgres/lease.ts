@@ -3,8 +3,9 @@ import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
-import type { Connection, Row, Statement } from "./connection.ts";
+import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
+import type { Database } from "./database.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
@@ -23,9 +24,11 @@ export interface LeasePlace {
   schema: string;
   clock: Clock;
   holder: Holder;
-  /** The connection, made anew where it has broken. */
-  connect: () => Promise<Connection>;
+  database: Pick<Database, "connect">;
 }
+
+/** In place of a vault's uuid: the lease of the whole state, which nobody takes while somebody holds a vault, and the other way round. */
+const whole = "";
 
 const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
@@ -51,29 +54,32 @@ export class Lease {
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns the lease, and the rows of `reading`, read in the transaction that took it.
+   * Waits while somebody else holds the vault. Returns the lease, the rows of `reading`, read in the transaction that took it, and when
+   * that was sent, on `Clock.elapsed`.
    * @throws `busy` at the deadline, with the holder; `interrupted` when aborted
    */
-  static async take(place: LeasePlace, uuid: string, waiting: Waiting, reading: readonly Statement[]): Promise<[Lease, Row[][]]> {
+  static async take(place: LeasePlace, uuid: string, waiting: Waiting, reading: readonly Statement[]): Promise<[Lease, Row[][], number]> {
     const { schema, clock, holder } = place;
+    // Where the answer is lost, the next try finds that the lease is its own.
+    const epoch = randomUUID();
+    const isFree =
+      uuid === whole ? "SELECT" : `SELECT FROM ${schema}.leases WHERE uuid = '${whole}' AND ends_at <= clock_timestamp() FOR SHARE`;
     const take: Statement = {
-      sql: `WITH gate AS (SELECT id FROM ${schema}.gate FOR SHARE)
+      sql: `WITH free AS (${isFree})
         INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
-        SELECT $1, 1, 0, $2, clock_timestamp(), ${ending} FROM gate
-        ON CONFLICT (uuid) DO UPDATE SET epoch = held.epoch + 1, step = 0, holder = excluded.holder, since = excluded.since, ends_at = ${ending}
-        WHERE held.ends_at <= clock_timestamp() OR held.holder = excluded.holder RETURNING epoch::text`,
-      // Its own id: where the answer is lost, the next try finds that the lease is its own.
-      values: [uuid, JSON.stringify({ ...holder, take: randomUUID() })],
+        SELECT $1, $2, 0, $3, clock_timestamp(), ${ending} FROM free
+        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${ending}
+        WHERE held.ends_at <= clock_timestamp() OR held.epoch = $2 RETURNING 1 AS taken`,
+      values: [uuid, epoch, JSON.stringify(holder)],
     };
-    const whose: Statement = { sql: `SELECT holder, since FROM ${schema}.leases WHERE uuid = $1`, values: [uuid] };
     let obstacle = busy(uuid);
-    const attempt = async (): Promise<[Lease, Row[][]] | null> => {
+    const attempt = async (): Promise<[Lease, Row[][], number] | null> => {
       const sent = instant(clock);
       try {
-        const [[taken] = [], [held] = [], ...rows] = await (await place.connect()).transact([take, whose, ...reading]);
-        const epoch = taken?.["epoch"];
-        if (typeof epoch === "string") return [new Lease(place, uuid, epoch, sent), rows];
-        obstacle = busy(uuid, held && holderIn(held));
+        const connection = await place.database.connect();
+        const [[taken] = [], [held] = [], ...rows] = await connection.transact([take, heldBy(schema, uuid), ...reading]);
+        if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
+        obstacle = busy(held?.["uuid"] === whole ? undefined : uuid, held && holderIn(held));
       } catch (error) {
         if (!(error instanceof AnswerLost)) throw error;
         obstacle = error;
@@ -81,6 +87,30 @@ export class Lease {
       return null;
     };
     return await waitForLock(clock, waiting, uuid, attempt, () => obstacle);
+  }
+
+  /**
+   * Takes the lease of the whole state, then waits for those who hold a vault; who held one and comes back has lost it.
+   * @throws as `take`
+   */
+  static async takeWhole(place: LeasePlace, waiting: Waiting): Promise<Lease> {
+    const { schema, clock } = place;
+    const [lease] = await Lease.take(place, whole, waiting, []);
+    let obstacle = busy(undefined);
+    const attempt = async (): Promise<Lease | null> => {
+      const others = `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL
+        WHERE uuid <> '${whole}' AND ends_at <= clock_timestamp() AND holder IS NOT NULL`;
+      const [, [held] = []] = await lease.transact([{ sql: others }, heldBy(schema)]);
+      if (held === undefined) return lease;
+      obstacle = busy(held["uuid"] as string, holderIn(held));
+      return null;
+    };
+    try {
+      return await waitForLock(clock, waiting, undefined, attempt, () => obstacle);
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
 
   /**
@@ -102,7 +132,7 @@ export class Lease {
     for (let tries = 3; ; tries -= 1) {
       const sent = instant(this.#place.clock);
       try {
-        const rows = await (await this.#place.connect()).transact([check, ...statements]);
+        const rows = await (await this.#place.database.connect()).transact([check, ...statements]);
         this.#renewed = sent;
         return rows.slice(1);
       } catch (error) {
@@ -130,7 +160,7 @@ export class Lease {
     this.#released = true;
     const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = '-infinity', holder = NULL WHERE uuid = $1 AND epoch = $2`;
     try {
-      await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
     } catch {
       // It ends within `leaseMs`.
     }
@@ -139,7 +169,7 @@ export class Lease {
   /** Whether a step was committed. Locks the row: a plain query can see it as it was while the commit waits for a standby. */
   async #isDone(step: number): Promise<boolean> {
     const sql = `SELECT step::text FROM ${this.#place.schema}.leases WHERE uuid = $1 AND epoch = $2 FOR UPDATE`;
-    const [row] = await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+    const [row] = await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
     if (row === undefined) throw lost(this.#uuid);
     return row["step"] === String(step);
   }
@@ -149,7 +179,7 @@ export class Lease {
     const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending} WHERE uuid = $1 AND epoch = $2 RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {
-      const [row] = await (await this.#place.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      const [row] = await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
       if (row === undefined) return false;
       this.#renewed = sent;
       return true;
@@ -167,9 +197,18 @@ const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime
 /** Milliseconds since an instant, by the clock that says the most. */
 const since = (clock: Clock, then: Instant): number => Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
 
-/** The leases that have not ended. */
+/** The leases of vaults that have not ended. */
 export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ends_at > clock_timestamp() ORDER BY since, uuid`,
+  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases
+    WHERE uuid <> '${whole}' AND ends_at > clock_timestamp() ORDER BY since, uuid`,
+});
+
+/** Who keeps others from a vault, or from the whole state. */
+const heldBy = (schema: string, uuid = whole): Statement => ({
+  sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE $1 = '${whole}' OR uuid = $1
+    UNION ALL SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE $1 <> '${whole}' AND uuid = '${whole}' AND ends_at > clock_timestamp()
+    LIMIT 1`,
+  values: [uuid],
 });
 
 /** The error for a holder that was stopped, or away from the database, for longer than its lease. */

@@ -13,14 +13,17 @@ export interface StoredVault {
   rows: VaultRows;
 }
 
+/** As for a step; also fingerprints of pairs that may be superseded. */
+type Reading = About & { prints?: readonly string[] };
+
 /** Vaults that fulfil a condition (on the table's columns, with `$1` … of `values`), each in one row, with all that a step may need. */
 export function vaultsWhere(
   schema: string,
   condition: string,
   values: readonly string[],
-  about: About & { uuid?: string } = {},
+  about: Reading & { uuid?: string } = {},
 ): Statement {
-  const { uuid = "", exchange = "", pairs = [] } = about;
+  const { uuid = "", exchange = "", pairs = [], prints: more = [] } = about;
   const [id, prints] = [`$${values.length + 1}::text`, `$${values.length + 2}::text[]`];
   const sql = `
     SELECT vaults.id, to_jsonb(vaults) - 'id' AS vault, of_exchanges.rows AS exchanges, of_credentials.rows AS credentials,
@@ -43,11 +46,11 @@ export function vaultsWhere(
       FROM ${schema}.credentials WHERE vault = vaults.id AND (sealed IS NOT NULL OR generation = ANY (of_exchanges.named))
     ) AS of_credentials
     WHERE ${condition} ORDER BY service COLLATE "C", vaults.uuid`;
-  return { sql, values: [...values, exchange, pairs.map((pair) => fingerprint(uuid, pair))] };
+  return { sql, values: [...values, exchange, [...more, ...pairs.map((pair) => fingerprint(uuid, pair))]] };
 }
 
 /** Reads a vault, and whether its service is out: for `storedVault`. */
-export const readVault = (schema: string, { service, uuid }: Place, about: About): Statement[] => [
+export const readVault = (schema: string, { service, uuid }: Place, about: Reading): Statement[] => [
   vaultsWhere(schema, "service = $1 AND vaults.uuid = $2", [service, uuid], { ...about, uuid }),
   { sql: `SELECT since FROM ${schema}.outages WHERE service = $1`, values: [service] },
 ];

@@ -8,16 +8,18 @@ export const oldestVersion = 1;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, state (its id), key (the id of the one that seals).
+  // version, oldest, state (its id), key (the id of the one that seals), timeline (of the server), set-back (when something may
+  // have been lost for the last time), moved (where the state is now), incoming (from where it is just being moved here).
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
-  // Its stored transaction is the one that wrote the row, but in a copy that was dumped and restored.
-  `CREATE TABLE IF NOT EXISTS ${schema}.identity (id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL)`,
-  // Who changes the whole state locks its row, and who takes a lease shares it.
-  `CREATE TABLE IF NOT EXISTS ${schema}.gate (id int PRIMARY KEY CHECK (id = 1))`,
+  // The transaction that wrote the row, the server and the database are others in a copy.
+  `CREATE TABLE IF NOT EXISTS ${schema}.identity (
+    id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL, system text NOT NULL, database text NOT NULL, claims int NOT NULL
+  )`,
   `CREATE TABLE IF NOT EXISTS ${schema}.leases (
+    -- Of the vault; empty for the lease of the whole state.
     uuid text PRIMARY KEY,
-    -- How often it was taken, and how many steps its holder has made: a holder that finds other numbers has lost its vault.
-    epoch bigint NOT NULL,
+    -- Whose it is, another one each time it is taken, and how many steps were made: who finds others has lost the vault.
+    epoch uuid NOT NULL,
     step bigint NOT NULL,
     holder text,
     since timestamptz NOT NULL,
@@ -114,11 +116,18 @@ export const tables = (schema: string): string[] => [
     application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
   )`,
   `CREATE TABLE IF NOT EXISTS ${schema}.outages (service text PRIMARY KEY, since text NOT NULL)`,
-  `INSERT INTO ${schema}.gate VALUES (1) ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.identity VALUES (1, pg_current_xact_id()) ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text)
-    ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.leases VALUES ('', gen_random_uuid(), 0, NULL, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text),
+    ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
 ];
+
+/** Expressions for what tells one database from its copies, and a server from its successor after a failover. */
+export const place = {
+  system: "(SELECT system_identifier::text FROM pg_control_system())",
+  database: "(SELECT oid::text FROM pg_database WHERE datname = current_database())",
+  timeline: "left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)",
+};
 
 /** The rights on rows that every command but `state init` needs. */
 export function grants(schema: string, role: string): string[] {

@@ -5,23 +5,25 @@ import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
-import { append, completed, interruptedCreations } from "./journal.ts";
 import { completeCreation } from "../steps/import.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
 import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
+import type { About } from "./about.ts";
+import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
-import type { Row, Statement } from "./connection.ts";
-import type { ServerFacts } from "./about.ts";
-import { readAbout, readServer } from "./about.ts";
-import { AnswerLost, codeOf, Connection } from "./connection.ts";
+import type { Row } from "./connection.ts";
+import { AnswerLost, codeOf } from "./connection.ts";
+import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
+import { checkIncarnation, isLater } from "./incarnation.ts";
+import { append, completed, interruptedCreations } from "./journal.ts";
 import type { Holder } from "./lease.ts";
 import { holders, Lease } from "./lease.ts";
-import type { StoredVault } from "./read-vaults.ts";
-import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
-import { grants, tables } from "./schema.ts";
 import { nextSlot, reserving } from "./limiter.ts";
+import { MachineRecord } from "./machine-record.ts";
+import { bringBack } from "./outbox.ts";
+import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
 
@@ -31,61 +33,46 @@ export interface SharedStoreOptions {
   clock: Clock;
   holder: Holder;
   warn: (message: string) => void;
+  /** The state directory of this machine, for what it keeps by itself. */
+  directory: string;
+  /** As Node names it. */
+  platform: string;
   /** The database's clock; by default estimated from its answers. */
   time?: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
 }
 
-/** What the state says of itself. */
-interface About {
-  /** Its id. */
-  state: string;
-  key: SealingKey;
+/** What everything that works on a shared state needs. */
+export interface SharedParts extends Pick<SharedStoreOptions, "clock" | "holder" | "warn"> {
+  schema: string;
+  database: Database;
+  keyring: Keyring;
+  machine: MachineRecord;
 }
+
+/** What the state says of itself, with the key that seals it. */
+type Ready = About & { key: SealingKey };
 
 /**
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
- * @throws `state` from every method if the database or the key cannot be used, or if nothing is there yet
+ * @throws `state` from every method if the database or the key cannot be used, if nothing is there yet, or if it is a copy
  */
 export class PostgresStore implements Store {
-  readonly #options: SharedStoreOptions;
-  readonly #schema: string;
-  readonly #keyring: Keyring;
-  readonly #time: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
-  #connection: Promise<Connection> | null = null;
-  #about: Promise<About> | null = null;
+  readonly parts: SharedParts;
+  readonly #time: Pick<DatabaseClock, "latencyMs" | "note" | "now">;
+  #ready: Promise<Ready> | null = null;
+  #seen: About | null = null;
 
-  constructor(options: SharedStoreOptions) {
-    this.#options = options;
-    this.#schema = options.address.schema;
-    this.#keyring = new Keyring(options.keySource, options.address.shown, options.warn);
-    this.#time = options.time ?? new DatabaseClock(options.clock);
-  }
-
-  /**
-   * Makes the schema, and the key if there is none; running it twice changes nothing. Gives a role, if one is named, the rights that
-   * all other methods need.
-   */
-  async initialize(grant?: string): Promise<{ created: boolean; location: string; keyId: string }> {
-    const connection = await this.#connect();
-    const [there] = await connection.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${this.#schema}.meta`] });
-    const rights = grant === undefined ? [] : grants(this.#schema, grant);
-    await connection.transact([{ sql: [...tables(this.#schema), ...rights].join(";\n") }]);
-    const [needed] = await connection.query({ sql: `SELECT value FROM ${this.#schema}.meta WHERE name = 'key'` });
-    const key = await this.#keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
-    await connection.query({ sql: `INSERT INTO ${this.#schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
-    const known = await this.#known();
-    return { created: there?.["meta"] === null, location: this.#options.address.shown, keyId: known.key.id };
-  }
-
-  /** Facts about the server, for `doctor`. */
-  async inspect(): Promise<ServerFacts> {
-    const { key } = await this.#known();
-    return await readServer(await this.#connect(), this.#options.address, key.id);
+  constructor({ address, keySource, clock, holder, warn, directory, platform, time = new DatabaseClock(clock) }: SharedStoreOptions) {
+    this.#time = time;
+    const database = new Database(address, time.took);
+    const keyring = new Keyring(keySource, address.shown, warn);
+    const machine = new MachineRecord({ directory, platform, clock, warn });
+    this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
   }
 
   /** Who holds which vault, in the order in which they took it. */
   async locks(): Promise<{ uuid: string; holder: Holder; since: string; endsAt: string }[]> {
-    const rows = await this.#query(holders(this.#schema));
+    const rows = await this.#query(holders(this.parts.schema));
     return rows.map((row) => {
       const { uuid, holder, since, ends_at } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
       const { host, pid, user } = JSON.parse(holder) as Holder;
@@ -95,25 +82,25 @@ export class PostgresStore implements Store {
 
   /** Closes the connection without waiting. */
   close(): void {
-    void this.#connection?.then((connection) => connection.close()).catch(() => undefined);
+    this.parts.database.close();
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
+    const { schema, database, machine, warn } = this.parts;
     const lower = uuid.toLowerCase();
-    const connect = this.#connect;
-    const { clock, holder } = this.#options;
-    const place = { schema: this.#schema, clock, holder, connect };
-    const reading = readVault(this.#schema, { service, uuid: lower, at: "" }, {});
-    // At the same time, which saves a round trip.
-    const [known, taken] = await Promise.allSettled([this.#known(), Lease.take(place, lower, waiting, reading)]);
-    if (taken.status === "rejected") throw known.status === "rejected" ? known.reason : taken.reason;
-    const [lease, [[row] = [], [outage] = []]] = taken.value;
+    const noted = await machine.vault(service, lower);
+    const prints = noted.map(({ fingerprint }) => fingerprint);
+    const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
+    const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
-      if (known.status === "rejected") throw known.reason;
-      const { key, state } = known.value;
-      const vault = storedVault(this.#place(known.value, service, lower), key, row, outage);
-      const parts = { schema: this.#schema, state, lease, key, connect, now: () => this.#time.now() };
-      return new PostgresVaultSession(service, lower, parts, vault);
+      const about = await this.#checked(facts, sentAt);
+      const { state, key, position } = about;
+      const vault = storedVault(this.#place(about, service, lower), key, row, outage);
+      const parts = { schema, state, lease, key, database, machine, position, now: () => this.#time.now() };
+      const session = new PostgresVaultSession(service, lower, parts, vault);
+      const seen = noted.find((each) => each.state === state);
+      await bringBack({ session, rows: vault.rows, seen, about, key, warn });
+      return session;
     } catch (error) {
       await lease.release();
       throw error;
@@ -121,7 +108,13 @@ export class PostgresStore implements Store {
   }
 
   async list(): Promise<VaultRecord[]> {
-    return await this.#vaults(isListed, []);
+    const vaults = await this.#vaults(isListed, []);
+    const { state } = await this.ready();
+    const seen = vaults.flatMap(({ service, uuid, label, kind, generations: [last] }) =>
+      last === undefined ? [] : [{ service, uuid, generation: last.generation, fingerprint: last.fingerprint, label, kind }],
+    );
+    await this.parts.machine.noteVaults(state, seen);
+    return vaults;
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
@@ -129,60 +122,63 @@ export class PostgresStore implements Store {
   }
 
   async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.#query(lastReads(this.#schema));
+    const rows = await this.#query(lastReads(this.parts.schema));
     return rows as Awaited<ReturnType<Store["lastReads"]>>;
   }
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.#query(exchangesOf(this.#schema, service, uuid.toLowerCase(), limit));
+    const rows = await this.#query(exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit));
     return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
   }
 
   async beginCreation(creation: Creation): Promise<void> {
-    await this.#known();
-    await this.#query(append(this.#schema, creationEntry(creation, "creating", this.#now())));
+    await this.ready();
+    await this.#query(append(this.parts.schema, creationEntry(creation, "creating", this.#now())));
   }
 
-  async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<Store["completeCreation"]> {
-    const about = await this.#known();
-    const { key } = about;
-    const place = this.#place(about, creation.service, vault.uuid.toLowerCase());
+  async completeCreation(creation: Creation, created: CreatedVault): ReturnType<Store["completeCreation"]> {
+    const { schema, database, clock } = this.parts;
+    const service = creation.service;
+    const uuid = created.uuid.toLowerCase();
+    const reading = readVault(schema, { service, uuid, at: "" }, { pairs: [created.credentials] });
     for (let tries = 5; ; tries -= 1) {
-      const connection = await this.#connect();
-      const [[row] = [], [outage] = []] = await connection.transact(readVault(this.#schema, place, { pairs: [vault.credentials] }));
-      const { id, lastSeq, rows } = storedVault(place, key, row, outage);
+      const sentAt = clock.elapsed();
+      const [[facts] = [], [row] = [], [outage] = []] = await database.transact([aboutStatement(schema), ...reading]);
+      const ready = await this.#checked(facts, sentAt);
+      const { key } = ready;
+      const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row, outage);
       const after = structuredClone(rows);
-      const result = completeCreation(after, key, creation, vault);
-      const written = { schema: this.#schema, id: id ?? randomUUID(), lastSeq, key };
+      const result = completeCreation(after, key, creation, created);
       try {
-        await connection.transact(statementsFor(written, rows, after));
+        await database.transact(statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after));
         return result;
       } catch (error) {
         // Somebody else was faster, or the answer was lost.
         if (tries <= 1 || (codeOf(error) !== "23505" && !(error instanceof AnswerLost))) throw error;
-        if ((await this.#query(completed(this.#schema, creation))).length > 0) return result;
+        if ((await this.#query(completed(schema, creation))).length > 0) return result;
       }
     }
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#query(append(this.#schema, creationEntry(creation, outcome, this.#now(), error)));
+    await this.#query(append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.#query(interruptedCreations(this.#schema, service));
+    const rows = await this.#query(interruptedCreations(this.parts.schema, service));
     return rows.map((row) => interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]));
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#query(append(this.#schema, dismissal(creation, this.#now())));
+    await this.#query(append(this.parts.schema, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
     if (intervalMs === 0) return 0;
-    const there = now + this.#time.now() - this.#options.clock.now();
-    const [taken] = await this.#query(reserving(this.#schema, application, there, intervalMs, longestMs));
-    const [row] = taken === undefined ? await this.#query(nextSlot(this.#schema, application)) : [taken];
+    const { schema, clock } = this.parts;
+    const there = now + this.#time.now() - clock.now();
+    const [taken] = await this.#query(reserving(schema, application, there, intervalMs, longestMs));
+    const [row] = taken === undefined ? await this.#query(nextSlot(schema, application)) : [taken];
     return Math.max(0, (row?.["slot"] as number) - there);
   }
 
@@ -190,35 +186,32 @@ export class PostgresStore implements Store {
     return this.#time.latencyMs();
   }
 
-  /** The connection, made anew where it has broken; one, whoever asks for it at the same time. */
-  readonly #connect = async (): Promise<Connection> => {
-    const current = (this.#connection ??= Connection.open(this.#options.address, this.#time.took));
-    const connection = await current.catch((error: unknown) => {
-      if (this.#connection === current) this.#connection = null;
-      throw error;
-    });
-    if (connection.isUsable) return connection;
-    if (this.#connection === current) this.#connection = null;
-    return await this.#connect();
-  };
-
   /** What the state says of itself, read once. */
-  async #known(): Promise<About> {
-    this.#about ??= this.#read();
-    return await this.#about.catch((error: unknown) => {
-      this.#about = null;
+  async ready(): Promise<Ready> {
+    this.#ready ??= this.#read();
+    return await this.#ready.catch((error: unknown) => {
+      this.#ready = null;
       throw error;
     });
   }
 
-  async #read(): Promise<About> {
-    const { address, clock } = this.#options;
-    const connection = await this.#connect();
+  async #read(): Promise<Ready> {
+    const { clock, database, schema } = this.parts;
+    await database.connect();
     const sentAt = clock.elapsed();
-    const { now, state, keyId } = await readAbout(connection, address);
-    this.#time.note(now, sentAt);
-    await this.#keyring.ensure(keyId);
-    return { state, key: await this.#keyring.key(keyId) };
+    const [row] = await this.#query(aboutStatement(schema));
+    return await this.#checked(row, sentAt);
+  }
+
+  /** What `aboutStatement` returned, which was sent at `sentAt` (on `elapsed`). */
+  async #checked(row: Row | undefined, sentAt: number): Promise<Ready> {
+    const { database, keyring } = this.parts;
+    const about = aboutIn(row, database.address);
+    this.#time.note(about.now, sentAt);
+    if (this.#seen === null || !isLater(about, this.#seen)) await checkIncarnation(this.parts, about);
+    this.#seen = about;
+    await keyring.ensure(about.keyId);
+    return { ...about, key: await keyring.key(about.keyId) };
   }
 
   #place({ state }: About, service: string, uuid: string): Place {
@@ -226,11 +219,11 @@ export class PostgresStore implements Store {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const [about, rows] = await Promise.all([this.#known(), this.#query(vaultsWhere(this.#schema, condition, values))]);
+    const [ready, rows] = await Promise.all([this.ready(), this.#query(vaultsWhere(this.parts.schema, condition, values))]);
     return rows.flatMap((row) => {
       const { service, uuid } = row["vault"] as Place;
-      const stored: StoredVault = storedVault(this.#place(about, service, uuid), about.key, row, undefined);
-      return stored.rows.vault === null ? [] : [vaultRecord(stored.rows.vault, stored.rows)];
+      const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row, undefined);
+      return read.vault === null ? [] : [vaultRecord(read.vault, read)];
     });
   }
 
@@ -238,13 +231,7 @@ export class PostgresStore implements Store {
     return new Date(this.#time.now()).toISOString();
   }
 
-  /** Runs a statement that does no harm when it is run twice: once more where the answer is lost. */
-  async #query(statement: Statement): Promise<Row[]> {
-    try {
-      return await (await this.#connect()).query(statement);
-    } catch (error) {
-      if (!(error instanceof AnswerLost)) throw error;
-      return await (await this.#connect()).query(statement);
-    }
+  async #query(...given: Parameters<Database["query"]>): ReturnType<Database["query"]> {
+    return await this.parts.database.query(...given);
   }
 }

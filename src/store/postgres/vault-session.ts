@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { About, Place, VaultRows } from "../steps/rows.ts";
+import type { About, ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Step } from "../stored-session.ts";
 import { StoredVaultSession } from "../stored-session.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
+import type { MachineRecord } from "./machine-record.ts";
+import { keep } from "./outbox.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { readVault, storedVault } from "./read-vaults.ts";
 import { statementsFor } from "./write-vault.ts";
@@ -17,7 +19,10 @@ interface SessionParts {
   state: string;
   lease: Lease;
   key: SealingKey;
-  connect: () => Promise<Connection>;
+  database: Database;
+  machine: MachineRecord;
+  /** How far the database had got when the vault was locked. */
+  position: number;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
 }
@@ -66,6 +71,10 @@ export class PostgresVaultSession extends StoredVaultSession {
     const before: VaultRows = { ...rows, at: this.#place().at };
     const after = structuredClone(before);
     const result = step(after, () => key);
+    const isEnding = ({ id, state }: ExchangeRow): boolean =>
+      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
+    const ending = after.exchanges.find(isEnding);
+    if (ending !== undefined) await keep(this.#parts, after, ending);
     const written = former ?? randomUUID();
     await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after));
     const added = after.exchanges.length - before.exchanges.length;
@@ -91,8 +100,8 @@ export class PostgresVaultSession extends StoredVaultSession {
   }
 
   async #read(place: Place, about: About): Promise<StoredVault> {
-    const { schema, key, connect } = this.#parts;
-    const [[row] = [], [outage] = []] = await (await connect()).transact(readVault(schema, place, about));
+    const { schema, key, database } = this.#parts;
+    const [[row] = [], [outage] = []] = await database.transact(readVault(schema, place, about));
     return storedVault(place, key, row, outage);
   }
 }

@@ -46,7 +46,7 @@ describe("a lease", () => {
     await session.ensureHeld();
     state.clock.at += 11_000;
     await session.ensureHeld();
-    await state.sql("UPDATE schema.leases SET epoch = epoch + 1");
+    await state.sql("UPDATE schema.leases SET epoch = gen_random_uuid()");
     await session.ensureHeld();
     state.clock.at += 11_000;
     await expect(session.ensureHeld()).rejects.toMatchObject({ code: "busy" });

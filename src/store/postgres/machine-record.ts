@@ -1,0 +1,160 @@
+import type { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import type { Clock } from "../../exchange/ports.ts";
+import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import type { Opening } from "../sqlite/open-database.ts";
+import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
+import { all, one, run } from "../sqlite/query.ts";
+import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
+import type { Durability } from "../stored-session.ts";
+
+/** How long the last exchange of a vault is kept, in milliseconds. */
+const keptMs = 7 * 86_400_000;
+
+/** What this machine has seen of a shared state the last time. */
+export interface SeenState {
+  /** As in messages. */
+  address: string;
+  claims: number;
+  timeline: string;
+  position: number;
+}
+
+/** The last pair of a vault that this machine has seen. */
+export interface SeenVault {
+  service: string;
+  uuid: string;
+  generation: number;
+  fingerprint: string;
+  label: string | null;
+  kind: string;
+}
+
+/** The last exchange that this machine has acknowledged, or was about to. */
+export interface Kept {
+  /** By the database's clock, ISO 8601. */
+  at: string;
+  /** Its recovery document, sealed. */
+  document: string;
+}
+
+/** A vault as it was seen in a state; without an exchange that is kept, both are null. */
+export interface SeenBefore extends SeenVault {
+  state: string;
+  at: string | null;
+  document: string | null;
+}
+
+interface Options {
+  /** The state directory of this machine. */
+  directory: string;
+  platform: string;
+  clock: Clock;
+  warn: (message: string) => void;
+}
+
+export const recordFile = "shared.db";
+
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE states (
+    id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE vaults (
+    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, generation INTEGER NOT NULL, fingerprint TEXT NOT NULL,
+    label TEXT, kind TEXT NOT NULL, PRIMARY KEY (state, service, uuid)
+  ) STRICT, WITHOUT ROWID;
+  -- Brings credentials back that a failover has lost.
+  CREATE TABLE outbox (
+    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, document TEXT NOT NULL,
+    PRIMARY KEY (state, service, uuid)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/**
+ * What this machine knows of shared states by itself: where they were and how far, the last exchanges, names for completion. A SQLite
+ * database in the state directory of this machine, made when there is something to write. That it cannot be written is a warning.
+ */
+export class MachineRecord {
+  readonly #options: Options;
+  readonly #opening: Opening;
+  #database: StateDatabase | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#opening = { path: join(options.directory, recordFile), platform: options.platform, migrations };
+  }
+
+  async state(id: string): Promise<SeenState | null> {
+    const sql = "SELECT address, claims, timeline, position FROM states WHERE id = ?";
+    return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
+  }
+
+  async noteState(id: string, { address, claims, timeline, position }: SeenState): Promise<void> {
+    await this.#write("unsynced", (db) => {
+      const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
+      // What was seen before a claim is no reason to stop any more.
+      if (former !== undefined && former.claims !== claims) run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
+      run(db, "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)", id, address, claims, timeline, position);
+    });
+  }
+
+  /** How many exchanges are kept. */
+  async kept(): Promise<number> {
+    return (await this.#read((db) => one<{ n: number }>(db, "SELECT count(*) AS n FROM outbox")))?.n ?? 0;
+  }
+
+  /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
+  async vault(service: string, uuid: string): Promise<SeenBefore[]> {
+    const sql =
+      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, at, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+    const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
+    return rows ?? [];
+  }
+
+  /** Notes vaults as they are now. */
+  async noteVaults(state: string, vaults: readonly SeenVault[]): Promise<void> {
+    const sql = "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ?";
+    const known = new Set(((await this.#read((db) => all<SeenVault>(db, sql, state))) ?? []).map((row) => JSON.stringify(row)));
+    const changed = vaults.filter((vault) => !known.has(JSON.stringify(vault)));
+    if (changed.length > 0) await this.#write("unsynced", (db) => changed.forEach((vault) => note(db, state, vault)));
+  }
+
+  /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
+  async keep(state: string, position: number, vault: SeenVault, { at, document }: Kept): Promise<void> {
+    const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
+    await this.#write("synced", (db) => {
+      note(db, state, vault);
+      run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
+      run(db, "DELETE FROM outbox WHERE at < ?", oldest);
+      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?)", state, vault.service, vault.uuid, at, document);
+    });
+  }
+
+  async #open(): Promise<StateDatabase | null> {
+    const { path } = this.#opening;
+    const { clock } = this.#options;
+    const connection = this.#database === null ? await retryBusyDatabase(clock, path, () => openDatabase(this.#opening)) : null;
+    if (connection !== null) this.#database = new StateDatabase(connection, path, clock);
+    return this.#database;
+  }
+
+  async #read<T>(query: (db: DatabaseSync) => T): Promise<T | undefined> {
+    return await (await this.#open())?.read(query);
+  }
+
+  async #write(durability: Durability, change: (db: DatabaseSync) => void): Promise<void> {
+    try {
+      ensurePrivateDirectory(this.#options.directory);
+      if ((await this.#open()) === null) createDatabase(this.#opening);
+      await (await this.#open())?.write(change, durability);
+    } catch (error) {
+      this.#options.warn(`what this machine keeps of the shared state could not be written: ${(error as Error).message}`);
+    }
+  }
+}
+
+function note(db: DatabaseSync, state: string, { service, uuid, generation, fingerprint, label, kind }: SeenVault): void {
+  run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?)", state, service, uuid, generation, fingerprint, label, kind);
+}

@@ -1,0 +1,74 @@
+import { VaultError } from "../../errors.ts";
+import type { VaultSession } from "../../exchange/ports.ts";
+import type { AdoptedExchange } from "../../exchange/records.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
+import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { seal, unseal } from "../../secrets/sealing.ts";
+import { openToken } from "../steps/exchange-rows.ts";
+import { keptGeneration, openCredentials } from "../steps/generations.ts";
+import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import type { About } from "./about.ts";
+import type { MachineRecord, SeenBefore } from "./machine-record.ts";
+
+const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "outbox.document", row: "" });
+
+interface Keeping {
+  machine: MachineRecord;
+  /** How far the database had got when the vault was locked. */
+  position: number;
+  key: SealingKey;
+}
+
+/** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
+export async function keep({ machine, position, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
+  const { state = "", service, uuid, at, vault } = rows;
+  const [base, made] = [exchange.base_generation, exchange.new_generation ?? 0].map((generation) => keptGeneration(rows, generation));
+  if (vault === null || base === undefined || made === undefined) return;
+  const document: AdoptedExchange = {
+    exchangeId: exchange.id,
+    kind: exchange.kind,
+    operation: exchange.operation as Operation,
+    old: openCredentials(key, rows, base),
+    new: openCredentials(key, rows, made),
+    token: openToken(key, rows, exchange),
+    tokenExpiry: exchange.token_expiry,
+    unread: false,
+  };
+  const { generation, fingerprint } = made;
+  const seen = { service, uuid, generation, fingerprint, label: vault.label, kind: vault.kind };
+  await machine.keep(state, position, seen, { at, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
+}
+
+/** What the database and this machine know of a vault that has been locked. */
+interface Known {
+  session: Pick<VaultSession, "adopt">;
+  rows: VaultRows;
+  seen: SeenBefore | undefined;
+  about: Pick<About, "setBack">;
+  key: SealingKey;
+  warn: (message: string) => void;
+}
+
+/**
+ * Makes the last exchange of this machine a candidate again if the database has lost it.
+ * @throws `state` if it has lost what this machine has seen and not kept
+ */
+export async function bringBack({ session, rows, seen, about, key, warn }: Known): Promise<void> {
+  if (seen === undefined) return;
+  const { document, at, generation, fingerprint } = seen;
+  const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
+  const isLost = last < generation || (forgotten === 0 && at !== null && about.setBack > at);
+  if (!isLost || rows.superseded.has(fingerprint) || rows.credentials.some((row) => row.fingerprint === fingerprint)) return;
+  if (document === null) {
+    throw new VaultError(
+      "state",
+      `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
+      {
+        uuid: rows.uuid,
+        hint: `vault get ${rows.uuid} on the machine that used it last (brings them back); vault state claim (goes on without them)`,
+      },
+    );
+  }
+  await session.adopt(JSON.parse(unseal(key, documentPlace(rows), document)) as AdoptedExchange);
+  warn(`the database had lost the last exchange of vault ${rows.uuid}; its credentials are candidates again`);
+}

@@ -1,0 +1,83 @@
+import type { Waiting } from "../../exchange/ports.ts";
+import { Lease } from "./lease.ts";
+import { grants, place, tables } from "./schema.ts";
+import { setBack } from "./set-back.ts";
+import type { PostgresStore } from "./store.ts";
+
+/** What `doctor` tells of a server. */
+export interface ServerFacts {
+  location: string;
+  /** As the server names it, like `18.4`. */
+  version: string;
+  hasTls: boolean;
+  keyId: string;
+  /** Standbys that are connected, and whether a commit waits for one. */
+  standbys: number;
+  waitsForStandby: boolean;
+  /** Exchanges that this machine keeps, in case of a failover. */
+  kept: number;
+}
+
+/** Operations on the whole of a shared state. */
+export class SharedState {
+  readonly #store: PostgresStore;
+
+  constructor(store: PostgresStore) {
+    this.#store = store;
+  }
+
+  /**
+   * Makes the schema, and the key if there is none; running it twice changes nothing. Gives a role, if one is named, the rights that
+   * everything else needs.
+   */
+  async initialize(grant?: string): Promise<{ created: boolean; location: string; keyId: string }> {
+    const { schema, database, keyring } = this.#store.parts;
+    const [there] = await database.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${schema}.meta`] });
+    const rights = grant === undefined ? [] : grants(schema, grant);
+    await database.transact([{ sql: [...tables(schema), ...rights].join(";\n") }]);
+    const [needed] = await database.query({ sql: `SELECT value FROM ${schema}.meta WHERE name = 'key'` });
+    const key = await keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
+    await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
+    const { keyId } = await this.#store.ready();
+    return { created: there?.["meta"] === null, location: database.address.shown, keyId };
+  }
+
+  /** Facts about the server, for `doctor`. */
+  async inspect(): Promise<ServerFacts> {
+    const { database, machine } = this.#store.parts;
+    const { keyId } = await this.#store.ready();
+    const [row] = await database.query({
+      sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS waits,
+        (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
+    });
+    const { version, waits, standbys } = row as { version: string; waits: boolean; standbys: number };
+    const { shown, tls } = database.address;
+    return { location: shown, version, hasTls: tls !== undefined, keyId, standbys, waitsForStandby: waits, kept: await machine.kept() };
+  }
+
+  /**
+   * Makes a copy the original, which nobody uses any more: no pair counts as proven, and what this machine has seen of the former one
+   * does not stop it any more.
+   * @throws `busy`, `interrupted`, `state`
+   */
+  async claim(waiting: Waiting): Promise<{ location: string; claims: number }> {
+    const { schema, database, machine } = this.#store.parts;
+    const lease = await Lease.takeWhole(this.#store.parts, waiting);
+    try {
+      const sql = `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database},
+        claims = greatest(claims, $1) + 1`;
+      const { claims: seen = 0 } = (await machine.state(await this.#id())) ?? {};
+      await lease.transact([{ sql, values: [seen] }, ...setBack(schema, "the state was copied")]);
+    } finally {
+      await lease.release();
+    }
+    const { claims } = await this.#store.ready();
+    return { location: database.address.shown, claims };
+  }
+
+  async #id(): Promise<string> {
+    const { schema, database } = this.#store.parts;
+    const [row] = await database.query({ sql: `SELECT value FROM ${schema}.meta WHERE name = 'state'` });
+    return (row?.["value"] as string | undefined) ?? "";
+  }
+}
