@@ -1,8 +1,24 @@
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
-import type { Incarnation } from "./incarnation.ts";
 import { oldestVersion, place, schemaVersion } from "./schema.ts";
+
+/** Which database holds the state, and how far it has got. */
+export interface Incarnation {
+  /** Id of the state; a copy has the same. */
+  state: string;
+  /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
+  original: boolean;
+  /** How often a copy was declared to be the original. */
+  claims: number;
+  /** Of the server, another one after a failover; `noted` is the one on record. */
+  timeline: string;
+  noted: string;
+  /** Bytes of the server's log that are on disk. */
+  position: number;
+  /** When the server was started: distinguishes two that run at the same time. */
+  started: string;
+}
 
 /** What the database says of itself and of the state in it. */
 export interface About extends Incarnation {

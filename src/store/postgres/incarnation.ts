@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import type { Incarnation } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import { parseAddress } from "./address.ts";
 import type { Address } from "./address.ts";
@@ -6,23 +7,6 @@ import { codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import { changeTimeline, setBack } from "./set-back.ts";
-
-/** Which database holds the state, and how far it has got. */
-export interface Incarnation {
-  /** Id of the state; a copy has the same. */
-  state: string;
-  /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
-  original: boolean;
-  /** How often a copy was declared to be the original. */
-  claims: number;
-  /** Of the server, another one after a failover; `noted` is the one on record. */
-  timeline: string;
-  noted: string;
-  /** Bytes of the server's log that are on disk. */
-  position: number;
-  /** When the server was started: distinguishes two that run at the same time. */
-  started: string;
-}
 
 interface Watch {
   database: Database;
