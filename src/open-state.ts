@@ -1,7 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
 import { defined } from "./defined.ts";
-import { VaultError } from "./errors.ts";
 import type { Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
@@ -10,6 +9,8 @@ import type { Settings, Sourced } from "./settings/settings.ts";
 import { checkState, isShared } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { LocalStore } from "./store/local-store.ts";
+import type { MovablePlace } from "./store/move.ts";
+import type { Shared } from "./store/postgres/open.ts";
 import { absolute, stateDirectory } from "./store/paths.ts";
 import type { Narrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
@@ -63,9 +64,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
   const store = openStore(options);
-  const at = isShared(settings.state) ? settings.state : undefined;
   const sharing = { ...options, env: host.env, pid: host.pid, learnSecret: redactor.add };
-  const shared = at === undefined ? undefined : (await import("./store/postgres/open.ts")).openShared({ location: at, ...sharing });
+  const sharedAt = async (location: string): Promise<Shared> =>
+    (await import("./store/postgres/open.ts")).openShared({ location, ...sharing });
+  const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
   return {
     /** The state on this machine, whose key also seals the secrets of the configuration. */
     store,
@@ -74,24 +76,28 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     /** See `openProfileSecret`. */
     openSecret: async (...secret: Parameters<LocalStore["openSecret"]>) =>
       await openProfileSecret(place, store.openSecret.bind(store), ...secret),
-    /** Backup, restore and facts. Throws `usage` for a shared state. */
-    whole: async () => (await import("./store/whole-state.ts")).openWholeState(onlyLocal(options, shared)),
-    /** What the journal on this machine tells, read only; null where there is none. Makes nothing, needs no key. Throws `state`. */
-    history: async () => (shared === undefined ? await (await import("./store/journal/history.ts")).openHistory(directory, host) : null),
+    /** Backup, restore and facts of the state on this machine. */
+    whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
+    /** A move of the state to another place: from where and to where, and what does it. */
+    move: async (location: string) => {
+      const [{ moveState }, { DirectoryPlace }] = await Promise.all([import("./store/move.ts"), import("./store/sqlite/place.ts")]);
+      const placeAt = async (at: string | undefined): Promise<MovablePlace> =>
+        isShared(at) ? (await sharedAt(at)).place : new DirectoryPlace({ ...options, directory: directoryOf(host, at) });
+      const [from, to] = await Promise.all([placeAt(settings.state), placeAt(location)]);
+      return { from: from.shown, to: to.shown, run: async () => await moveState(from, to, waiting) };
+    },
+    /** What the journal tells, read only; null where there is none. Makes nothing; needs no key on this machine. Throws `state`. */
+    history: async () =>
+      shared === undefined ? await (await import("./store/journal/history.ts")).openHistory(directory, host) : await shared.whole.history(),
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
-    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
-      await onlyLocal(store, shared).rekey({ ...plan, keyFile: path, configuration: sealed, waiting }),
+    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) => {
+      const whole = { ...plan, keyFile: path, configuration: sealed, waiting };
+      if (shared === undefined) return await store.rekey(whole);
+      return await shared.whole.rekey(waiting, async (locked) => await store.rekey({ ...whole, shared: locked }));
+    },
   };
-}
-
-/** @throws `usage` beside a shared state */
-function onlyLocal<T>(given: T, shared: object | undefined): T {
-  if (shared === undefined) return given;
-  throw new VaultError("usage", "this works on a state on this machine only, and --state names a shared one", {
-    hint: "--state DIRECTORY (for a state on this machine); the backup of a shared state is that of its database",
-  });
 }
 
 /** The directory of a state on this machine; the default one beside a shared state. */

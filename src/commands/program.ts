@@ -49,6 +49,8 @@ export const vault: Command = {
       ...state.state,
       commands: [
         loaded(state.init, async () => (await import("./state/run.ts")).runStateInit),
+        loaded(state.move, async () => (await import("./state/run.ts")).runMove),
+        loaded(state.claim, async () => (await import("./state/run.ts")).runClaim),
         loaded(state.backup, async () => (await import("./state/run.ts")).runBackup),
         loaded(state.restore, async () => (await import("./state/run.ts")).runRestore),
         loaded(state.rekey, async () => (await import("./state/rekey.ts")).runRekey),

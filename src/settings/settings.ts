@@ -181,10 +181,10 @@ export function missingSettings(
 export const isShared = (state: string | undefined): state is string => state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
 
 /** @throws `usage` for a state that is not a directory on this machine */
-export function checkState(state: string | undefined): void {
+export function checkState(state: string | undefined, flag = "--state"): void {
   if (state === undefined || isShared(state) || !/^[a-z]+:\/\//i.test(state)) return;
-  throw new VaultError("usage", "--state: must be a directory or postgres://…; no other kind of state is supported", {
-    hint: "use a directory, such as --state /var/lib/vaultsvc",
+  throw new VaultError("usage", `${flag}: must be a directory or postgres://…; no other kind of state is supported`, {
+    hint: `use a directory, such as ${flag} /var/lib/vaultsvc`,
   });
 }
 

@@ -11,8 +11,7 @@ import type { KeyPlace } from "./keys/inspect-key.ts";
 import { keyPlace } from "./keys/inspect-key.ts";
 import type { Examined, RestoreFacts } from "./backup/restore.ts";
 import { examineBackup, restoreState } from "./backup/restore.ts";
-import { Keyring, neededKeyId } from "./keys/keyring.ts";
-import { openReadOnly } from "./sqlite/open-read-only.ts";
+import { Keyring, neededKeyOf } from "./keys/keyring.ts";
 import { migrations } from "./sqlite/schema.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { StoreOptions } from "./local-store.ts";
@@ -69,19 +68,5 @@ async function keyringProblem(source: KeySource): Promise<VaultError | null> {
     return null;
   } catch (error) {
     return asVaultError(error);
-  }
-}
-
-/** Id of the key that a state or a backup needs; null if nothing is sealed or the file cannot be read. */
-function neededKeyOf(file: string): string | null {
-  try {
-    const db = openReadOnly(file);
-    try {
-      return neededKeyId(db);
-    } finally {
-      db.close();
-    }
-  } catch {
-    return null;
   }
 }

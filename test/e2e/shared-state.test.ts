@@ -1,38 +1,11 @@
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-
-let made = 0;
-
-interface Team {
-  lab: Lab;
-  uuid: string;
-  /** The first one has read the vault once. */
-  machines: readonly [Machine, Machine, Machine, Machine];
-  sql: (text: string) => Promise<Record<string, unknown>[]>;
-}
-
-/** Four machines, each with a home of its own, one state and one key. */
-async function team(): Promise<Team> {
-  const { location, sql } = await postgres();
-  const schema = `team_${(made += 1)}`;
-  const lab = await openLab(offlineNote);
-  const stateDir = location(schema);
-  const machines = [lab.machine({ stateDir }), lab.machine({ stateDir }), lab.machine({ stateDir }), lab.machine({ stateDir })] as const;
-  const [first, ...others] = machines;
-  expectExit(await first.vault("state", "init"), 0);
-  for (const { configDir } of others) {
-    mkdirSync(configDir, { mode: 0o700 });
-    cpSync(join(first.configDir, "state.key"), join(configDir, "state.key"));
-  }
-  expectExit(await firstGet(first, lab.vault), 0);
-  return { lab, uuid: lab.vault.uuid, machines, sql: async (text) => await sql(text.replaceAll("schema.", `${schema}.`)) };
-}
+import { team } from "../support/team.ts";
 
 describe("a state that a team shares", () => {
   it("is made by state init alone: before it nothing is sent; twice is no error", async () => {

@@ -27,6 +27,8 @@ const documents = {
   "state backup": state.backup,
   "state restore": state.restore,
   "state rekey": state.rekey,
+  "state move": state.move,
+  "state claim": state.claim,
   "state locks": state.locks,
   doctor: setup.doctor,
   init: setup.init,

@@ -142,6 +142,11 @@ export const rekey = z.object({
   }),
 });
 
+/** `vaults` is null where an interrupted move was finished. */
+export const move = z.object({ moved: z.object({ from: text, to: text, vaults: z.nullable(count) }) });
+
+export const claim = z.object({ claimed: z.object({ state: text }) });
+
 const lock = z.object({ uuid: text, holder: z.object({ host: text, pid: count, user: text }), since: time, endsAt: time });
 
 /** Empty for a state on this machine: the operating system holds its locks. */
@@ -158,6 +163,8 @@ export type StateInitDocument = z.infer<typeof init>;
 export type BackupDocument = z.infer<typeof backup>;
 export type RestoreDocument = z.infer<typeof restore>;
 export type RekeyDocument = z.infer<typeof rekey>;
+export type MoveDocument = z.infer<typeof move>;
+export type ClaimDocument = z.infer<typeof claim>;
 export type LocksDocument = z.infer<typeof locks>;
 export type StatusWord = (typeof statusWords)[number];
 export type ExchangeStatus = z.infer<typeof exchange>;

@@ -2,7 +2,7 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
 export const state = {
   name: "state",
-  summary: "create, back up and restore the state; change its key",
+  summary: "create, move, back up and restore the state; change its key",
   description:
     "Look after the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
@@ -20,6 +20,35 @@ export const init = {
 } as const satisfies Descriptor;
 
 export type StateInitOptions = OptionsOf<typeof init>;
+
+export const move = {
+  name: "move",
+  summary: "move the state to another place",
+  description:
+    "Move the whole state to another directory, or to or from a PostgreSQL. The old place keeps a mark that names the new one: a " +
+    "command that still uses it fails and sends nothing. Safe to interrupt; run it again.",
+  options: {
+    to: { flag: "--to <location>", help: "the new place: a directory, or postgres://… (after state init)" },
+    yes: { flag: "--yes", help: "do not ask" },
+  },
+  examples: ["vault state move --to ./moved --yes", "vault state move --to ./moved --yes --json"],
+  fields: ["moved"],
+} as const satisfies Descriptor;
+
+export type MoveOptions = OptionsOf<typeof move>;
+
+export const claim = {
+  name: "claim",
+  summary: "use a copied shared state, in place of its original",
+  description:
+    "Say that nobody uses the original of a copied shared state any more, so that the copy can be used. If somebody does, the two " +
+    "replace each other's credentials, and vaults get lost. No credentials count as proven afterwards.",
+  options: { yes: { flag: "--yes", help: "do not ask" } },
+  examples: ["vault state claim --help", "vault state claim --help --no-color"],
+  fields: ["claimed"],
+} as const satisfies Descriptor;
+
+export type ClaimOptions = OptionsOf<typeof claim>;
 
 export const backup = {
   name: "backup",

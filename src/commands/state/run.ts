@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
-import type { BackupDocument, LocksDocument, RestoreDocument, StateInitDocument } from "../documents/state.ts";
-import type { BackupOptions, RestoreOptions, StateInitOptions } from "./descriptor.ts";
+import type { BackupDocument, ClaimDocument, LocksDocument, MoveDocument, RestoreDocument, StateInitDocument } from "../documents/state.ts";
+import type { BackupOptions, ClaimOptions, MoveOptions, RestoreOptions, StateInitOptions } from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
+import { checkState } from "../../settings/settings.ts";
 import { count } from "../../terminal/count.ts";
 
 type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
@@ -36,32 +37,68 @@ export async function runStateInit(
   return 0;
 }
 
+/** Moves the whole state to another place, after a question. */
+export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "state">, options: MoveOptions): Promise<number> {
+  if (options.to === undefined) throw new VaultError("usage", "--to: the new place is missing", { hint: "vault state move --to LOCATION" });
+  checkState(options.to, "--to");
+  const state = await app.state();
+  const { from, to, run } = await state.move(options.to);
+  await confirmOrFail(app.ask, options.yes === true, `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`);
+  const { vaults } = await run();
+  const document: MoveDocument = { moved: { from, to, vaults } };
+  await app.output.printDone(document, () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`);
+  app.narrator.close(`Next, on every machine: vault config set state '${to}'`);
+  return 0;
+}
+
+/** Makes a copy of a shared state the original, after a question. */
+export async function runClaim(app: Pick<App, "ask" | "output" | "state" | "waiting">, options: ClaimOptions): Promise<number> {
+  const { shared } = await app.state();
+  if (shared === undefined)
+    throw new VaultError("usage", "--state: only a shared state (postgres://…) is claimed", { hint: "vault state claim --help" });
+  const { shown } = shared.place;
+  await confirmOrFail(app.ask, options.yes === true, `Use ${shown} from now on? If its original is still used anywhere, vaults get lost.`);
+  await shared.whole.claim(app.waiting);
+  const document: ClaimDocument = { claimed: { state: shown } };
+  await app.output.printDone(document, () => `Claimed ${shown}; no credentials count as proven until they are used again\n`);
+  return 0;
+}
+
+/** Backups of the state in use, and where its key is. */
+async function backups(app: Pick<App, "state" | "stateDirectory">) {
+  const { shared, whole } = await app.state();
+  const local = await whole();
+  return shared === undefined
+    ? { work: local, key: local.key, place: app.stateDirectory() }
+    : { work: shared.backups, key: local.key, place: shared.place.shown };
+}
+
 /** Writes a backup of the whole state. */
 export async function runBackup(app: BackupNeeds, options: BackupOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
   if (options.force === true) checkNotOurs(app, "FILE", file);
-  const state = await (await app.state()).whole();
-  const facts = await state.backup(file, options.force === true);
-  const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...state.key } } };
+  const { work, key } = await backups(app);
+  const facts = await work.backup(file, options.force === true);
+  const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");
-  await app.output.printDone(document, async (view) => await backupTable(facts, state.key, view));
+  await app.output.printDone(document, async (view) => await backupTable(facts, key, view));
   return 0;
 }
 
 /** Puts a backup in the place of the state, after a question if there is one. */
 export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
-  const state = await (await app.state()).whole();
-  const { backup, replaces } = await state.examine(file);
+  const { work, place } = await backups(app);
+  const { backup, replaces } = await work.examine(file);
   if (replaces) {
     const what = `${count(backup.vaults, "vault")}, ${backup.pending} pending`;
     await confirmOrFail(
       app.ask,
       options.yes === true,
-      `Replace the state in ${app.stateDirectory()} with this backup (${what})? The replaced state is kept beside it.`,
+      `Replace the state in ${place} with this backup (${what})? The replaced state is kept beside it.`,
     );
   }
-  const facts = await state.restore(file, options.serviceRestored === true, app.waiting);
+  const facts = await work.restore(file, options.serviceRestored === true, app.waiting);
   const { outdated, leftBehind, inDoubt, replaced } = facts;
   const kept = replaced === null ? "" : `; the replaced state has them: vault status --state ${replaced}`;
   if (outdated > 0)
@@ -73,7 +110,7 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
   if (inDoubt > 0)
     app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
   const { restoredTable } = await import("./view.ts");
-  const restored = { file, directory: app.stateDirectory(), ...facts };
+  const restored = { file, directory: place, ...facts };
   const document: RestoreDocument = { restored };
   await app.output.printDone(document, async (view) => await restoredTable(restored, view));
   return 0;

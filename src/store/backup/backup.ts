@@ -79,7 +79,8 @@ function copyWhole(connection: DatabaseSync, file: string): Holdings {
   });
 }
 
-function checkTarget({ directory, keySource }: StoreOptions, file: string, force: boolean): void {
+/** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */
+export function checkTarget({ directory, keySource }: Pick<StoreOptions, "directory" | "keySource">, file: string, force: boolean): void {
   const refuse = (why: string, hint: string): VaultError => new VaultError("invalid-input", `FILE: ${why}; nothing was written`, { hint });
   const elsewhere = "name a file in a folder that you can write to, such as ./vault-backup.db";
   const folder = dirname(file);

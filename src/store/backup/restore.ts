@@ -10,6 +10,7 @@ import { refuseNetwork } from "../../files/disk.ts";
 import { append } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { migrate, openDatabase, withMode } from "../sqlite/open-database.ts";
+import { migrations } from "../sqlite/schema.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
 import { finish, install, interruptedRestore, makeKeptFolder, prepared, removeUnused } from "./install.ts";
@@ -81,7 +82,7 @@ async function replace(state: WholeState, file: string, serviceRestored: boolean
           chmodSync(copy, 0o600);
           // Checks the copy, which nobody can change, as the backup was checked before.
           checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
-          return prepare(state, copy, { merged, serviceRestored, file, now });
+          return prepare(copy, { present: merged ? opening.path : null, serviceRestored, file, now }, opening.migrations);
         });
         return { ...facts, merged, replaced: install(directory, folder) };
       },
@@ -123,31 +124,33 @@ function leavePresent({ options, opening }: WholeState, { file, folder }: { file
 }
 
 interface Preparation {
-  merged: boolean;
+  /** The database of the present state; null if there is none, or it cannot be read. */
+  present: string | null;
   serviceRestored: boolean;
   file: string;
   now: number;
 }
 
-/** Turns the copy into a state; leaves no WAL beside it. */
-function prepare({ opening }: WholeState, copy: string, given: Preparation): Holdings & RestoreCautions {
+/** Turns the copy of a backup into a state; leaves no WAL beside it. */
+export function prepare(copy: string, given: Preparation, scripts = migrations): Holdings & RestoreCautions {
+  const merged = given.present !== null;
   const at = new Date(given.now).toISOString();
   const db = new DatabaseSync(withMode(copy, "rw"));
   try {
     db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-    if (given.merged) db.prepare(`ATTACH ? AS ${present}`).run(withMode(opening.path, "ro").href);
+    if (given.present !== null) db.prepare(`ATTACH ? AS ${present}`).run(withMode(given.present, "ro").href);
     db.exec("BEGIN IMMEDIATE");
-    migrate(db, opening.migrations);
+    migrate(db, scripts);
     markUnproven(db, at);
-    if (given.merged) keepCounters(db);
-    if (given.merged && !given.serviceRestored) keepSuperseded(db, at);
-    const cautions = cautionsOf(db, given.merged);
-    const { merged, serviceRestored, file } = given;
+    if (merged) keepCounters(db);
+    if (merged && !given.serviceRestored) keepSuperseded(db, at);
+    const cautions = cautionsOf(db, merged);
+    const { serviceRestored, file } = given;
     const detail = { file, merged, serviceRestored, ...cautions };
     append(db, { at, service: "", uuid: "", exchange: null, event: "restored", detail });
     const holdings = holdingsOf(db);
     db.exec("COMMIT");
-    if (given.merged) db.exec(`DETACH ${present}`);
+    if (merged) db.exec(`DETACH ${present}`);
     db.exec("PRAGMA journal_mode = WAL");
     return { ...holdings, ...cautions };
   } finally {

@@ -17,7 +17,7 @@ import type { Near, OwnExchange } from "./own-exchanges.ts";
 import { OwnExchanges } from "./own-exchanges.ts";
 
 /** A snapshot of what this machine has done. */
-interface StateHistory {
+export interface StateHistory {
   /** Oldest first. */
   journal(): Iterable<JournalLine>;
   /** Finds an exchange by its external reference, as `OwnExchanges.find`. */
@@ -33,7 +33,11 @@ interface StateHistory {
  */
 export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
   const db = await openForReading(directory, clock);
-  if (db === null) return null;
+  return db === null ? null : historyIn(db);
+}
+
+/** What the journal of a database tells; it is closed with the snapshot. */
+export function historyIn(db: DatabaseSync): StateHistory {
   const exchanges = new OwnExchanges(db);
   return {
     journal: () => journalLines(db),

@@ -7,6 +7,7 @@ import { parseGivenKey } from "../../secrets/key-source.ts";
 import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
 import { createKey } from "./new-key.ts";
 import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
+import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { one } from "../sqlite/query.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
@@ -116,6 +117,13 @@ export class Keyring {
     return key;
   }
 
+  /** The keys with these ids; throws as `key`. */
+  async all(ids: readonly string[]): Promise<ReadonlyMap<string, SealingKey>> {
+    const keys = new Map<string, SealingKey>();
+    for (const id of ids) keys.set(id, await this.key(id));
+    return keys;
+  }
+
   async #newestOfFile(): Promise<SealingKey> {
     const { path, access } = this.#source;
     let entries = this.#entries();
@@ -207,6 +215,20 @@ export class Keyring {
 export function neededKeyId(db: DatabaseSync): string | null {
   const found = one<{ sealed: string }>(db, "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1");
   return found === undefined ? null : keyIdOf(found.sealed);
+}
+
+/** Id of the key that a state or a backup needs; null if nothing is sealed or the file cannot be read. */
+export function neededKeyOf(file: string): string | null {
+  try {
+    const db = openReadOnly(file);
+    try {
+      return neededKeyId(db);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
 }
 
 /** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */

@@ -30,6 +30,16 @@ export interface SealedConfiguration {
   replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
 }
 
+/** A shared state, all of whose vaults this process has locked. */
+export interface LockedShared {
+  /** For messages. */
+  shown: string;
+  /** Id of its key. */
+  keyId: string;
+  /** Seals everything with a key, in one transaction, and reads it back. Returns the number of values. */
+  reseal(to: SealingKey): Promise<number>;
+}
+
 /** A state, all of whose vaults this process has locked. */
 export interface LockedState {
   directory: string;
@@ -46,6 +56,7 @@ interface Rekeying {
   keyring: Keyring;
   access: KeyAccess | undefined;
   configuration: SealedConfiguration;
+  shared?: LockedShared | undefined;
   /** Does the work with all vaults of these states locked. */
   lockAll<T>(directories: readonly string[], work: (states: LockedState[]) => Promise<T>): Promise<T>;
   /** Queries a state without a lock. */
@@ -62,7 +73,7 @@ export interface RekeyedStore {
   query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
-export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration"> & { waiting: Waiting };
+export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration" | "shared"> & { waiting: Waiting };
 
 export interface Rekeyed {
   from: string[];
@@ -82,16 +93,17 @@ export interface Rekeyed {
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: withoutRepeats(given.warn), foreign: new Set() };
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
-  const { keyFile, configuration } = plan;
+  const { keyFile, configuration, shared } = plan;
   const keys = new Map<string, SealingKey>();
   // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
     statesOf(plan).map(async (directory) => await plan.query(directory, async (db) => await db.read(keyIdsIn))),
   );
   const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
+  const sharedIds = shared === undefined ? [] : [shared.keyId];
   const made = await createKey(plan.to, plan.access);
   keys.set(made.key.id, made.key);
-  await obtainKeys(plan, keys, [...first.flat(), ...secretIds]);
+  await obtainKeys(plan, keys, [...first.flat(), ...secretIds, ...sharedIds]);
 
   return await configuration.exclusively(async () => {
     const done = new Set<string>();
@@ -134,7 +146,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       async () => {
         await configuration.replace(resealed, made.entry.source);
         for (const { place, sealed } of await configuration.secrets()) unseal(made.key, place, sealed);
-        values += resealed.length;
+        values += resealed.length + ((await shared?.reseal(made.key)) ?? 0);
       },
     );
     await removeFromKeyring(plan, old, made.key.id);
@@ -142,7 +154,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       from: [...keys.keys()].filter((id) => id !== made.key.id),
       to: made.key.id,
       source: made.entry.source,
-      states: [...done],
+      states: [...done, ...(shared === undefined ? [] : [shared.shown])],
       values,
     };
   });

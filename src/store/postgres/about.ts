@@ -1,7 +1,8 @@
+import { notHere } from "../moved.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
-import { oldestVersion, place, schemaVersion } from "./schema.ts";
+import { oldestVersion, place, schemaVersion, unusableVersion } from "./schema.ts";
 
 /** Which database holds the state, and how far it has got. */
 export interface Incarnation {
@@ -56,6 +57,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     throw cannotBeUsed(address, why, "set fsync=on there; or, for a test: durable=assumed in the address");
   }
   const { version, oldest, state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
+  if (Number(oldest) === unusableVersion) throw notHere(address.shown, meta);
   if (Number(oldest) > schemaVersion) {
     throw cannotBeUsed(address, `it is of a newer version (${version}; this program reads up to ${schemaVersion})`, "update vault");
   }

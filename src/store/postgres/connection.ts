@@ -15,6 +15,9 @@ export type Row = Record<string, unknown>;
 /** How long a connection may take to be made, and a round trip to be answered, in milliseconds. */
 const patienceMs = 10_000;
 
+/** As `patienceMs`, for what reads or writes the whole state. */
+const wholeMs = 600_000;
+
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 const repeatable = ["40001", "40P01"];
 
@@ -103,11 +106,20 @@ export class Connection {
    * @throws `state` if it may get lost although it was committed
    */
   async transact(statements: readonly Statement[]): Promise<Row[][]> {
+    return await this.#transaction("READ COMMITTED", statements);
+  }
+
+  /** Runs queries that see the same moment, and may take long. */
+  async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
+    return await this.#transaction("REPEATABLE READ READ ONLY", queries, wholeMs);
+  }
+
+  async #transaction(isolation: string, statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
     for (let tries = 5; ; tries -= 1) {
       try {
-        const all = [{ sql: "BEGIN ISOLATION LEVEL READ COMMITTED" }, ...statements, { sql: "COMMIT" }];
+        const all = [{ sql: `BEGIN ISOLATION LEVEL ${isolation}` }, ...statements, { sql: "COMMIT" }];
         const noticed = this.#notices.length;
-        const results = await this.#send(all);
+        const results = await this.#send(all, mayTakeMs);
         if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
         const notice = this.#notices[noticed];
         if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
@@ -123,13 +135,13 @@ export class Connection {
   }
 
   /** Sends all at once; the first failure is thrown when all are answered. */
-  async #send(statements: readonly Statement[]): Promise<pg.QueryResult<Row>[]> {
+  async #send(statements: readonly Statement[], mayTakeMs = patienceMs): Promise<pg.QueryResult<Row>[]> {
     if (this.#dead !== null) throw new AnswerLost(this.#address, this.#dead.message);
     const timer = setTimeout(() => {
       this.#dead ??= new Error("no answer in time");
       // A query that is not answered must not be answered later.
       (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-    }, patienceMs);
+    }, mayTakeMs);
     const sentAt = performance.now();
     const answers = await Promise.allSettled(
       statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])])),

@@ -1,7 +1,10 @@
 import { hostname, userInfo } from "node:os";
 import type { Clock } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { parseAddress } from "./address.ts";
+import { SharedBackup } from "./backup.ts";
+import { DatabasePlace } from "./place.ts";
 import { PostgresStore } from "./store.ts";
 import { SharedState } from "./whole-state.ts";
 
@@ -16,20 +19,29 @@ interface Opening {
   keySource: KeySource;
   clock: Clock;
   warn: (message: string) => void;
+  keys: Map<string, SealingKey>;
   /** Receives the password of the address. */
   learnSecret: (secret: string) => void;
+}
+
+export interface Shared {
+  store: PostgresStore;
+  /** Operations on the whole of it. */
+  whole: SharedState;
+  backups: SharedBackup;
+  place: DatabasePlace;
 }
 
 /**
  * The state of several machines at an address. Nothing is read before the first call.
  * @throws `usage` for an address that cannot be used
  */
-export function openShared({ location, env, pid, learnSecret, ...options }: Opening): { store: PostgresStore; whole: SharedState } {
+export function openShared({ location, env, pid, learnSecret, ...options }: Opening): Shared {
   const user = userName();
   const address = parseAddress(location, env, user, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
   const store = new PostgresStore({ ...options, address, holder: { host: hostname(), pid, user } });
-  return { store, whole: new SharedState(store) };
+  return { store, whole: new SharedState(store), backups: new SharedBackup(store, options), place: new DatabasePlace(store) };
 }
 
 /** A container may run as a user without a name. */

@@ -2,6 +2,9 @@
 export const schemaVersion = 1;
 export const oldestVersion = 1;
 
+/** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
+export const unusableVersion = 1_000_000;
+
 /**
  * The tables of a shared state in a schema of their own; the columns that both engines have are those of the local one
  * (sqlite/schema.ts). Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.

@@ -1,7 +1,8 @@
 import type { Statement } from "./connection.ts";
+import { place } from "./schema.ts";
 
 /** The time of the database, as the columns have it. */
-export const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * Marks everything that may have changed since what the database now holds was written, as a restore does (backup/marks.ts): no pair is
@@ -28,11 +29,21 @@ export function setBack(schema: string, why: string): Statement[] {
         FROM left_open JOIN ${schema}.vaults ON vaults.id = vault`,
       values: [error],
     },
-    {
-      sql: `INSERT INTO ${schema}.meta VALUES ('set-back', ${timestamp}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    },
+    setBackNow(schema),
   ];
 }
+
+/** Records that something may have been lost: the machines offer what they have kept. */
+export const setBackNow = (schema: string): Statement => ({
+  sql: `INSERT INTO ${schema}.meta VALUES ('set-back', ${timestamp}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+});
+
+/** Makes this database the one that holds the state, whatever it was copied from; at least as often as has been `seen`. */
+export const reborn = (schema: string, seen = 0): Statement => ({
+  sql: `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database},
+    claims = greatest(claims, $1) + 1`,
+  values: [seen],
+});
 
 /** Goes on only if the timeline of the server is on record as `noted`, and records the present one; a division by zero ends the rest. */
 export const changeTimeline = (schema: string, noted: string, timeline: string): Statement => ({

@@ -33,6 +33,8 @@ export interface SharedStoreOptions {
   clock: Clock;
   holder: Holder;
   warn: (message: string) => void;
+  /** Cached keys by id, shared by everything in one run. */
+  keys?: Map<string, SealingKey>;
   /** The state directory of this machine, for what it keeps by itself. */
   directory: string;
   /** As Node names it. */
@@ -62,10 +64,10 @@ export class PostgresStore implements Store {
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
-  constructor({ address, keySource, clock, holder, warn, directory, platform, time = new DatabaseClock(clock) }: SharedStoreOptions) {
+  constructor({ address, keySource, clock, holder, warn, keys, directory, platform, time = new DatabaseClock(clock) }: SharedStoreOptions) {
     this.#time = time;
     const database = new Database(address, time.took);
-    const keyring = new Keyring(keySource, address.shown, warn);
+    const keyring = new Keyring(keySource, address.shown, warn, keys);
     const machine = new MachineRecord({ directory, platform, clock, warn });
     this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
   }

@@ -1,7 +1,15 @@
+import { DatabaseSync } from "node:sqlite";
 import type { Waiting } from "../../exchange/ports.ts";
+import type { StateHistory } from "../journal/history.ts";
+import { historyIn } from "../journal/history.ts";
+import type { LockedShared } from "../keys/rekey.ts";
+import { writeContents } from "../sqlite/contents.ts";
+import { migrate } from "../sqlite/open-database.ts";
+import { migrations } from "../sqlite/schema.ts";
 import { Lease } from "./lease.ts";
-import { grants, place, tables } from "./schema.ts";
-import { setBack } from "./set-back.ts";
+import { DatabasePlace } from "./place.ts";
+import { grants, tables } from "./schema.ts";
+import { reborn, setBack } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
 
 /** What `doctor` tells of a server. */
@@ -64,15 +72,33 @@ export class SharedState {
     const { schema, database, machine } = this.#store.parts;
     const lease = await Lease.takeWhole(this.#store.parts, waiting);
     try {
-      const sql = `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database},
-        claims = greatest(claims, $1) + 1`;
       const { claims: seen = 0 } = (await machine.state(await this.#id())) ?? {};
-      await lease.transact([{ sql, values: [seen] }, ...setBack(schema, "the state was copied")]);
+      await lease.transact([reborn(schema, seen), ...setBack(schema, "the state was copied")]);
     } finally {
       await lease.release();
     }
     const { claims } = await this.#store.ready();
     return { location: database.address.shown, claims };
+  }
+
+  /** What the journal tells, as of now: a copy in memory. */
+  async history(): Promise<StateHistory> {
+    await this.#store.ready();
+    const { vaults, journal, outages } = await new DatabasePlace(this.#store).read();
+    const db = new DatabaseSync(":memory:");
+    migrate(db, migrations);
+    writeContents(db, { vaults, journal, outages, credentials: [], exchanges: [], superseded: [], refusals: [] });
+    return historyIn(db);
+  }
+
+  /** Does the work of a rekey while nobody else holds a vault. */
+  async rekey<T>(waiting: Waiting, work: (shared: LockedShared) => Promise<T>): Promise<T> {
+    const { keyId } = await this.#store.ready();
+    const place = new DatabasePlace(this.#store);
+    return await place.exclusively(
+      waiting,
+      async () => await work({ shown: place.shown, keyId, reseal: async (to) => await place.reseal(to) }),
+    );
   }
 
   async #id(): Promise<string> {

@@ -4,8 +4,9 @@ import { pathToFileURL } from "node:url";
 import { VaultError } from "../../errors.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
-import { one } from "./query.ts";
-import { applicationId } from "./schema.ts";
+import { notHere } from "../moved.ts";
+import { all, one } from "./query.ts";
+import { applicationId, unusableVersion } from "./schema.ts";
 import { onState } from "../../files/state-error.ts";
 
 export interface Opening {
@@ -68,9 +69,16 @@ export const schemaVersion = (connection: DatabaseSync): number =>
 export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
   const version = schemaVersion(connection);
   if (version <= newest) return;
+  if (version === unusableVersion) throw notHere(path, movesOf(connection));
   throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
     hint: "it was not changed; update this program, or use another directory with --state",
   });
+}
+
+/** Where a state was moved to, or from where it is just being moved here. */
+export function movesOf(connection: DatabaseSync): { moved?: string; incoming?: string } {
+  const rows = all<{ name: string; value: string }>(connection, "SELECT name, value FROM meta WHERE name IN ('moved', 'incoming')");
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
 
 function configure(connection: DatabaseSync, platform: string): void {

@@ -1,6 +1,9 @@
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
 
+/** In place of the version of a state that was moved elsewhere, or is just being moved here: no program uses it. */
+export const unusableVersion = 1_000_000;
+
 /**
  * Scripts, each of which migrates a state to the version that is its position in the list, from 1. A published script is never
  * changed, only followed by another. A new state runs all of them.

@@ -1,0 +1,126 @@
+import { chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Waiting } from "../../exchange/ports.ts";
+import { replaceWith } from "../../files/durable-file.ts";
+import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { onState } from "../../files/state-error.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
+import type { BackupFacts } from "../backup/backup.ts";
+import { checkTarget } from "../backup/backup.ts";
+import type { Holdings } from "../backup/check.ts";
+import { checkBackup } from "../backup/check.ts";
+import { makeKeptFolder } from "../backup/install.ts";
+import type { Examined, RestoreFacts } from "../backup/restore.ts";
+import { prepare } from "../backup/restore.ts";
+import type { Contents } from "../contents.ts";
+import { keyIdsOf, opened, sealed } from "../contents.ts";
+import { Keyring, neededKeyOf } from "../keys/keyring.ts";
+import { readContents } from "../sqlite/contents.ts";
+import { openReadOnly } from "../sqlite/open-read-only.ts";
+import { migrations } from "../sqlite/schema.ts";
+import { writeStateFile } from "../sqlite/state-file.ts";
+import { append } from "./journal.ts";
+import { DatabasePlace } from "./place.ts";
+import { reborn, setBackNow } from "./set-back.ts";
+import type { PostgresStore } from "./store.ts";
+
+/** The sealing of a file, which is that of a state on one machine. */
+const ofFile = { labels: false };
+
+interface Options {
+  keySource: KeySource;
+  /** The state directory of this machine, where a restore leaves what it replaces. */
+  directory: string;
+}
+
+/** Backups of a shared state: files like those of a state on this machine, so that each can be restored in the place of the other. */
+export class SharedBackup {
+  readonly #store: PostgresStore;
+  readonly #place: DatabasePlace;
+  readonly #options: Options;
+
+  constructor(store: PostgresStore, options: Options) {
+    this.#store = store;
+    this.#place = new DatabasePlace(store);
+    this.#options = options;
+  }
+
+  /** As `backupState`, while other machines go on. */
+  async backup(file: string, force: boolean): Promise<BackupFacts> {
+    checkTarget(this.#options, file, force);
+    await this.#store.ready();
+    const { schema, database, clock, warn } = this.#store.parts;
+    const holdings = await this.#write(file, await this.#place.read());
+    const at = new Date(clock.now()).toISOString();
+    const { vaults, pending, keyId } = holdings;
+    const detail = { file, vaults, pending, keyId };
+    try {
+      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
+      // All pairs are known elsewhere now.
+      await database.transact([{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)]);
+    } catch (error) {
+      warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
+    }
+    return { ...holdings, file, bytes: statSync(file).size, at };
+  }
+
+  /** As `examineBackup`. */
+  async examine(file: string): Promise<Examined> {
+    const backup = checkBackup(file, migrations.length, await this.#keyringOf(file));
+    return { backup, replaces: (await this.#place.standing()) === "active" };
+  }
+
+  /** As `restoreState`; the database is changed in one transaction, and what it held is left as a state on this machine. */
+  async restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
+    const { directory } = this.#options;
+    const { schema, clock, keyring } = this.#store.parts;
+    const merged = (await this.#place.standing()) === "active";
+    return await this.#place.exclusively(waiting, async () => {
+      ensurePrivateDirectory(directory);
+      const now = clock.now();
+      const folder = makeKeptFolder(directory, now);
+      const [former, copy] = [join(folder, "vault.db"), join(folder, "copy.db")];
+      try {
+        if (merged) await this.#write(former, await this.#place.read());
+        onState(file, () => copyFileSync(file, copy), "the backup cannot be restored");
+        chmodSync(copy, 0o600);
+        // The copy, which nobody can change, as the backup was checked before.
+        checkBackup(copy, migrations.length, await this.#keyringOf(copy));
+        const facts = prepare(copy, { present: merged ? former : null, serviceRestored, file, now });
+        const contents = contentsOf(copy);
+        const restored = opened(contents, ofFile, await keyring.all(keyIdsOf(contents, ofFile)));
+        await this.#place.replace(restored, [reborn(schema), setBackNow(schema)]);
+        return { ...facts, merged, replaced: merged ? folder : null };
+      } finally {
+        rmSync(copy, { force: true });
+        if (!existsSync(former)) rmSync(folder, { recursive: true });
+      }
+    });
+  }
+
+  async #write(file: string, contents: Contents): Promise<Holdings> {
+    const { key } = await this.#store.ready();
+    const own = sealed(contents, ofFile, key);
+    const write = (path: string): Holdings => {
+      writeStateFile(path, own, { type: "backup" });
+      return checkBackup(path, Number.POSITIVE_INFINITY, null);
+    };
+    return onState(file, () => replaceWith(file, write), "the backup cannot be written");
+  }
+
+  /** A keyring that has the key of a file. */
+  async #keyringOf(file: string): Promise<Keyring> {
+    const keyring = new Keyring(this.#options.keySource, file, this.#store.parts.warn);
+    await keyring.ensure(neededKeyOf(file));
+    return keyring;
+  }
+}
+
+function contentsOf(file: string): Contents {
+  const db = openReadOnly(file);
+  try {
+    return readContents(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+import type { Postgres } from "../support/postgres.ts";
+import { cloneOf, promote, standbyOf, startServer } from "../support/postgres.ts";
+import type { Team } from "../support/team.ts";
+import { team } from "../support/team.ts";
+
+/** A machine that finds the state at another server from now on. */
+const at = ({ lab, schema }: Team, { home, configDir }: Machine, server: Postgres): Machine =>
+  lab.machine({ home, configDir, stateDir: server.location(schema) });
+
+const requests = ({ lab }: Team): number => lab.service.sandbox.requests().length;
+
+describe("a server that takes over, and lacks an exchange", () => {
+  it("who has made it brings its credentials back; who has seen it stops; for all others nothing is proven", async () => {
+    const server = await startServer();
+    const all = await team(server);
+    const { lab, uuid, machines } = all;
+    const standby = await standbyOf(server);
+    await expect.poll(async () => await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'")).toHaveLength(1);
+    // What happens from here on does not reach it.
+    await server.sql("ALTER SYSTEM SET max_wal_senders = 0");
+    await server.stop();
+    await server.start();
+    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    expectExit(await machines[1].vault("status", "--json"), 0);
+    await server.crash();
+    await promote(standby);
+    await expect.poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()")).toHaveLength(1);
+    const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [Machine, Machine, Machine];
+
+    const { stderr } = await third.vault("status", "--json");
+    expect(stderr).toMatch(/another server has taken over, and may lack the last changes/);
+    expect(documentOf(await third.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false, generation: 2 }] });
+    const sent = requests(all);
+    expectError(await second.vault("get", uuid, "--json"), 14, "state", /has lost credentials of vault .* \(generation 3\)/);
+    expect(requests(all)).toBe(sent);
+    const again = await first.vault("get", uuid, "--json");
+    expect(documentOf(again).vault.content).toBe(note);
+    expect(again.stderr).toContain("its credentials are candidates again");
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, third, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+});
+
+describe("a copy", () => {
+  it("of the files is refused where its original answers, until it is claimed; then the original is", async () => {
+    const server = await startServer();
+    const all = await team(server);
+    const { lab, uuid, machines } = all;
+    const clone = await cloneOf(server);
+    const [here, there] = [machines[0], at(all, machines[0], clone)];
+    const sent = requests(all);
+    expectError(await there.vault("get", uuid, "--json"), 14, "state", /is a copy \(its original answers at/);
+    expect(requests(all)).toBe(sent);
+    expectExit(await here.vault("get", uuid, "--json"), 0);
+    expect(documentOf(await there.vault("state", "claim", "--yes", "--json"))).toMatchObject({ claimed: {} });
+    expectError(await here.vault("get", uuid, "--json"), 14, "state", /is a copy \(what was its copy has been claimed/);
+    expectExit(await there.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, at(all, machines[1], clone), uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("of the rows or of the database is refused by everybody, until it is claimed", async () => {
+    const server = await startServer();
+    const all = await team(server);
+    const { lab, uuid, schema, machines } = all;
+    await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
+    await server.sql("CREATE DATABASE staging TEMPLATE postgres");
+    const staging = server.location(schema).replace("/postgres?", "/staging?");
+    const stranger = all.another(staging);
+    const sent = requests(all);
+    for (const command of [["get", uuid], ["status"], ["ack", uuid], ["export", uuid], ["forget", uuid, "--yes"]])
+      expectError(
+        await stranger.vault(...command, "--json"),
+        14,
+        "state",
+        /is a copy \(it was made on another server or in another database\)/,
+      );
+    // As a dump brings it back.
+    await server.sql(`UPDATE ${schema}.identity SET claims = claims`);
+    expectError(await machines[1].vault("get", uuid, "--json"), 14, "state", /is a copy/);
+    expect(requests(all)).toBe(sent);
+    expectExit(await stranger.vault("state", "claim", "--yes"), 0);
+    expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false }] });
+    expectExit(await stranger.vault("get", uuid, "--json"), 0);
+    expectFarFromLock(lab, uuid);
+  });
+});
+
+describe("a server whose volume is set back", () => {
+  it("is noticed by who has seen later; others are held by the guard", async () => {
+    const server = await startServer();
+    const all = await team(server);
+    const { lab, uuid, machines } = all;
+    const former = await cloneOf(server);
+    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    await server.stop();
+    const [first, , third] = machines.map((machine) => at(all, machine, former)) as [Machine, Machine, Machine];
+    // It does not know what was done since: one wrong pair, then it is refused.
+    expectError(await third.vault("get", uuid, "--json"), 6, "rejected");
+    const again = await first.vault("get", uuid, "--json");
+    expect(again.stderr).toMatch(/was set back to an earlier time.*had lost the last exchange/s);
+    expectError(again, 8, "guard", /generations 4 \(imported\), 3 \(imported\)/);
+    expectExit(await first.vault("get", uuid, "--generation", "4", "--json"), 0);
+    await expectInStep(lab, third, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+});

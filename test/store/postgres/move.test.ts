@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../../src/exchange/ports.ts";
+import type { MovablePlace } from "../../../src/store/move.ts";
+import { moveState } from "../../../src/store/move.ts";
+import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { StoreFixture } from "../../contract/store-fixture.ts";
+import { exchange, pair, patient, service, standings, uuid } from "../../contract/store-fixture.ts";
+import { sharedState } from "../../support/shared-state.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+
+interface Side {
+  place: MovablePlace;
+  /** A further process that uses it. */
+  open: () => Store;
+}
+
+interface Sides {
+  clock: StoreFixture["clock"];
+  database: Side;
+  directory: Side;
+}
+
+async function sides(): Promise<Sides> {
+  const state = await sharedState();
+  const { clock } = state;
+  const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
+  const options = { directory: join(tempDir("moved"), "state"), keySource, clock, platform: "linux", warn: () => undefined };
+  return {
+    clock,
+    database: { place: new DatabasePlace(state.another() as PostgresStore), open: state.another },
+    directory: { place: new DirectoryPlace(options), open: () => openStore(options) },
+  };
+}
+
+const steps = ["read", "receive", "markMoved", "activate"] as const;
+
+/** A place whose process dies at a step, before it or after it. */
+function dying(place: MovablePlace, at: (typeof steps)[number], when: "before" | "after"): MovablePlace {
+  const step = async (...args: unknown[]): Promise<never> => {
+    if (when === "after") await (place[at] as (...given: unknown[]) => Promise<unknown>).apply(place, args);
+    throw new Error("died");
+  };
+  return new Proxy(place, { get: (target, name) => (name === at ? step : bound(target, name)) });
+}
+
+function bound(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === "function" ? (value.bind(target) as unknown) : value;
+}
+
+async function use(store: Store, clock: StoreFixture["clock"], id: string, base: number): Promise<void> {
+  const session = await store.lock(service, uuid, patient(clock));
+  await exchange(session, id, base, `pair-${id}`);
+  await session.release();
+}
+
+describe.each([
+  ["a directory", "a database"],
+  ["a database", "a directory"],
+])("a move from %s to %s", (origin) => {
+  it.each(steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when }))))(
+    "that dies $when $step: never two places that can be used, nothing is lost, and it can be repeated",
+    async ({ step, when }) => {
+      const { clock, database, directory } = await sides();
+      const [from, to] = origin === "a database" ? [database, directory] : [directory, database];
+      const first = await from.open().lock(service, uuid, patient(clock));
+      await first.recordPair({ credentials: pair("first"), kind: "generic/offline", label: "under-the-palm" });
+      await exchange(first, "x1", 1, "second");
+      await first.release();
+
+      const isTarget = step === "receive" || step === "activate";
+      const [a, b] = isTarget ? [from.place, dying(to.place, step, when)] : [dying(from.place, step, when), to.place];
+      await expect(moveState(a, b, patient(clock))).rejects.toThrow("died");
+      const usable = async ({ open }: Side): Promise<boolean> =>
+        await open()
+          .list()
+          .then(
+            (vaults) => vaults.length > 0,
+            () => false,
+          );
+      const [here, there] = [await usable(from), await usable(to)];
+      expect([here, there]).toEqual([
+        (["read", "receive"] as string[]).includes(step) || (step === "markMoved" && when === "before"),
+        step === "activate" && when === "after",
+      ]);
+      // Whoever uses it before the move is repeated loses nothing by it.
+      if (here) await use(from.open(), clock, "x2", 2);
+
+      await moveState(from.place, to.place, patient(clock));
+      expect([await usable(from), await usable(to)]).toEqual([false, true]);
+      await expect(from.open().lock(service, uuid, patient(clock))).rejects.toMatchObject({
+        code: "state",
+        message: expect.stringContaining("was moved to") as string,
+      });
+      const session = await to.open().lock(service, uuid, patient(clock));
+      expect((await standings(session))[0]).toBe(here ? "3 current" : "2 current");
+      expect((await session.read())?.label).toBe("under-the-palm");
+      await exchange(session, "x3", here ? 3 : 2, "last");
+      await session.release();
+      expect((await to.open().exchanges(service, uuid, 9)).map(({ id }) => id)).toEqual(here ? ["x3", "x2", "x1"] : ["x3", "x1"]);
+    },
+  );
+});
