@@ -67,7 +67,10 @@ export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
   createKnown<Host>(host, {
     configDirectory,
     stateDirectory,
-    readVaults: async (directory) => (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory),
+    readVaults: async (directory, { env }, shared) =>
+      shared === undefined
+        ? (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory)
+        : (await import("./store/postgres/known-vaults.ts")).readKnownShared(directory, shared, env),
   });
 
 /** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */

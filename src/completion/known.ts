@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseJson } from "../protocol/json.ts";
 import type { Profile } from "../settings/profile.ts";
-import { findSetting } from "../settings/settings.ts";
+import { findSetting, isShared } from "../settings/settings.ts";
 import type { Known } from "./candidates.ts";
 
 /** The user whose settings and state are read. */
@@ -17,7 +17,8 @@ interface User {
 interface Files<U> {
   configDirectory(user: U): string;
   stateDirectory(user: U): string;
-  readVaults(directory: string): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
+  /** With the address of a shared state, those of it that were seen on this machine. */
+  readVaults(directory: string, user: U, shared?: string): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
 /**
@@ -34,7 +35,9 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
       // No shell has expanded this word: completion sees it as it was typed.
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
       const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
-      const vaults = await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)));
+      const vaults = isShared(found?.text)
+        ? await files.readVaults(files.stateDirectory(user), user, found?.text)
+        : await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)), user);
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
     },
   };

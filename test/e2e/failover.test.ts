@@ -18,6 +18,7 @@ describe("a server that takes over, and lacks an exchange", () => {
     const server = await startServer();
     const all = await team(server);
     const { lab, uuid, machines } = all;
+    expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     const standby = await standbyOf(server);
     await expect.poll(async () => await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'")).toHaveLength(1);
     // What happens from here on does not reach it.
@@ -27,6 +28,8 @@ describe("a server that takes over, and lacks an exchange", () => {
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
     expectExit(await machines[1].vault("status", "--json"), 0);
     await server.crash();
+    // Without a connection: the labels that it has seen.
+    expect((await machines[1].vault("__complete", "get", "")).stdout).toBe(`${uuid}\tunder-the-palm\n:done\n`);
     await promote(standby);
     await expect.poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()")).toHaveLength(1);
     const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [Machine, Machine, Machine];

@@ -67,7 +67,7 @@ describe("a state that a team shares", () => {
   });
 
   it("is examined by doctor: server, key and vaults; a server that is not there is an error", async () => {
-    const { lab, uuid, machines } = await team();
+    const { lab, uuid, machines, sql } = await team();
     const checks = async (machine: Machine): Promise<string[]> => {
       const { stdout } = await machine.vault("doctor", "--offline", "--json");
       const { checks: found } = JSON.parse(stdout) as { checks: { check: string; level: string; message: string }[] };
@@ -75,10 +75,17 @@ describe("a state that a team shares", () => {
     };
     const found = await checks(machines[1]);
     expect(found).toContainEqual(expect.stringMatching(/^ok key key [0-9a-f]{16}$/));
-    expect(found).toContainEqual(expect.stringMatching(/^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, 1 vault$/));
+    expect(found).toContainEqual(
+      expect.stringMatching(/^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, answers at once, 1 vault$/),
+    );
     expect(found.filter((line) => /^(warn|error) (?!rate-limit)/.test(line))).toEqual([]);
+    expect(found).toContain("ok state 0 exchanges kept on this machine, in case the database loses them");
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    expect(await checks(machines[2])).toContainEqual(expect.stringMatching(/^warn pending /));
+    await sql(`UPDATE schema.leases SET since = now() - interval '1 hour', ends_at = now() + interval '1 hour',
+      holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
+    const later = await checks(machines[2]);
+    expect(later).toContainEqual(expect.stringMatching(/^warn pending /));
+    expect(later).toContainEqual(expect.stringMatching(/^warn state vault .* is held by ada on far \(process 7\) since/));
     const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
     expect(await checks(away)).toContainEqual(expect.stringMatching(/^error state .*cannot be reached/));
   });

@@ -15,7 +15,7 @@ describe("a state that is moved", () => {
     expectExit(await first.vault("get", uuid, "--json", "--no-ack"), 0);
     const known = async (machine: Machine): Promise<string> => {
       const { stdout } = await machine.vault("status", "--history", "--json");
-      return stdout.replaceAll(/"tokenSecondsLeft":\d+/g, "");
+      return stdout.replaceAll(/"tokenSecondsLeft": *\d+/g, "");
     };
     const before = await known(second);
     const directory = join(tempDir("moved"), "state");

@@ -52,10 +52,10 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
 }
 
 /** The findings of a shared state, and its vaults if it can be used. */
-async function inspectShared(app: Pick<App, "state">): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
+async function inspectShared(app: Pick<App, "host" | "state">): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
   try {
     const { shared } = await app.state();
-    return shared === undefined ? { findings: [] } : await examineShared(shared);
+    return shared === undefined ? { findings: [] } : await examineShared(shared, app.host.now());
   } catch (error) {
     return { findings: [failed("state", asVaultError(error))] };
   }

@@ -97,29 +97,45 @@ export function backupFinding({ contents }: StateFacts, now: number): Finding {
 }
 
 type Shared = NonNullable<OpenState["shared"]>;
+type ServerFacts = Awaited<ReturnType<Shared["whole"]["inspect"]>>;
+
+/** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
+const longHeldMs = 600_000;
 
 /** The checks of a state that several machines share, and its vaults. */
-export async function examineShared(shared: Shared): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
+export async function examineShared(shared: Shared, now: number): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
   const facts = await shared.whole.inspect();
   const vaults = await shared.store.list();
-  const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}`;
-  const standby =
-    facts.standbys > 0 && !facts.waitsForStandby
-      ? [
-          warning(
-            "state",
-            `${count(facts.standbys, "standby", "standbys")}, none of them synchronous: after a failover the last credentials may be missing`,
-            "set synchronous_standby_names on the server",
-          ),
-        ]
-      : [];
+  const answers = facts.latencyMs === 0 ? "answers at once" : `answers in ${facts.latencyMs} ms`;
+  const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
+  const held = (await shared.store.locks()).filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return {
     vaults,
     findings: [
       ok("key", `key ${facts.keyId}`, "keep a copy of the key away from the database: nothing can be opened without it"),
       ok("state", `${facts.location}: ${server}, ${count(vaults.length, "vault")}`),
-      ...standby,
-      unverified("backup", "that of the database: not known here"),
+      ...failoverFindings(facts),
+      ...held.map(({ uuid, holder, since }) =>
+        warning(
+          "state",
+          `vault ${uuid} is held by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
+          "end that process if it hangs; the vault is free 15 seconds later",
+        ),
+      ),
+      unverified("backup", "that of the database, and vault state backup: not known here"),
     ],
   };
+}
+
+/** What is left after a failover: with a synchronous standby everything, else what the machines have kept. */
+function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: ServerFacts): Finding[] {
+  if (waitsForStandby) return [];
+  const hint = "set synchronous_standby_names on the server";
+  if (unwritable !== null) {
+    const why = `a failover can lose credentials: no standby is synchronous, and this machine cannot keep them either (${unwritable})`;
+    return [{ check: "state", level: "error", message: why, hint }];
+  }
+  if (standbys === 0) return [ok("state", `${count(kept, "exchange")} kept on this machine, in case the database loses them`)];
+  const those = count(standbys, "standby", "standbys");
+  return [warning("state", `${those}, none of them synchronous: after a failover the last credentials may be missing`, hint)];
 }

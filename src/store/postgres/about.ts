@@ -29,6 +29,8 @@ export interface About extends Incarnation {
   keyId: string;
   /** When something that was written may have been lost for the last time, ISO 8601; empty for never. */
   setBack: string;
+  /** Time of the oldest entry of the journal. */
+  oldest: string | null;
 }
 
 /** Reads what `aboutIn` takes. */
@@ -39,6 +41,7 @@ export const aboutStatement = (schema: string): Statement => ({
       pg_postmaster_start_time()::text AS started,
       (SELECT born::text::numeric % 4294967296 = xmin::text::numeric AND system = ${place.system} AND database = ${place.database}
         FROM ${schema}.identity) AS original,
+      (SELECT at FROM ${schema}.journal ORDER BY seq LIMIT 1) AS oldest,
       (SELECT claims FROM ${schema}.identity) AS claims,
       (SELECT jsonb_object_agg(name, value) FROM ${schema}.meta) AS meta
     FROM pg_is_in_recovery() AS standby`,
@@ -56,9 +59,9 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     const why = "the server loses what it has committed when it stops (fsync=off)";
     throw cannotBeUsed(address, why, "set fsync=on there; or, for a test: durable=assumed in the address");
   }
-  const { version, oldest, state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
-  if (Number(oldest) === unusableVersion) throw notHere(address.shown, meta);
-  if (Number(oldest) > schemaVersion) {
+  const { version, oldest: oldestUser, state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
+  if (Number(oldestUser) === unusableVersion) throw notHere(address.shown, meta);
+  if (Number(oldestUser) > schemaVersion) {
     throw cannotBeUsed(address, `it is of a newer version (${version}; this program reads up to ${schemaVersion})`, "update vault");
   }
   if (Number(version) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");

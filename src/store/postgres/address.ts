@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
@@ -55,6 +56,20 @@ export function parseAddress(
     isDurableAssumed: query.get("durable") === "assumed",
     shown: `postgres://${found.user}@${where}/${found.database}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
   };
+}
+
+/** As `parseAddress`, for the user of this process. */
+export function addressHere(location: string, env: Readonly<Record<string, string | undefined>>, warn: (message: string) => void): Address {
+  return parseAddress(location, env, userName(), warn);
+}
+
+/** A container may run as a user without a name. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "unknown";
+  }
 }
 
 function hostIn(text: string, port = "5432"): { host: string; port: number } {

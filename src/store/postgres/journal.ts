@@ -1,6 +1,7 @@
 import type { Creation } from "../../exchange/records.ts";
 import { creationOutcomes } from "../journal/creations.ts";
 import type { JournalEntry } from "../journal/journal.ts";
+import { isPruned } from "../journal/journal.ts";
 import type { Statement } from "./connection.ts";
 
 /** Appends to the journal, in the transaction that makes the change. */
@@ -21,3 +22,9 @@ export const completed = (schema: string, { id }: Creation): Statement => ({
   sql: `SELECT 1 AS there FROM ${schema}.journal WHERE exchange = $1 AND event = 'created'`,
   values: [id],
 });
+
+/** Removes journal entries and ended exchanges from before that time. */
+export const prune = (schema: string, before: string): Statement[] => [
+  { sql: `DELETE FROM ${schema}.journal WHERE at < $1`, values: [before] },
+  { sql: `DELETE FROM ${schema}.exchanges WHERE started_at < $1 AND ${isPruned(`${schema}.exchanges`)}`, values: [before] },
+];

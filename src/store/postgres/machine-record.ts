@@ -1,7 +1,9 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { join } from "node:path";
 import type { Clock } from "../../exchange/ports.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { systemCode } from "../../files/state-error.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
 import { all, one, run } from "../sqlite/query.ts";
@@ -55,14 +57,14 @@ interface Options {
 
 export const recordFile = "shared.db";
 
-const migrations: readonly string[] = [
+export const recordMigrations: readonly string[] = [
   `
   CREATE TABLE states (
     id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE vaults (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, generation INTEGER NOT NULL, fingerprint TEXT NOT NULL,
-    label TEXT, kind TEXT NOT NULL, PRIMARY KEY (state, service, uuid)
+    label TEXT, kind TEXT NOT NULL, listed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
   -- Brings credentials back that a failover has lost.
   CREATE TABLE outbox (
@@ -83,7 +85,7 @@ export class MachineRecord {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#opening = { path: join(options.directory, recordFile), platform: options.platform, migrations };
+    this.#opening = { path: join(options.directory, recordFile), platform: options.platform, migrations: recordMigrations };
   }
 
   async state(id: string): Promise<SeenState | null> {
@@ -105,6 +107,18 @@ export class MachineRecord {
     return (await this.#read((db) => one<{ n: number }>(db, "SELECT count(*) AS n FROM outbox")))?.n ?? 0;
   }
 
+  /** Why nothing can be kept, as the system's code; null if it can. */
+  unwritable(): string | null {
+    let folder = this.#options.directory;
+    while (!existsSync(folder)) folder = dirname(folder);
+    try {
+      accessSync(folder, constants.W_OK | constants.X_OK);
+      return null;
+    } catch (error) {
+      return String(systemCode(error));
+    }
+  }
+
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql =
@@ -113,12 +127,16 @@ export class MachineRecord {
     return rows ?? [];
   }
 
-  /** Notes vaults as they are now. */
+  /** Notes all vaults that the state lists, as they are now. */
   async noteVaults(state: string, vaults: readonly SeenVault[]): Promise<void> {
-    const sql = "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ?";
+    const sql = "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ? AND listed = 1";
     const known = new Set(((await this.#read((db) => all<SeenVault>(db, sql, state))) ?? []).map((row) => JSON.stringify(row)));
-    const changed = vaults.filter((vault) => !known.has(JSON.stringify(vault)));
-    if (changed.length > 0) await this.#write("unsynced", (db) => changed.forEach((vault) => note(db, state, vault)));
+    const isSame = known.size === vaults.length && vaults.every((vault) => known.has(JSON.stringify(vault)));
+    if (isSame) return;
+    await this.#write("unsynced", (db) => {
+      run(db, "UPDATE vaults SET listed = 0 WHERE state = ?", state);
+      for (const vault of vaults) note(db, state, vault);
+    });
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
@@ -156,5 +174,5 @@ export class MachineRecord {
 }
 
 function note(db: DatabaseSync, state: string, { service, uuid, generation, fingerprint, label, kind }: SeenVault): void {
-  run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?)", state, service, uuid, generation, fingerprint, label, kind);
+  run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", state, service, uuid, generation, fingerprint, label, kind);
 }

@@ -1,8 +1,8 @@
-import { hostname, userInfo } from "node:os";
+import { hostname } from "node:os";
 import type { Clock } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { parseAddress } from "./address.ts";
+import { addressHere, userName } from "./address.ts";
 import { SharedBackup } from "./backup.ts";
 import { DatabasePlace } from "./place.ts";
 import { PostgresStore } from "./store.ts";
@@ -37,18 +37,8 @@ export interface Shared {
  * @throws `usage` for an address that cannot be used
  */
 export function openShared({ location, env, pid, learnSecret, ...options }: Opening): Shared {
-  const user = userName();
-  const address = parseAddress(location, env, user, options.warn);
+  const address = addressHere(location, env, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
-  const store = new PostgresStore({ ...options, address, holder: { host: hostname(), pid, user } });
+  const store = new PostgresStore({ ...options, address, holder: { host: hostname(), pid, user: userName() } });
   return { store, whole: new SharedState(store), backups: new SharedBackup(store, options), place: new DatabasePlace(store) };
-}
-
-/** A container may run as a user without a name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown";
-  }
 }

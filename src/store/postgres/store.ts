@@ -5,6 +5,7 @@ import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
+import { prunedBefore } from "../journal/journal.ts";
 import { completeCreation } from "../steps/import.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
@@ -17,7 +18,7 @@ import { AnswerLost, codeOf } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater } from "./incarnation.ts";
-import { append, completed, interruptedCreations } from "./journal.ts";
+import { append, completed, interruptedCreations, prune } from "./journal.ts";
 import type { Holder } from "./lease.ts";
 import { holders, Lease } from "./lease.ts";
 import { nextSlot, reserving } from "./limiter.ts";
@@ -207,11 +208,13 @@ export class PostgresStore implements Store {
 
   /** What `aboutStatement` returned, which was sent at `sentAt` (on `elapsed`). */
   async #checked(row: Row | undefined, sentAt: number): Promise<Ready> {
-    const { database, keyring } = this.parts;
+    const { schema, database, keyring } = this.parts;
     const about = aboutIn(row, database.address);
     this.#time.note(about.now, sentAt);
     if (this.#seen === null || !isLater(about, this.#seen)) await checkIncarnation(this.parts, about);
     this.#seen = about;
+    const before = prunedBefore(about.oldest, about.now);
+    if (before !== null) await database.transact(prune(schema, before));
     await keyring.ensure(about.keyId);
     return { ...about, key: await keyring.key(about.keyId) };
   }

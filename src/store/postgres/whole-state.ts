@@ -22,8 +22,11 @@ export interface ServerFacts {
   /** Standbys that are connected, and whether a commit waits for one. */
   standbys: number;
   waitsForStandby: boolean;
-  /** Exchanges that this machine keeps, in case of a failover. */
+  /** Exchanges that this machine keeps, in case of a failover, and the system's code if it cannot. */
   kept: number;
+  unwritable: string | null;
+  /** How long an answer takes, in whole milliseconds; 0 if that is negligible. */
+  latencyMs: number;
 }
 
 /** Operations on the whole of a shared state. */
@@ -60,7 +63,8 @@ export class SharedState {
     });
     const { version, waits, standbys } = row as { version: string; waits: boolean; standbys: number };
     const { shown, tls } = database.address;
-    return { location: shown, version, hasTls: tls !== undefined, keyId, standbys, waitsForStandby: waits, kept: await machine.kept() };
+    const server = { location: shown, version, hasTls: tls !== undefined, latencyMs: Math.round(this.#store.latencyMs()) };
+    return { ...server, keyId, standbys, waitsForStandby: waits, kept: await machine.kept(), unwritable: machine.unwritable() };
   }
 
   /**

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { all, one } from "./query.ts";
 import type { VaultRow } from "../steps/rows.ts";
 import { openReadOnly } from "./open-read-only.ts";
@@ -13,15 +14,20 @@ export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
  * key and never waits.
  * @throws what SQLite or the file system throws
  */
-export function readKnownVaults(directory: string): KnownVault[] {
-  const path = join(directory, "vault.db");
+export const readKnownVaults = (directory: string): KnownVault[] =>
+  readKnown(directory, "vault.db", migrations.length, (db) =>
+    all<KnownVault>(db, `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`),
+  );
+
+/** Queries a database of this program as `readKnownVaults` does. */
+export function readKnown<T>(directory: string, file: string, newest: number, query: (db: DatabaseSync) => T[]): T[] {
+  const path = join(directory, file);
   if (!existsSync(path) || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
   const version = one<{ user_version: number }>(db, "PRAGMA user_version")?.user_version;
   if (one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId) return [];
-  if (version === undefined || version > migrations.length) return [];
-  return all<KnownVault>(db, `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`);
+  return version === undefined || version > newest ? [] : query(db);
 }
 
 /** Whether nobody else can write in the folder. */

@@ -97,3 +97,16 @@ describe.each(["before", "after"] as const)("a connection that is cut %s the ser
     }
   });
 });
+
+it("the journal is pruned when a vault is held: entries and ended exchanges of more than 400 days", async () => {
+  const session = await imported(state);
+  await exchange(session, "x1", 1, "second");
+  await exchange(session, "x2", 2, "third");
+  await session.release();
+  await state.sql(
+    "UPDATE schema.journal SET at = '2020-01-01T00:00:00.000Z'; UPDATE schema.exchanges SET started_at = '2020-01-01T00:00:00.000Z'",
+  );
+  await (await held(state)).release();
+  expect(await state.sql("SELECT event FROM schema.journal")).toEqual([]);
+  expect(await state.sql("SELECT id FROM schema.exchanges")).toEqual([{ id: "x2" }]);
+});
