@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { exchange, held, imported, intent, known, patient, service, started, uuid } from "../../contract/store-fixture.ts";
 import type { Cut, SharedState } from "../../support/shared-state.ts";
+import { Lease } from "../../../src/store/postgres/lease.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 
 let state: SharedState;
@@ -50,6 +52,37 @@ describe("a lease", () => {
     await session.ensureHeld();
     state.clock.at += 11_000;
     await expect(session.ensureHeld()).rejects.toMatchObject({ code: "busy" });
+  });
+});
+
+describe("the lease of the whole state", () => {
+  const whole = async (milliseconds = 0): Promise<Lease> =>
+    await Lease.takeWhole((state.another() as PostgresStore).parts, patient(state.clock, milliseconds));
+
+  it("waits for who holds a vault, and says who that is; nobody holds a vault meanwhile", async () => {
+    const session = await held(state);
+    await expect(whole()).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringMatching(/^tester on here .* using vault/) as string,
+    });
+    await session.release();
+    const lease = await whole();
+    const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
+    await expect(waiting).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringMatching(/^tester on here .* using a vault of this state/) as string,
+    });
+    expect(await state.store.locks()).toEqual([]);
+    await lease.release();
+    await (await held(state)).release();
+  });
+
+  it("takes their vaults from those who are stopped", async () => {
+    const former = await imported(state);
+    await expire();
+    const lease = await whole();
+    await lease.release();
+    await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
   });
 });
 
