@@ -1,0 +1,62 @@
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startInPty } from "../support/pty.ts";
+import { vaultBin } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const demo = join(import.meta.dirname, "..", "scripts", "demo-team.ts");
+
+/** A folder for temporary files, in which the server's own user may look too. */
+function temporaryFolder(): string {
+  const folder = tempDir("demo");
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+test("npm run demo:team: three machines share a state, one is killed, and nothing is left behind", async () => {
+  const temporary = temporaryFolder();
+  const began = performance.now();
+  const run = startInPty([process.execPath, demo], { env: { TMPDIR: temporary }, timeoutMs: 90_000 });
+  const { code, text } = await run.exit;
+  expect(code, text).toBe(0);
+  expect(performance.now() - began).toBeLessThan(60_000);
+  expect(readdirSync(temporary)).toEqual([]);
+  const story = [
+    /^ann\$ vault state init --grant team\nCreated the shared state postgres:/m,
+    /^(?:(?:ann {2}|ben {2}|cleo )\| The treasure.*\n){3}/m,
+    /^cleo\$ vault state locks\n.*Held by[^$]*process \d+/m,
+    /^# Ben's process is killed/m,
+    /^Waiting for another process/m,
+    /^Finished the interrupted get.*\nGrace Hopper\nNew credentials stored \(generation 3\)/m,
+    /^cleo\$ vault state locks\nNo vault is held\.$/m,
+    /^cleo\$ vault guard\n[^$]*(?:0 of 5 +0 of 3[^$]*){3}/m,
+    /All of it as expected/,
+  ];
+  let rest = text;
+  for (const line of story) {
+    expect(rest).toMatch(line);
+    rest = rest.slice(rest.search(line) + 1);
+  }
+  expect(text.split("\n").filter((line) => line.length > 80 && /^# |^\w*\$ |^\w+ *\| /.test(line))).toEqual([]);
+  for (const secret of ["4111111111111111", "5555555555554444", "for-this-demo"]) expect(text).not.toContain(secret);
+}, 90_000);
+
+test("ends with 1 where something is not as expected, and leaves nothing behind then either", async () => {
+  const temporary = temporaryFolder();
+  const broken = join(tempDir("broken"), "vault.cjs");
+  writeFileSync(broken, `if (process.argv[2] === "import") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`);
+  const { code, text } = await startInPty([process.execPath, demo, broken], { env: { TMPDIR: temporary } }).exit;
+  expect({ code, text }).toMatchObject({ code: 1 });
+  expect(text).toContain("the demo did not go as expected: vault import --file vaults.ndjson ended with 10");
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test("stopped by Ctrl-C, it leaves nothing behind", async () => {
+  const temporary = temporaryFolder();
+  const run = startInPty([process.execPath, demo], { env: { TMPDIR: temporary } });
+  await run.waitFor(/The sandbox listens/);
+  run.type("\x03");
+  expect((await run.exit).code).toBe(130);
+  expect(readdirSync(temporary)).toEqual([]);
+});
