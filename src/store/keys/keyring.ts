@@ -194,7 +194,7 @@ export class Keyring {
     const path = this.#source.path ?? "";
     const what = needed === null ? "nothing is encrypted yet" : `the secrets in ${where} are encrypted with key ${needed}`;
     return new VaultError("state", `the key file ${path} is missing, and ${what}`, {
-      hint: "restore the key file from its backup, or use --state-key; no other key opens them",
+      hint: "copy it from its backup, or from another machine that uses this state, or use --state-key (no other key opens them)",
     });
   }
 
