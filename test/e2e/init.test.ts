@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { withoutPassword } from "../../src/settings/config-keys.ts";
 import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor, readJson } from "../support/machine.ts";
+import { postgres } from "../support/postgres.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -104,6 +106,83 @@ describe.concurrent("vault init on a terminal", () => {
     expect(code, text).toBe(2);
     expect(text).toContain("set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
     expect((await inPty(machine, ["init"], { env: { CI: "1" } }).exit).code).toBe(2);
+  });
+});
+
+describe.concurrent("vault init asks for the place of the state", () => {
+  /** Answers all questions; that for the place again where the answer before cannot be used. */
+  async function answered(
+    machine: Machine,
+    places: readonly string[],
+    env: PtyOptions["env"] = {},
+  ): Promise<{ code: number | null; text: string }> {
+    const run = inPty(machine, ["init"], { columns: 250, env: { VAULTSVC_STATE: "", ...env } });
+    const answers: [RegExp, string][] = [
+      [/Profile name/, ""],
+      [/Base URL/, "http://127.0.0.1:1"],
+      [/Application UUID/, appUuid],
+      [/API key/, apiKey],
+    ];
+    for (const [shown, answer] of answers) {
+      await run.waitFor(shown);
+      run.type(answer + enter);
+    }
+    for (const place of places) {
+      await run.waitFor(place === places[0] ? /Place of the state/ : /warning: .*\n.*Place of the state/);
+      run.type(`\x15${place}${enter}`);
+    }
+    await run.waitFor(/Is this production/);
+    run.type(enter);
+    return await run.exit;
+  }
+  const stateIn = (machine: Machine): unknown =>
+    (readJson(configPath(machine)) as { profiles: { default: { state?: string } } }).profiles.default.state;
+
+  it("on this machine, with Enter: the profile does not name it", async () => {
+    const machine = bare();
+    const { code, text } = await answered(machine, [""]);
+    expect(code, text).toBe(0);
+    expect(text).toContain("Place of the state, such as postgres://user@host/database (on this machine)");
+    expect(stateIn(machine)).toBeUndefined();
+  });
+
+  it("a shared one that is not there yet: the next step is to make it; then it is found, and its key is not here", async () => {
+    const server = await postgres();
+    const location = server.location("asked_for");
+    const machine = bare();
+    const { code, text } = await answered(machine, [location]);
+    expect(code, text).toBe(0);
+    expect(text).toMatch(/warning: the .* of the state's address is not stored: set PGPASSWORD/);
+    expect(text).toMatch(/warning: the state postgres:.* cannot be used: nothing is there yet/);
+    expect(text.replaceAll(/\s+/g, " ")).toContain(`next: vault state init --state '${withoutPassword(location)}' next: vault doctor`);
+    expect(text).not.toContain(":password@");
+    expect(stateIn(machine)).toBe(withoutPassword(location));
+    const env = { VAULTSVC_STATE: "", PGPASSWORD: "password" };
+    expectExit(await machine.vaultWith({ env }, "state", "init"), 0);
+
+    const another = bare();
+    const refused = await answered(another, [withoutPassword(location)], env);
+    expect(refused.code, refused.text).toBe(14);
+    expect(refused.text).toMatch(/key file .* is missing/);
+    expect(refused.text.replaceAll(/\s+/g, " ")).toContain("or from another machine that uses this state");
+    expect(existsSync(configPath(another))).toBe(false);
+    cpSync(join(machine.configDir, "state.key"), join(another.configDir, "state.key"));
+    const found = await answered(another, [withoutPassword(location)], env);
+    expect(found.code, found.text).toBe(0);
+    expect(found.text).not.toMatch(/warning: the state/);
+  });
+
+  it("again where the address cannot be used; one that cannot be reached is stored where there is a key, with a warning", async () => {
+    const machine = bare();
+    const places = ["postgres://127.0.0.1:0/v", "postgres://ada@127.0.0.1:1/v"];
+    const refused = await answered(machine, places);
+    expect(refused.code, refused.text).toBe(14);
+    expect(existsSync(machine.configDir)).toBe(false);
+    const { code, text } = await answered(machine, places, { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") });
+    expect(code, text).toBe(0);
+    expect(text).toMatch(/warning: the address of the state .* 0 is no port/);
+    expect(text).toMatch(/warning: the state .* cannot be reached/);
+    expect(stateIn(machine)).toBe("postgres://ada@127.0.0.1:1/v");
   });
 });
 

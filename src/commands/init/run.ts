@@ -15,6 +15,7 @@ import type { InitDocument } from "../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../exchange/ask.ts";
 import { defined } from "../../defined.ts";
+import { askLocation, obstacleTo } from "./shared-state.ts";
 
 type Needs = Pick<
   App,
@@ -59,9 +60,13 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   }
   if (options.stateKeySource !== undefined) profile = withValue(profile, "stateKeySource", options.stateKeySource);
   const apiKey = await apiKeyOf(app);
+  const former = app.profile.name === name ? profileValue(app.profile.settings, "state") : undefined;
+  const location = given(app, "state") === undefined && isAsked(app) ? await askLocation(app, name, former) : undefined;
+  if (location !== undefined) profile = withValue(profile, "state", storable(app, location));
   if (await isLive(app, options)) profile = withValue(profile, "live", true);
 
-  const local = await app.state({ name, exists: false, settings: profile });
+  const local = await app.state({ name, exists: false, settings: location === undefined ? profile : { ...profile, state: location } });
+  const obstacle = app.ask.isPossible ? await obstacleTo(local, app.settings.stateKeySpec !== undefined) : null;
   const after = await local.configure(async (current) => {
     const sealed = await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = { ...current.profiles, [name]: withValue(profile, "apiKey", sealed) };
@@ -75,7 +80,9 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   await app.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
   if (app.ask.isPossible) await verify(app, resolveSettings(app.flags, app.host.env, profile));
   const used = current ? "" : ` --profile ${name}`;
-  for (const next of [`vault doctor${used}`, `vault import --file vaults.ndjson${used}`]) app.narrator.close(`next: ${next}`);
+  if (obstacle !== null) app.narrator.warn(obstacle.message);
+  const steps = [...(obstacle?.steps ?? []), `vault doctor${used}`, `vault import --file vaults.ndjson${used}`];
+  for (const step of steps) app.narrator.close(`next: ${step}`);
   return 0;
 }
 
@@ -121,11 +128,16 @@ async function keptFlags(app: Pick<App, "flags" | "host" | "narrator" | "sources
     if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
     const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
     const whole = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(app.host.cwd, text) : text;
-    const value = withoutPassword(whole);
-    if (value !== whole) app.narrator.warn(passwordDropped);
-    profile = withValue(profile, key, parseConfigValue(key, value, profile));
+    profile = withValue(profile, key, parseConfigValue(key, storable(app, whole), profile));
   }
   return profile;
+}
+
+/** A value as the profile stores it: the address of a state without its password. */
+function storable(app: Pick<App, "narrator">, value: string): string {
+  const stored = withoutPassword(value);
+  if (stored !== value) app.narrator.warn(passwordDropped);
+  return stored;
 }
 
 /** The value of a flag or a variable. The profile that may be replaced only supplies defaults for questions. */
@@ -159,9 +171,11 @@ async function apiKeyOf(app: Needs): Promise<string> {
   return key;
 }
 
-/** Asks only if anything else was asked for: a person who gave all by flags has decided. */
+/** Whether anything else was asked for: a person who gave all by flags has decided. */
+const isAsked = (app: Pick<App, "ask" | "flags" | "host">): boolean =>
+  app.ask.isPossible && (["baseUrl", "appUuid", "apiKey"] as const).some((name) => given(app, name) === undefined);
+
 async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean> {
-  const complete = (["baseUrl", "appUuid", "apiKey"] as const).every((name) => given(app, name) !== undefined);
-  if (options.live === true || complete || !app.ask.isPossible) return options.live === true;
+  if (options.live === true || !isAsked(app)) return options.live === true;
   return await app.ask.confirm("Is this production? (adds a banner, confirms updates)");
 }

@@ -1,0 +1,59 @@
+import type { App } from "../../app.ts";
+import { VaultError } from "../../errors.ts";
+import type { OpenState } from "../../open-state.ts";
+import { withoutPassword } from "../../settings/config-keys.ts";
+import { isShared } from "../../settings/settings.ts";
+
+const here = "on this machine";
+
+/** Asks for the address of a shared state, until it has the right form; undefined for a state on this machine. */
+export async function askLocation(
+  app: Pick<App, "ask" | "narrator" | "state">,
+  profile: string,
+  former: string | undefined,
+): Promise<string | undefined> {
+  for (;;) {
+    const location = await app.ask.text({
+      message: "Place of the state, such as postgres://user@host/database",
+      rule: (answer) => (answer === here || isShared(answer) ? null : `must be: ${here}, or an address that begins with postgres://`),
+      initial: isShared(former) ? former : here,
+      shown: withoutPassword,
+    });
+    if (location === here) return undefined;
+    try {
+      await app.state({ name: profile, exists: false, settings: { state: location } });
+      return location;
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      app.narrator.warn(error.message);
+    }
+  }
+}
+
+/** Why a shared state cannot be used yet, and the commands that change that. */
+interface Obstacle {
+  message: string;
+  steps: string[];
+}
+
+/**
+ * Looks at the state of a new profile, if it is a shared one.
+ * @throws `state` if its key is not here, or if there is no key and nobody can tell whether it needs one: the profile's API key would be
+ * sealed with a new key, and lost when the right one takes its place
+ */
+export async function obstacleTo({ shared, store }: OpenState, isKeyGiven: boolean): Promise<Obstacle | null> {
+  if (shared === undefined) return null;
+  try {
+    // Needs no key.
+    await shared.locks();
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    const { hint = "" } = error.facts;
+    // There is none yet.
+    if (hint.startsWith("vault state init --state")) return { message: error.message, steps: [hint] };
+    if (!isKeyGiven && store.keys() === null) throw error;
+    return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
+  }
+  await shared.inspect();
+  return null;
+}
