@@ -1,7 +1,7 @@
 /** Topics of `vault help`, in the order of lists, with what each is about. Their texts are topics/*.md. */
 export const topics = {
   tour: "read vaults, pause an exchange, lose a response and meet the lockout guard, all in the sandbox",
-  recipes: "containers, databases, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
+  recipes: "containers, databases, CI runners, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
   environment: "every setting with its flag, environment variable and configuration key, and profiles",
   authentication: "how a call proves which application sends it: application key and JWT",
   network: "certificates, proxies, and what to do when the service cannot be reached",

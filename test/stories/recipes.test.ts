@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import { codeBlocks, section } from "../support/markdown.ts";
+import { postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "../support/story.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -48,6 +49,21 @@ async function prepare(): Promise<Scene> {
   return scene;
 }
 
+const sharedAddress = "db.example.com/vaults";
+let databases = 0;
+
+/** A new database of a real server, with two roles, in place of the one that the script names; not in the environment. */
+async function withDatabase(script: string, { env }: Scene): Promise<string> {
+  if (!script.includes(sharedAddress)) return script;
+  const { port, sql } = await postgres();
+  databases += 1;
+  if (databases === 1) for (const role of ["owner", "team"]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD 'of-a-test'`);
+  await sql(`CREATE DATABASE vaults_${databases} OWNER owner`);
+  delete env["VAULTSVC_STATE"];
+  env["PGPASSWORD"] = "of-a-test";
+  return script.replaceAll(sharedAddress, `127.0.0.1:${port}/vaults_${databases}`);
+}
+
 function run(script: string, { cwd, env }: Scene, more: Record<string, string> = {}): Promise<{ code: number; text: string }> {
   const file = join(tempDir("recipe"), "recipe.sh");
   writeFileSync(file, `exec 2>&1\nset -e\n${script}`);
@@ -59,15 +75,22 @@ function run(script: string, { cwd, env }: Scene, more: Record<string, string> =
 }
 
 describe.concurrent("each recipe works as it stands", () => {
-  test("there are six of them", () => expect(recipes).toHaveLength(6));
+  test("there are seven of them", () => expect(recipes).toHaveLength(7));
 
   test.each(recipes.filter(runsHere))("$heading", { timeout: 60_000 }, async ({ heading, script, claims }) => {
     const scene = await prepare();
+    const here = await withDatabase(script, scene);
+    const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
+    if (address !== undefined) {
+      const made = `vault state init --state postgres://owner@${address} --grant team\ncut -d' ' -f3 config/state.key > state-key`;
+      expect(await run(made, scene)).toMatchObject({ code: 0 });
+    }
     const bringsItsPair = /container|database/.test(heading);
     if (!bringsItsPair) {
-      expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene)).toMatchObject({ code: 0 });
+      const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };
+      expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene, given)).toMatchObject({ code: 0 });
     }
-    const { code, text } = await run(script, scene);
+    const { code, text } = await run(here, scene);
     expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
     // Whatever it did: the service is not left with an exchange that nobody knows of.
     expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
@@ -83,7 +106,9 @@ test.concurrent.each(others.filter(runsHere))(
     writeFileSync(join(scene.cwd, "passphrase.txt"), "correct horse battery");
     // Where the sandbox's own start leaves it.
     copyFileSync(join(scene.cwd, "sandbox.json"), join(scene.cwd, "state-sandbox.json"));
-    const { code, text } = await run(`vault import "$VAULT" --kind generic/offline --credentials @pair.json\n${script}`, scene);
+    const here = await withDatabase(script, scene);
+    const before = 'vault import "$VAULT" --kind generic/offline --credentials @pair.json\nvault export --all > vaults.ndjson';
+    const { code, text } = await run(`${before}\n${here}`, scene);
     expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
   },
 );
