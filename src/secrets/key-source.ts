@@ -35,14 +35,14 @@ export interface OsKeyring {
 }
 
 /**
- * Parses 32 bytes as base64 or hexadecimal digits.
+ * Parses 32 bytes as base64 or hexadecimal digits, or the contents of a key file that holds one key, as another machine has it.
  * @throws `invalid-input` for anything else; never shows the value
  */
 export function parseGivenKey(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): SealingKey {
-  const key = text.trim();
+  const key = text.trim().replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "");
   if (/^[0-9a-fA-F]{64}$/.test(key)) return deriveKey(Buffer.from(key, "hex"));
   if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return deriveKey(Buffer.from(key, "base64"));
-  throw new VaultError("invalid-input", `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits`, {
-    hint: "openssl rand -base64 32 (makes one)",
+  throw new VaultError("invalid-input", `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits, or a key file`, {
+    hint: "openssl rand -base64 32 (makes a new one)",
   });
 }

@@ -107,5 +107,7 @@ describe("a state that a team shares", () => {
     expect(JSON.parse(stdout)).toMatchObject({ vaults: [{ uuid, label: "under-the-palm" }] });
     const stranger = lab.machine({ stateDir: machines[0].stateDir });
     expectError(await stranger.vault("status", "--json"), 14, "state", /key [0-9a-f]{16}/);
+    const keyFile = { VAULTSVC_STATE_KEY: `@${join(machines[0].configDir, "state.key")}` };
+    expectExit(await stranger.vaultWith({ env: keyFile }, "status", "--json"), 0);
   });
 });
