@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { device, expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
@@ -65,6 +65,16 @@ describe.concurrent("vault init", () => {
         expect(stdout + stderr).not.toContain("swordfish");
       }
     }
+  });
+
+  it("warns of an API key that another key file than the new one opens, and of no other", async () => {
+    const machine = bare();
+    expectExit(await machine.vault(...init), 0);
+    const copy = machine.file("copy.key", readFileSync(join(machine.configDir, "state.key"), "utf8"));
+    chmodSync(copy, 0o600);
+    const set = async (file: string) => await machine.vault("config", "set", "stateKeyFile", file);
+    expect(await set(copy)).toMatchObject({ code: 0, stderr: "" });
+    expect((await set(join(machine.home, "new.key"))).stderr).toMatch(/warning: the apiKey .* former key file; set it again/);
   });
 
   it("the profile is enough to read a vault", async () => {

@@ -44,7 +44,12 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
     shown = typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
-  if (key === "stateKeyFile" && profileValue(app.profile.settings, "apiKey") !== undefined) {
+  const [, apiKeyId] = profileValue(app.profile.settings, "apiKey")?.split(":") ?? [];
+  const isSealedWith = async (file: string): Promise<boolean> => {
+    const { store } = await app.state({ ...app.profile, settings: withValue(app.profile.settings, key, file) });
+    return store.keys()?.some(({ id }) => id === apiKeyId) === true;
+  };
+  if (key === "stateKeyFile" && apiKeyId !== undefined && !(await isSealedWith(value))) {
     app.narrator.warn("the apiKey of this profile was encrypted with the former key file; set it again");
   }
   return await print(app, { profile: name, key, value: shown }, `${key} = ${valueText(shown)} (profile ${name})`);
