@@ -82,7 +82,7 @@ describe.concurrent("each recipe works as it stands", () => {
     const here = await withDatabase(script, scene);
     const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
     if (address !== undefined) {
-      const made = `vault state init --state postgres://owner@${address} --grant team\ncut -d' ' -f3 config/state.key > state-key`;
+      const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
       expect(await run(made, scene)).toMatchObject({ code: 0 });
     }
     const bringsItsPair = /container|database/.test(heading);
