@@ -201,7 +201,7 @@ export class Keyring {
   #wrong(needed: string, key: Pick<SealingKey, "id"> | null): VaultError {
     const hint =
       this.#source.type === "file"
-        ? `put the key file of key ${needed} at ${this.#source.path}, or use --state-key`
+        ? `use key ${needed} with --state-key, or put its key file at ${this.#source.path} unless something else needs the one there`
         : `use key ${needed} with --state-key (VAULTSVC_STATE_KEY), or leave it out to use the key file`;
     return new VaultError(
       "state",
