@@ -85,7 +85,7 @@ describe("a state that a team shares", () => {
       holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
     const later = await checks(machines[2]);
     expect(later).toContainEqual(expect.stringMatching(/^warn pending /));
-    expect(later).toContainEqual(expect.stringMatching(/^warn state vault .* is held by ada on far \(process 7\) since/));
+    expect(later).toContainEqual(expect.stringMatching(/^warn state vault .* is in use by ada on far \(process 7\) since/));
     const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
     expect(await checks(away)).toContainEqual(expect.stringMatching(/^error state .*cannot be reached/));
   });

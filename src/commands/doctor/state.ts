@@ -118,7 +118,7 @@ export async function examineShared(shared: Shared, now: number): Promise<{ find
       ...held.map(({ uuid, holder, since }) =>
         warning(
           "state",
-          `vault ${uuid} is held by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
+          `vault ${uuid} is in use by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
           "end that process if it hangs; the vault is free 15 seconds later",
         ),
       ),

@@ -45,7 +45,7 @@ export async function obstacleTo({ shared, store }: OpenState, isKeyGiven: boole
   if (shared === undefined) return null;
   try {
     // Needs no key.
-    await shared.locks();
+    await shared.store.locks();
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { hint = "" } = error.facts;
@@ -54,6 +54,6 @@ export async function obstacleTo({ shared, store }: OpenState, isKeyGiven: boole
     if (!isKeyGiven && store.keys() === null) throw error;
     return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
   }
-  await shared.inspect();
+  await shared.whole.inspect();
   return null;
 }

@@ -57,12 +57,12 @@ const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
 /** Who holds which vault of a shared state. */
 export async function locksTable(locks: LocksDocument["locks"], isShared: boolean, view: View): Promise<string> {
   if (!isShared) return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
-  if (locks.length === 0) return "No vault is held.\n";
+  if (locks.length === 0) return "No vault is in use.\n";
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [
     uuid,
     `${holder.user} on ${holder.host} (process ${holder.pid})`,
     distance(Date.parse(since), view.now),
   ]);
-  return listTable(["Vault", "Held by", "Since"], rows, { palette, columns: view.facts.columns });
+  return listTable(["Vault", "Used by", "Since"], rows, { palette, columns: view.facts.columns });
 }
