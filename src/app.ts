@@ -176,6 +176,7 @@ async function openClient(app: App, version: string): Promise<Service> {
 async function hold(app: App, uuid: string, options?: LockOptions): Promise<ExchangeContext> {
   const { host, settings, narrator } = app;
   const [store, { lockVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
+  let who = "another process that is";
   const locked = lockVault(
     {
       store,
@@ -185,7 +186,7 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
       probe: app.probe,
       clock: host,
       policy: settings.policy,
-      waiting: app.waiting,
+      waiting: { ...app.waiting, tell: (holder) => (who = holder) },
       killed: host.killed,
       emit: narrator.tell,
       redact: app.redactor.redact,
@@ -194,5 +195,5 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
     uuid,
     options,
   );
-  return await narrator.waitFor(`another process that is using vault ${uuid}`, locked);
+  return await narrator.waitFor(() => `${who} using vault ${uuid}`, locked);
 }

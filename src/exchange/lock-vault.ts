@@ -34,7 +34,7 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
   const [only, ...more] = known;
   const isLocal = options.local === true && !isConfigured && only !== undefined && more.length === 0;
   const here = isLocal ? only.service : serviceName();
-  const session = await store.lock(here, uuid, { deadline, signal });
+  const session = await store.lock(here, uuid, waiting);
   try {
     const elsewhere = known.find((record) => record.service !== here);
     if (elsewhere !== undefined && !known.some((record) => record.service === here)) {

@@ -201,6 +201,8 @@ export interface Waiting {
   /** On `Clock.elapsed`; `busy` is thrown when it passes. */
   deadline: number;
   signal: AbortSignal;
+  /** Is told who holds what is waited for, and since when, where that is known. */
+  tell?: (holder: string) => void;
 }
 
 export interface Store {

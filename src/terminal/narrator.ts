@@ -25,7 +25,7 @@ export interface Narrator {
   /** Writes a line only with --verbose. */
   detail: (line: string) => void;
   /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
-  waitFor: <T>(what: string, promise: Promise<T>) => Promise<T>;
+  waitFor: <T>(what: string | (() => string), promise: Promise<T>) => Promise<T>;
 }
 
 /** What takes longer needs an explanation, in milliseconds. */
@@ -45,7 +45,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
     },
     waitFor: async (what, promise) => {
       if (!isShown) return await promise;
-      const timer = setTimeout(() => write(`Waiting for ${what} …`), patienceMs);
+      const timer = setTimeout(() => write(`Waiting for ${typeof what === "string" ? what : what()} …`), patienceMs);
       try {
         return await promise;
       } finally {

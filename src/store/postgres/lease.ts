@@ -79,7 +79,9 @@ export class Lease {
         const connection = await place.database.connect();
         const [[taken] = [], [held] = [], ...rows] = await connection.transact([take, heldBy(schema, uuid), ...reading]);
         if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
-        obstacle = busy(held?.["uuid"] === whole ? undefined : uuid, held && holderIn(held));
+        const who = held && holderIn(held);
+        if (who !== undefined) waiting.tell?.(who);
+        obstacle = busy(held?.["uuid"] === whole ? undefined : uuid, who);
       } catch (error) {
         if (!(error instanceof AnswerLost)) throw error;
         obstacle = error;

@@ -18,11 +18,13 @@ const expire = async (): Promise<unknown> => await state.sql("UPDATE schema.leas
 describe("a lease", () => {
   it("says who has it, and since when, to whoever waits for it and to whoever asks", async () => {
     const session = await held(state);
-    const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
+    let told = "";
+    const waiting = state.another().lock(service, uuid, { ...patient(state.clock, 50), tell: (holder) => (told = holder) });
     await expect(waiting).rejects.toMatchObject({
       code: "busy",
       message: expect.stringMatching(/^tester on here \(process 0\), since 20/) as string,
     });
+    expect(told).toMatch(/^tester on here \(process 0\), since 20/);
     const [lock, ...more] = await state.store.locks();
     expect([lock, more]).toMatchObject([{ uuid: uuid.toLowerCase(), holder: { host: "here", pid: 0, user: "tester" } }, []]);
     expect(Date.parse(lock?.endsAt ?? "") - Date.parse(lock?.since ?? "")).toBeGreaterThanOrEqual(15_000);
