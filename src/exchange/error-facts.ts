@@ -44,6 +44,8 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     };
     // These errors about the command line imply that nothing was sent, which is no longer true.
     const saysNothingSent = ["usage", "invalid-input"].includes(error.code);
+    // A state that was lost after a start has not recorded what became of it.
+    startCounts ||= sent && error.code === "state";
     if (!startCounts || (error.retry !== "safe" && !saysNothingSent)) throw error.with(facts);
     throw new VaultError(saysNothingSent ? "network" : error.code, error.message, {
       ...error.facts,

@@ -7,14 +7,17 @@ export interface Address {
   /** Tried in this order for one that is not in recovery. A host that begins with a slash is a folder of sockets. */
   hosts: readonly { host: string; port: number }[];
   user: string;
-  /** Undefined leaves it to `~/.pgpass`. */
   password: string | undefined;
+  /** Finds the one for a host where none is given. */
+  findPassword?: (at: { host: string; port: number }) => string | undefined;
   database: string;
   schema: string;
   /** Undefined for a connection without TLS; `rootCertificate` is the path of the certificates to trust in place of the system's. */
   tls: { rootCertificate: string | undefined } | undefined;
   /** Whether the person vouches for a server whose settings say that it loses what it has committed. */
   isDurableAssumed: boolean;
+  /** How long a connection may take to be made, and a round trip to be answered. */
+  patienceMs: number;
   /** The address for messages: without password and settings. */
   shown: string;
 }
@@ -53,6 +56,7 @@ export function parseAddress(
   return {
     ...found,
     tls: tlsFor(query, env, list),
+    patienceMs: 10_000,
     isDurableAssumed: query.get("durable") === "assumed",
     shown: `postgres://${found.user}@${where}/${found.database}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
   };

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
+import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
 import type { Value } from "../steps/changes.ts";
 import type { Address } from "./address.ts";
+import type { Reason } from "./reasons.ts";
+import { connectionReason, refusalReason } from "./reasons.ts";
 
 /** SQL with `$1`, `$2` … for its values; a list is an array of texts. */
 export interface Statement {
@@ -12,10 +15,7 @@ export interface Statement {
 
 export type Row = Record<string, unknown>;
 
-/** How long a connection may take to be made, and a round trip to be answered, in milliseconds. */
-const patienceMs = 10_000;
-
-/** As `patienceMs`, for what reads or writes the whole state. */
+/** How long what reads or writes the whole state may take, in milliseconds. */
 const wholeMs = 600_000;
 
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
@@ -24,12 +24,23 @@ const repeatable = ["40001", "40P01"];
 /** Errors that callers expect: these, and what a check of a lease or of a row that is there already raises. */
 const expected = [...repeatable, "22012", "23505"];
 
+/** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
+const fatal = /^(?:08...|57P..|25P0[345])$/;
+
 /** The error where the answer is lost: what was sent to the database may have been done. */
 export class AnswerLost extends VaultError {
   constructor(address: Address, why: string) {
     super("state", `the connection to the state ${address.shown} was lost: ${why}`, {
       hint: "run it again when the database is there; what was not recorded was not sent",
+      retry: "safe",
     });
+  }
+}
+
+/** Says who it is and nothing else: a pooler refuses more, and the library would take more from the environment. */
+class PlainClient extends pg.Client {
+  getStartupConf(): { user: string | undefined; database: string | undefined } {
+    return { user: this.user, database: this.database };
   }
 }
 
@@ -51,8 +62,8 @@ export class Connection {
     this.#address = address;
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
-    client.on("notice", ({ severity, code, message }) => {
-      if (severity === "WARNING" && code === "01000") this.#notices.push(message ?? "");
+    client.on("notice", ({ code, message }) => {
+      if (code === "01000") this.#notices.push(message ?? "");
     });
   }
 
@@ -61,24 +72,25 @@ export class Connection {
    * @throws `state` if none can be used
    */
   static async open(address: Address, took: (ms: number) => void): Promise<Connection> {
-    const problems: VaultError[] = [];
+    const problems: (Reason & { at: string })[] = [];
     for (const { host, port } of address.hosts) {
-      const { user, password, database, tls } = address;
-      const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);
-      const ssl = tls === undefined ? false : { rejectUnauthorized: true, ca, servername: host };
-      const login = { host, port, user, password, database, ssl };
-      const client = new pg.Client({ ...login, pipeline: true, keepAlive: true, connectionTimeoutMillis: patienceMs });
-      const connection = new Connection(client, address, took);
+      const at = `${host}:${port}`;
+      const password = address.password ?? address.findPassword?.({ host, port }) ?? "";
+      const connection = new Connection(clientFor(address, host, port, password), address, took);
       try {
-        await client.connect();
+        await connection.#client.connect();
         if (address.hosts.length === 1 || !(await connection.#isInRecovery())) return connection;
-        problems.push(cannotBeUsed(address, `${host}:${port} is a read-only standby`));
+        problems.push({ at, why: "is a read-only standby" });
       } catch (error) {
-        problems.push(connectionFailure(address, `${host}:${port}`, error));
+        const code = error instanceof VaultError ? "" : codeOf(error);
+        problems.push({ at, ...connectionReason({ ...address, password }, code, (error as Error).message) });
       }
       connection.close();
     }
-    throw problems.at(-1) ?? cannotBeUsed(address, "it names no host");
+    const why = problems.map((problem) => `${problem.at} ${problem.why}`).join("; ");
+    const { hint } = problems.find((problem) => problem.hint !== undefined) ?? {};
+    const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
+    throw cannotBeUsed(address, why, hint, retry);
   }
 
   get isUsable(): boolean {
@@ -135,7 +147,7 @@ export class Connection {
   }
 
   /** Sends all at once; the first failure is thrown when all are answered. */
-  async #send(statements: readonly Statement[], mayTakeMs = patienceMs): Promise<pg.QueryResult<Row>[]> {
+  async #send(statements: readonly Statement[], mayTakeMs = this.#address.patienceMs): Promise<pg.QueryResult<Row>[]> {
     if (this.#dead !== null) throw new AnswerLost(this.#address, this.#dead.message);
     const timer = setTimeout(() => {
       this.#dead ??= new Error("no answer in time");
@@ -153,9 +165,13 @@ export class Connection {
       // An answer with a code comes from the server; the connection's own failures have none, or one of the system.
       const code = codeOf(failed.reason);
       if (expected.includes(code)) throw failed.reason;
-      if (/^[0-9A-Z]{5}$/.test(code) && !code.startsWith("57P")) throw refusal(this.#address, failed.reason as pg.DatabaseError);
+      const { message } = failed.reason as Error;
+      if (/^[0-9A-Z]{5}$/.test(code) && !fatal.test(code)) {
+        const { why, hint } = refusalReason(this.#address, code, message);
+        throw cannotBeUsed(this.#address, why, hint);
+      }
       this.#dead ??= failed.reason as Error;
-      throw new AnswerLost(this.#address, (failed.reason as Error).message);
+      throw new AnswerLost(this.#address, message);
     }
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
@@ -167,52 +183,36 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** The error for a statement that the server refused; nothing was changed. */
-function refusal(address: Address, error: pg.DatabaseError): VaultError {
-  const by: Record<string, [why: string, hint?: string]> = {
-    "3F000": ["nothing is there yet", `vault state init --state '${address.shown}'`],
-    "42P01": ["nothing is there yet", `vault state init --state '${address.shown}'`],
-    "42501": [
-      `its role ${address.user} lacks a right (${error.message})`,
-      `vault state init --grant ${address.user} (as the role that made it)`,
-    ],
-    "25006": ["the server is a read-only standby"],
-    "53100": ["the server's disk is full"],
-  };
-  const [why, hint] = by[codeOf(error)] ?? [`the server says ${error.message} (${codeOf(error)})`];
-  return cannotBeUsed(address, why, hint);
+function clientFor({ user, database, tls, patienceMs }: Address, host: string, port: number, password: string): pg.Client {
+  const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);
+  return new PlainClient({
+    host,
+    port,
+    user,
+    database,
+    // A function, so that the library does not look for one itself.
+    password: () => password,
+    ssl: tls === undefined ? false : { rejectUnauthorized: true, ca },
+    sslnegotiation: "postgres",
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: patienceMs,
+  });
 }
 
 function readCertificates(path: string): string {
+  const refuse = (why: string): VaultError =>
+    new VaultError("usage", `the certificates of the state's server (sslrootcert) cannot be read: ${path}: ${why}`);
+  let text;
   try {
-    return readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new VaultError("usage", `the certificates of the state's server (sslrootcert) cannot be read: ${path}: ${codeOf(error)}`);
+    throw refuse(codeOf(error));
   }
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw refuse("it holds none");
+  return text;
 }
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
-export const cannotBeUsed = (address: Address, why: string, hint?: string): VaultError =>
-  new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, hint === undefined ? {} : { hint });
-
-function connectionFailure(address: Address, host: string, error: unknown): VaultError {
-  if (error instanceof VaultError) return error;
-  const { message } = error as Error;
-  const code = codeOf(error);
-  const by: Record<string, [why: string, hint?: string]> = {
-    "28P01": ["the server refused the password", "set PGPASSWORD, or put the password into ~/.pgpass"],
-    "28000": [`the server refused the login (${message})`],
-    "3D000": [`there is no database ${address.database}`],
-    "57P03": ["the server is starting or stopping; run it again"],
-    "53300": ["the server has no connection left; run it again"],
-  };
-  const [why, hint] = by[code] ?? [
-    /certificate|self.signed|altnames/i.test(`${code} ${message}`)
-      ? `the certificate of ${host} is not to be trusted (${message})`
-      : /does not support SSL/.test(message)
-        ? `${host} does not offer TLS`
-        : `${host} cannot be reached (${code === "" ? message : code})`,
-    /does not support SSL/.test(message) ? "configure TLS on the server; only on a network of your own: sslmode=disable" : undefined,
-  ];
-  return cannotBeUsed(address, why, hint);
-}
+export const cannotBeUsed = (address: Address, why: string, hint?: string, retry?: Retry): VaultError =>
+  new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, { hint, retry });

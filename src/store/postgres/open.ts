@@ -2,8 +2,10 @@ import { hostname } from "node:os";
 import type { Clock } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import type { Address } from "./address.ts";
 import { addressHere, userName } from "./address.ts";
 import { SharedBackup } from "./backup.ts";
+import { passwordFromFile } from "./password-file.ts";
 import { DatabasePlace } from "./place.ts";
 import { PostgresStore } from "./store.ts";
 import { SharedState } from "./whole-state.ts";
@@ -20,7 +22,7 @@ interface Opening {
   clock: Clock;
   warn: (message: string) => void;
   keys: Map<string, SealingKey>;
-  /** Receives the password of the address. */
+  /** Receives the password. */
   learnSecret: (secret: string) => void;
 }
 
@@ -39,6 +41,12 @@ export interface Shared {
 export function openShared({ location, env, pid, learnSecret, ...options }: Opening): Shared {
   const address = addressHere(location, env, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
-  const store = new PostgresStore({ ...options, address, holder: { host: hostname(), pid, user: userName() } });
+  const findPassword: Address["findPassword"] = (at) => {
+    const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
+    if (password !== undefined) learnSecret(password);
+    return password;
+  };
+  const holder = { host: hostname(), pid, user: userName() };
+  const store = new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
   return { store, whole: new SharedState(store), backups: new SharedBackup(store, options), place: new DatabasePlace(store) };
 }

@@ -1,0 +1,63 @@
+import type { Retry } from "../../errors.ts";
+import type { Address } from "./address.ts";
+
+/** Why a database cannot be used, and the way out. */
+export interface Reason {
+  why: string;
+  hint?: string | undefined;
+  retry?: Retry | undefined;
+}
+
+type Reasons = Readonly<Record<string, Reason>>;
+
+/** Why a server let nobody in, said of the server: by SQLSTATE or the code of the system, or by the message where there is none. */
+export function connectionReason({ database, password, user }: Address, code: string, message: string): Reason {
+  const setPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
+  if (password === "" && (code === "28P01" || message.includes("password must be")))
+    return { why: "asks for a password, and none is known", hint: setPassword };
+  const by: Reasons = {
+    "28P01": { why: "refused the password", hint: setPassword },
+    "28000": { why: `refused the login (${message})` },
+    "3D000": { why: `has no database ${database}` },
+    "42501": { why: `does not let the role ${user} in (${message})` },
+    "57P03": { why: "is starting or stopping", hint: "run it again", retry: "safe" },
+    "53300": { why: "has no connection left", hint: "run it again when others have ended, or raise max_connections", retry: "safe" },
+  };
+  const known = by[code];
+  if (known !== undefined) return known;
+  if (/altnames/i.test(message))
+    return { why: `has the certificate of another host (${message})`, hint: "use the name in the certificate" };
+  if (/certificate|self.signed/i.test(`${code} ${message}`)) {
+    // What follows is advice about Node.js.
+    const [said = ""] = message.split(";");
+    return {
+      why: `has a certificate that is not trusted (${said})`,
+      hint: "sslrootcert=FILE in the address, with the authority's certificate",
+    };
+  }
+  if (message.includes("does not support SSL"))
+    return { why: "does not offer TLS", hint: "configure TLS on the server; only on a network of your own: sslmode=disable" };
+  const why = /^[0-9A-Z]{5}$/.test(code) ? `refused the connection (${message}, ${code})` : `cannot be reached (${code || message})`;
+  return { why, retry: "safe" };
+}
+
+/** Why a statement was refused, by SQLSTATE; nothing was changed. */
+export function refusalReason({ database, shown, user }: Address, code: string, message: string): Reason {
+  const isMissing = { why: "nothing is there yet", hint: `vault state init --state '${shown}'` };
+  const timeLimit = { why: `a time limit of the server ended a statement (${message})`, hint: `raise it for the role ${user}` };
+  const by: Reasons = {
+    "3F000": isMissing,
+    "42P01": isMissing,
+    "42501": {
+      why: `its role ${user} lacks a right (${message})`,
+      hint: message.includes("for database")
+        ? `as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${user}`
+        : `as the role that made the state: vault state init --grant ${user}`,
+    },
+    "25006": { why: "it can only be read (a standby, or default_transaction_read_only)" },
+    "53100": { why: "the server's disk is full" },
+    "55P03": timeLimit,
+    "57014": timeLimit,
+  };
+  return by[code] ?? { why: `the server says ${message} (${code})` };
+}

@@ -1,0 +1,254 @@
+import { chownSync, chmodSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { beforeAll, describe, expect, it, test } from "vitest";
+import type { Certificate } from "../service/certificate.ts";
+import { certificateAuthority } from "../service/certificate.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
+import type { Postgres } from "../support/postgres.ts";
+import { standbyOf, startServer } from "../support/postgres.ts";
+import type { RunResult } from "../support/run-vault.ts";
+
+let server: Postgres;
+let lab: Lab;
+let machine: Machine;
+/** Host and port of the server, as in an address. */
+let at: string;
+
+beforeAll(async () => {
+  server = await startServer({ max_connections: "40" });
+  at = `127.0.0.1:${server.port}`;
+  lab = await openLab(offlineNote);
+  machine = lab.machine({ stateDir: server.location("vaultsvc") });
+  expectExit(await machine.vault("state", "init"), 0);
+  await server.sql("CREATE ROLE runner LOGIN PASSWORD 'of-the-runner'");
+});
+
+const runner = (): string => `postgres://runner:of-the-runner@${at}/postgres`;
+
+/** The first read of the vault with another address: what it says, and that nothing was sent. */
+async function refused(location: string): Promise<RunResult> {
+  const sent = lab.service.sandbox.requests().length;
+  const pair = { VAULTSVC_STATE: location, PAIR: JSON.stringify(lab.vault.credentials) };
+  const args = ["get", lab.vault.uuid, "--kind", lab.vault.kind, "--credentials", "env:PAIR", "--json", "--max-wait", "1s"];
+  const result = await machine.vaultWith({ env: pair }, ...args);
+  expect(lab.service.sandbox.requests()).toHaveLength(sent);
+  expect(result.stdout).toBe("");
+  expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
+  return result;
+}
+
+async function expectRefused(location: string, message: RegExp, hint: RegExp | null): Promise<void> {
+  const result = await refused(location);
+  expectError(result, 14, "state", message);
+  const { hint: said } = errorOf(result);
+  if (hint === null) expect(said).toBeNull();
+  else expect(said).toMatch(hint);
+}
+
+const expectSafe = (result: RunResult, message: RegExp): void => {
+  expectError(result, 14, "state", message);
+  expect(errorOf(result).retry).toBe("safe");
+};
+
+/** Changes settings of the running server; without a value the default. */
+async function set(settings: Record<string, string | null>): Promise<void> {
+  for (const [name, value] of Object.entries(settings))
+    await server.sql(value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = '${value}'`);
+  await server.sql("SELECT pg_reload_conf()");
+  const shown = async (): Promise<unknown[]> =>
+    await Promise.all(Object.keys(settings).map(async (name) => Object.values((await server.sql(`SHOW ${name}`))[0] ?? {})[0]));
+  await expect.poll(shown).toEqual(Object.values(settings).map((value) => value ?? (expect.anything() as unknown)));
+}
+
+describe("who is not let in is told why, and nothing is sent", () => {
+  it("by the password: a wrong one, none, and one in ~/.pgpass", async () => {
+    const own = `postgres://postgres@${at}/postgres`;
+    await expectRefused(`postgres://postgres:wrong@${at}/postgres`, /:\d+ refused the password$/, /PGPASSWORD/);
+    await expectRefused(own, /asks for a password, and none is known$/, /PGPASSWORD/);
+    const file = machine.file(".pgpass", `other:*:*:*:wrong\n127.0.0.1:${server.port}:postgres:postgres:password\n`);
+    chmodSync(file, 0o600);
+    const run = await machine.start({ env: { VAULTSVC_STATE: own } }, "status").exit;
+    expectExit(run, 0);
+    expect(run.stderr).toBe("");
+    chmodSync(file, 0o644);
+    const open = await machine.vaultWith({ env: { VAULTSVC_STATE: own } }, "status", "--json");
+    expect(open.stderr).toMatch(/\.pgpass is not used: other users can read it \(chmod 600 /);
+    expectError(open, 14, "state", /none is known/);
+    writeFileSync(file, "");
+    chmodSync(file, 0o600);
+  });
+
+  it("by the database, the role and its rights", async () => {
+    await expectRefused(`postgres://postgres:password@${at}/nothing`, /has no database nothing$/, null);
+    const hint = /^as the role that made the state: vault state init --grant runner$/;
+    await expectRefused(runner(), /its role runner lacks a right \(permission denied for schema vaultsvc\)/, hint);
+    const init = await machine.vaultWith({ env: { VAULTSVC_STATE: `${runner()}?schema=own` } }, "state", "init", "--json");
+    expectError(init, 14, "state", /permission denied for database/);
+    expect(errorOf(init).hint).toMatch(/^as the database's owner: GRANT CREATE ON DATABASE postgres TO runner$/);
+  });
+
+  it("by a host that is not there, safe to repeat", async () => {
+    expectSafe(await refused("postgres://postgres@127.0.0.1:1/postgres"), /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)$/);
+    expectSafe(
+      await refused("postgres://postgres@nowhere.invalid/postgres?sslmode=disable"),
+      /cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)$/,
+    );
+  });
+
+  it("by a server without a connection left, safe to repeat", async () => {
+    const others: pg.Client[] = [];
+    const connect = async (): Promise<boolean> => {
+      const other = new pg.Client(runner());
+      other.on("error", () => undefined);
+      others.push(other);
+      return await other.connect().then(
+        () => true,
+        () => false,
+      );
+    };
+    while (await connect());
+    expectSafe(await refused(runner()), /has no connection left$/);
+    await Promise.all(others.map(async (other) => await other.end()));
+  });
+
+  test.each([
+    ["sslmode=prefer", /sslmode prefer would not check/],
+    ["sslmode=allow", /sslmode allow would not check/],
+    ["sslmode=no-verify", /sslmode no-verify would not check/],
+    ["options=-c%20fsync%3Doff", /: options is not known/],
+    ["sslrootcert=/not/there.pem&sslmode=require", /sslrootcert.*: \/not\/there\.pem: ENOENT$/],
+    [`sslrootcert=${import.meta.filename}&sslmode=require`, /sslrootcert.*: it holds none$/],
+  ])("by an address with %s", async (setting, message) => {
+    expectError(await refused(`${server.location("vaultsvc")}&${setting}`), 2, "usage", message);
+  });
+
+  it("by a certificate that does not show who the server is; with the authority's it is used", async () => {
+    const own = `${server.location("vaultsvc")}&sslmode=require`;
+    await expectRefused(own, /does not offer TLS$/, /sslmode=disable$/);
+    const authority = certificateAuthority();
+    const trusted = `${own}&sslrootcert=${machine.file("authority.pem", authority.cert)}`;
+    await serve(authority.issue());
+    await expectRefused(own, /has a certificate that is not trusted \([^;]*\)$/, /^sslrootcert=FILE/);
+    for (const location of [trusted, trusted.replace("127.0.0.1", "localhost")]) {
+      const run = await machine.start({ env: { VAULTSVC_STATE: location } }, "status").exit;
+      expectExit(run, 0);
+      expect(run.stderr).toBe("");
+    }
+    await serve(authority.issue({ ip: "10.0.0.1", dns: "localhost" }));
+    await expectRefused(
+      trusted,
+      /has the certificate of another host \(.*127\.0\.0\.1 is not in the cert's list/,
+      /the name in the certificate/,
+    );
+    await serve(authority.issue({ dns: "db.example" }));
+    await expectRefused(trusted.replace("127.0.0.1", "localhost"), /has the certificate of another host \(.*localhost/, /the name/);
+    await serve(authority.issue({ to: "20210101000000Z" }));
+    await expectRefused(trusted, /not trusted \(certificate has expired\)$/, /./);
+  });
+});
+
+/** Has the server use a certificate. */
+async function serve({ key, cert }: Certificate): Promise<void> {
+  const { uid, gid } = statSync(server.data);
+  for (const [name, text] of Object.entries({ "server.key": key, "server.crt": cert })) {
+    const path = join(server.data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    chownSync(path, uid, gid);
+  }
+  const loaded = async (): Promise<unknown> => (await server.sql("SELECT pg_conf_load_time()::text AS at"))[0]?.["at"];
+  const before = await loaded();
+  await server.sql("ALTER SYSTEM SET ssl = on");
+  await server.sql("SELECT pg_reload_conf()");
+  await expect.poll(loaded).not.toBe(before);
+}
+
+describe("a server that cannot keep what it is told is not used, and nothing is sent", () => {
+  it("with fsync=off, unless a person vouches for it", async () => {
+    const own = server.location("vaultsvc");
+    await set({ fsync: "off" });
+    await expectRefused(own, /loses what it has committed when it stops \(fsync=off\)$/, /^set fsync=on there; .*durable=assumed/);
+    const vouched = await machine.vaultWith({ env: { VAULTSVC_STATE: `${own}&durable=assumed` } }, "status");
+    await set({ fsync: "on" });
+    expectExit(vouched, 0);
+  });
+
+  it("with a newer schema", async () => {
+    await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name IN ('oldest', 'version')");
+    await expectRefused(server.location("vaultsvc"), /of a newer version \(9; this program reads up to \d+\)$/, /^update vault$/);
+    await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name = 'version'");
+    await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
+    expectExit(await machine.vault("status"), 0);
+    await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'version'");
+  });
+
+  it("with time limits or read-only transactions for its role", async () => {
+    expectExit(await machine.vault("state", "init", "--grant", "runner"), 0);
+    await server.sql("ALTER ROLE runner SET default_transaction_read_only = on");
+    await expectRefused(runner(), /it can only be read \(a standby, or default_transaction_read_only\)$/, null);
+    await server.sql("ALTER ROLE runner RESET default_transaction_read_only");
+    const blocking = new pg.Client(`postgres://postgres:password@${at}/postgres`);
+    await blocking.connect();
+    await blocking.query("BEGIN; LOCK vaultsvc.leases");
+    await server.sql("ALTER ROLE runner SET statement_timeout = '50ms'");
+    await expectRefused(runner(), /a time limit of the server ended a statement/, /^raise it for the role runner$/);
+    await server.sql("ALTER ROLE runner RESET statement_timeout");
+    await blocking.end();
+  });
+
+  it("that is a standby; of several hosts the first one that is none is used", async () => {
+    const own = server.location("vaultsvc");
+    const standby = await standbyOf(server);
+    const first = (hosts: string): string => own.replace(at, hosts);
+    await expectRefused(standby.location("vaultsvc"), /is a read-only standby$/, null);
+    const both = new RegExp(
+      `: 127\\.0\\.0\\.1:1 cannot be reached \\(ECONNREFUSED\\); 127\\.0\\.0\\.1:${standby.port} is a read-only standby$`,
+    );
+    expectSafe(await refused(first(`127.0.0.1:1,127.0.0.1:${standby.port}`)), both);
+    for (const hosts of [`127.0.0.1:${standby.port},${at}`, `127.0.0.1:1,${at}`]) {
+      expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: first(hosts) } }, "status"), 0);
+    }
+  });
+});
+
+it("variables of PostgreSQL that are not used have no effect", async () => {
+  const env = { PGOPTIONS: "-c synchronous_commit=off -c foo=1", PGSSLNEGOTIATION: "direct", PGREPLICATION: "true", PGAPPNAME: "x" };
+  const run = await machine.start({ env }, "status").exit;
+  expectExit(run, 0);
+  expect(run.stderr).toMatch(/^vault: warning: not used for the state: PGOPTIONS, PGSSLNEGOTIATION, PGREPLICATION, PGAPPNAME /);
+});
+
+it("a role that owns nothing does all that vaults need, by --grant alone", async () => {
+  expectExit(await machine.vault("state", "init", "--grant", "runner"), 0);
+  const { configDir } = machine;
+  const team = lab.machine({ stateDir: runner(), configDir });
+  const { uuid } = lab.vault;
+  expectExit(await firstGet(team, lab.vault), 0);
+  expectExit(await team.vault("update", uuid, "--content", "new contents", "--json"), 0);
+  expectExit(await team.vault("get", uuid, "--no-ack", "--json"), 0);
+  expectExit(await team.vault("ack", uuid), 0);
+  expectExit(await team.vault("label", uuid, "palm"), 0);
+  expectExit(await team.vault("status", "palm"), 0);
+  const exported = await team.vault("export", uuid, "--json");
+  expectExit(exported, 0);
+  expectExit(await team.vault("guard", uuid, "--reset", "--yes"), 0);
+  expectExit(await team.vault("state", "locks"), 0);
+  expectExit(await team.vault("forget", uuid, "--yes"), 0);
+  expectExit(
+    await team.vault(
+      "import",
+      uuid,
+      "--kind",
+      lab.vault.kind,
+      "--credentials",
+      `@${team.file("pair.json", (JSON.parse(exported.stdout) as { credentials: unknown }).credentials)}`,
+    ),
+    0,
+  );
+  const created = await team.vault("create", "--kind", "generic/offline", "--content", `@${team.file("note.txt", "a note")}`, "--json");
+  expectExit(created, 0);
+  expectExit(await team.vault("delete", (JSON.parse(created.stdout) as { uuid: string }).uuid, "--yes"), 0);
+});
