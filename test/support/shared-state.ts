@@ -9,6 +9,7 @@ import { PostgresStore } from "../../src/store/postgres/store.ts";
 import { SharedState as WholeState } from "../../src/store/postgres/whole-state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
+import type { Postgres } from "./postgres.ts";
 import { postgres } from "./postgres.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
@@ -65,19 +66,25 @@ export async function sharedState(): Promise<SharedState> {
   };
 }
 
-/** What becomes of the next request of a client: nothing is forwarded, or all of it and no answer comes back. */
-export type Cut = "before" | "after";
+/**
+ * What becomes of a request of a client: nothing of it is forwarded, or all of it and no answer comes back, since the connection is
+ * closed, closed on one side, or left open for ever. `gone` also ends every later connection.
+ */
+export type Cut = "before" | "after" | "half-closed" | "stalled" | "gone";
 
 export interface Proxy {
   port: number;
-  /** Cuts the connection at the n-th request from now on, once. */
+  /** Cuts the connection at the n-th request from now on, once; 0 is never. */
   cutAt(n: number, cut: Cut): void;
+  /** How many requests came since then. */
+  requests(): number;
 }
 
-/** A proxy in front of the server that cuts connections. */
-export async function cuttingProxy(): Promise<Proxy> {
-  const { port: target } = await postgres();
-  let left = Number.POSITIVE_INFINITY;
+/** A proxy in front of a server that cuts connections. */
+export async function cuttingProxy(behind?: Pick<Postgres, "port">): Promise<Proxy> {
+  const { port: target } = behind ?? (await postgres());
+  let seen = 0;
+  let cutAt = 0;
   let cut: Cut = "before";
   const sockets = new Set<Socket>();
   const server: Server = createServer((client) => {
@@ -92,15 +99,17 @@ export async function cuttingProxy(): Promise<Proxy> {
       socket.setNoDelay().on("error", end).on("close", end);
     }
     client.on("data", (bytes) => {
-      left -= 1;
-      if (left === 0) {
-        left = Number.POSITIVE_INFINITY;
-        isCut = true;
-        if (cut === "before") return end();
-      }
-      upstream.write(bytes);
+      if (isCut) return;
+      seen += 1;
+      isCut = cut === "gone" && cutAt > 0 ? seen >= cutAt : seen === cutAt;
+      if (isCut && (cut === "before" || cut === "gone")) end();
+      else upstream.write(bytes);
     });
-    upstream.on("data", (bytes) => (isCut ? end() : client.write(bytes)));
+    upstream.on("data", (bytes) => {
+      if (!isCut) client.write(bytes);
+      else if (cut === "half-closed") client.end();
+      else if (cut === "after") end();
+    });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   atEndOfFile(() => {
@@ -110,8 +119,10 @@ export async function cuttingProxy(): Promise<Proxy> {
   return {
     port: (server.address() as AddressInfo).port,
     cutAt(n, how) {
-      left = n;
+      seen = 0;
+      cutAt = n;
       cut = how;
     },
+    requests: () => seen,
   };
 }

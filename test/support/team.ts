@@ -21,14 +21,14 @@ export interface Team {
 let made = 0;
 
 /** Four machines, each with a home of its own, one state and one key. */
-export async function team(server?: Postgres): Promise<Team> {
+export async function team(server?: Postgres, env: Record<string, string> = {}): Promise<Team> {
   const { location, sql } = server ?? (await postgres());
   const schema = `team_${(made += 1)}`;
   const lab = await openLab(offlineNote);
-  const first = lab.machine({ stateDir: location(schema) });
+  const first = lab.machine({ stateDir: location(schema), env });
   expectExit(await first.vault("state", "init"), 0);
   const another = (stateDir: string): Machine => {
-    const machine = lab.machine({ stateDir });
+    const machine = lab.machine({ stateDir, env });
     mkdirSync(machine.configDir, { mode: 0o700 });
     cpSync(join(first.configDir, "state.key"), join(machine.configDir, "state.key"));
     return machine;
