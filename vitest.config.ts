@@ -22,7 +22,9 @@ const deepened = [
   "test/terminal/redactor.test.ts",
   "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
+  "test/e2e/shared-state.test.ts",
   "test/e2e/shared-state-cut.test.ts",
+  "test/contract/pooled-store.test.ts",
 ];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;

@@ -1,27 +1,41 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { isWhole } from "../support/campaign.ts";
 import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { hasPgBouncer, pgBouncer } from "../support/pgbouncer.ts";
+import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/team.ts";
 
-describe("a state that a team shares", () => {
+const ways = [
+  ["", postgres],
+  ...(isWhole && hasPgBouncer ? [[" through PgBouncer", async () => await pgBouncer(await postgres())] as const] : []),
+] as const;
+
+describe.each(ways)("a state that a team shares%s", (_way, reach) => {
+  let server: Postgres;
+  beforeAll(async () => {
+    server = await reach();
+  });
+
   it("is made by state init alone: before it nothing is sent; twice is no error", async () => {
-    const { location } = await postgres();
+    const { location, port } = server;
+    const schema = `not_there_${port}`;
     const lab = await openLab(offlineNote);
-    const machine = lab.machine({ stateDir: location("not_there") });
+    const machine = lab.machine({ stateDir: location(schema) });
     expectError(await firstGet(machine, lab.vault), 14, "state", /nothing is there yet/);
     expect(lab.service.sandbox.requests()).toEqual([]);
-    const address = expect.stringMatching(/^postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres\?schema=not_there$/) as string;
+    const address = `postgres://postgres@127.0.0.1:${port}/postgres?schema=${schema}`;
     expect(documentOf(await machine.vault("state", "init", "--json"))).toEqual({ state: address, keyFile: null, created: true });
     expect(documentOf(await machine.vault("state", "init", "--json"))).toMatchObject({ created: false });
     expectExit(await firstGet(machine, lab.vault), 0);
   });
 
   it("is used by all at once, and every read succeeds", async () => {
-    const { lab, uuid, machines } = await team();
+    const { lab, uuid, machines } = await team(server);
     const runs = machines.flatMap((machine) => [1, 2].map(async () => await machine.start({}, "get", uuid, "--json").exit));
     for (const run of await Promise.all(runs)) {
       expectExit(run, 0);
@@ -33,7 +47,7 @@ describe("a state that a team shares", () => {
   });
 
   it("goes on where a machine died, when its lease is over", async () => {
-    const { lab, uuid, machines, sql } = await team();
+    const { lab, uuid, machines, sql } = await team(server);
     lab.faults("get-start:delay=1m");
     const dying = machines[0].start({}, "get", uuid, "--json");
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
@@ -51,7 +65,7 @@ describe("a state that a team shares", () => {
   });
 
   it("is left alone by a process that was stopped for longer than its lease", async () => {
-    const { lab, uuid, machines, sql } = await team();
+    const { lab, uuid, machines, sql } = await team(server);
     lab.faults("get-start:delay=2s");
     const stopped = machines[0].start({}, "get", uuid, "--json");
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
@@ -67,7 +81,7 @@ describe("a state that a team shares", () => {
   });
 
   it("is examined by doctor: server, key and vaults; a server that is not there is an error", async () => {
-    const { lab, uuid, machines, sql } = await team();
+    const { lab, uuid, machines, sql } = await team(server);
     const checks = async (machine: Machine): Promise<string[]> => {
       const { stdout } = await machine.vault("doctor", "--offline", "--json");
       const { checks: found } = JSON.parse(stdout) as { checks: { check: string; level: string; message: string }[] };
@@ -91,7 +105,7 @@ describe("a state that a team shares", () => {
   });
 
   it("holds no secret in plain text, and opens with its key alone", async () => {
-    const { lab, uuid, machines, sql } = await team();
+    const { lab, uuid, machines, sql } = await team(server);
     expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     expectExit(await machines[0].vault("get", uuid, "--no-ack", "--json"), 0);
     const tables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "meta", "leases"];

@@ -130,12 +130,14 @@ async function start(
     port,
     data,
     sql: async (text) => await query(port, text),
-    location: (schema) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`,
+    location: locationAt(port),
     crash: async () => await end("SIGQUIT"),
     stop: async () => await end("SIGINT"),
     start: run,
   };
 }
+
+export const locationAt = (port: number) => (schema: string) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`;
 
 async function query(port: number, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" });
@@ -147,7 +149,8 @@ async function query(port: number, text: string): Promise<Record<string, unknown
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port on loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -25,8 +25,8 @@ export interface SharedState extends StoreFixture {
 
 let made = 0;
 
-export async function sharedState(): Promise<SharedState> {
-  const server = await postgres();
+export async function sharedState(given?: Postgres): Promise<SharedState> {
+  const server = given ?? (await postgres());
   const root = mkdtempSync(join(tmpdir(), "vault-shared-"));
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const schema = `state_${(made += 1)}`;
