@@ -17,8 +17,8 @@ import { atEndOfFile } from "./end-of-file.ts";
 export interface SharedState extends StoreFixture {
   store: PostgresStore;
   location: string;
-  /** The same state reached by another port. */
-  through(port: number): PostgresStore;
+  /** The same state reached by another port, with another patience in milliseconds. */
+  through(port: number, patienceMs?: number): PostgresStore;
   /** Runs SQL; `schema` stands for the state's. */
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
@@ -33,8 +33,9 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const location = server.location(schema);
   const keySource = { type: "file", path: join(root, "state.key") } as const;
   const stores: PostgresStore[] = [];
-  const through = (port: number): PostgresStore => {
-    const address = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
+  const through = (port: number, patienceMs?: number): PostgresStore => {
+    const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
+    const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const holder = { host: "here", pid: stores.length, user: "tester" };
     const time = { latencyMs: () => 0, took: () => undefined, note: () => undefined, now: () => clock.now() };
     const store = new PostgresStore({
@@ -76,6 +77,10 @@ export interface Proxy {
   port: number;
   /** Cuts the connection at the n-th request from now on, once; 0 is never. */
   cutAt(n: number, cut: Cut): void;
+  /** Does it when the n-th request from now on has been forwarded, once. */
+  doAt(n: number, action: () => void): void;
+  /** Ends all connections. */
+  end(): void;
   /** How many requests came since then. */
   requests(): number;
 }
@@ -86,6 +91,8 @@ export async function cuttingProxy(behind?: Pick<Postgres, "port">): Promise<Pro
   let seen = 0;
   let cutAt = 0;
   let cut: Cut = "before";
+  let actAt = 0;
+  let act = (): void => undefined;
   const sockets = new Set<Socket>();
   const server: Server = createServer((client) => {
     const upstream = createConnection(target, "127.0.0.1");
@@ -102,8 +109,9 @@ export async function cuttingProxy(behind?: Pick<Postgres, "port">): Promise<Pro
       if (isCut) return;
       seen += 1;
       isCut = cut === "gone" && cutAt > 0 ? seen >= cutAt : seen === cutAt;
-      if (isCut && (cut === "before" || cut === "gone")) end();
-      else upstream.write(bytes);
+      if (isCut && (cut === "before" || cut === "gone")) return end();
+      upstream.write(bytes);
+      if (seen === actAt) act();
     });
     upstream.on("data", (bytes) => {
       if (!isCut) client.write(bytes);
@@ -118,8 +126,16 @@ export async function cuttingProxy(behind?: Pick<Postgres, "port">): Promise<Pro
   });
   return {
     port: (server.address() as AddressInfo).port,
+    doAt(n, action) {
+      seen = cutAt = 0;
+      actAt = n;
+      act = action;
+    },
+    end: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     cutAt(n, how) {
-      seen = 0;
+      seen = actAt = 0;
       cutAt = n;
       cut = how;
     },

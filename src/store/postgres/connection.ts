@@ -106,6 +106,7 @@ export class Connection {
   /**
    * Runs one statement by itself, as a transaction of its own.
    * @throws {AnswerLost} if it may have been run
+   * @throws `state` if it may get lost although it was committed
    */
   async query(statement: Statement): Promise<Row[]> {
     const [result] = await this.#send([statement]);
@@ -130,11 +131,8 @@ export class Connection {
     for (let tries = 5; ; tries -= 1) {
       try {
         const all = [{ sql: `BEGIN ISOLATION LEVEL ${isolation}` }, ...statements, { sql: "COMMIT" }];
-        const noticed = this.#notices.length;
         const results = await this.#send(all, mayTakeMs);
         if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
-        const notice = this.#notices[noticed];
-        if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
         return results.slice(1, -1).map(({ rows }) => rows);
       } catch (error) {
         if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
@@ -154,6 +152,7 @@ export class Connection {
       // A query that is not answered must not be answered later.
       (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
     }, mayTakeMs);
+    const noticed = this.#notices.length;
     const sentAt = performance.now();
     const answers = await Promise.allSettled(
       statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])])),
@@ -171,8 +170,10 @@ export class Connection {
         throw cannotBeUsed(this.#address, why, hint);
       }
       this.#dead ??= failed.reason as Error;
-      throw new AnswerLost(this.#address, message);
+      throw new AnswerLost(this.#address, this.#dead.message);
     }
+    const notice = this.#notices[noticed];
+    if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 }
