@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isWhole, some } from "../support/campaign.ts";
-import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
+import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import type { Cut, Proxy } from "../support/shared-state.ts";
 import { cuttingProxy } from "../support/shared-state.ts";
@@ -77,17 +78,25 @@ async function requestsOf({ proxy, setUp, run }: Scene): Promise<number> {
 }
 
 /** Cuts the connection of a command at one of its requests, and checks what it says and that another machine goes on. */
-async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number, cut: Cut): Promise<void> {
+async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number, cut: Cut | "restarted"): Promise<void> {
   const { lab, uuid, machines, sql } = members;
+  const { crash, start } = await postgres();
   await setUp();
   const sentBefore = lab.service.sandbox.requests().length;
-  proxy.cutAt(n, cut);
+  let isBack: Promise<void> | undefined;
+  const restart = (): void => {
+    isBack = crash().then(start);
+  };
+  if (cut === "restarted") proxy.doAt(n, restart);
+  else proxy.cutAt(n, cut);
   const result = await run();
+  await isBack;
   const isSent = lab.service.sandbox.requests().length > sentBefore;
+  const isAway = cut === "gone" || cut === "restarted";
   // Where only one answer is lost, it is asked for again; a state that stays away after the end call leaves the exchange as pending.
-  expectExit(result, 0, 14, ...(cut === "gone" && isSent ? [11] : []));
+  expectExit(result, 0, 14, ...(isAway && isSent ? [11] : []));
   if (result.code === 14) expect(errorOf(result).retry).toBe(isSent ? "after-status" : "safe");
-  if (result.code === 14 && cut !== "gone" && cut !== "stalled") expect(isSent).toBe(false);
+  if (result.code === 14 && !isAway && cut !== "stalled") expect(isSent).toBe(false);
   await sql("UPDATE schema.leases SET ends_at = '-infinity'");
   await goOn();
   await expectInStep(lab, machines[3], uuid);
@@ -95,10 +104,10 @@ async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number,
 }
 
 describe.each(Object.entries(commands))("vault %s, cut off from its state", (_name, command) => {
-  it("at one request: it succeeds, or has sent nothing; and nothing is lost", async () => {
+  it("at one request, by a restart of the server, or for good: nothing is lost, and it says whether it may be repeated", async () => {
     const scene = await open(command);
     const count = await requestsOf(scene);
-    const cuts = (["before", "after", "half-closed", "gone"] as const).flatMap((cut) =>
+    const cuts = (["before", "restarted", "after", "half-closed", "gone"] as const).flatMap((cut) =>
       Array.from({ length: count }, (_, index) => [index + 1, cut] as const),
     );
     for (const [n, cut] of some(cuts)) {
@@ -113,4 +122,34 @@ describe.each(Object.entries(commands))("vault %s, cut off from its state", (_na
     await Promise.all(Array.from({ length: count }, async (_, index) => await expectCut(await open(command, "1m"), index + 1, "stalled")));
     await endConnections(first.members);
   });
+});
+
+it("credentials that may not be durable are neither delivered nor acknowledged", async () => {
+  const { lab, uuid, machines, sql } = await team();
+  const standbys = async (names: string): Promise<void> => {
+    await sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+    await sql("SELECT pg_reload_conf()");
+  };
+  const sentBefore = lab.service.sandbox.requests().length;
+  const sent = (): string[] =>
+    lab.service.sandbox
+      .requests()
+      .slice(sentBefore)
+      .map(({ method }) => method);
+  lab.faults("get-start:delay=1s");
+  const running = machines[0].vault("get", uuid, "--json");
+  await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(1);
+  await standbys("nowhere");
+  const canceled = async (): Promise<unknown[]> =>
+    await sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  await expect.poll(canceled, { timeout: 20_000 }).toHaveLength(1);
+  await standbys("");
+  const result = await running;
+  expectError(result, 14, "state", /a commit may not be durable/);
+  expect(errorOf(result).retry).toBe("after-fix");
+  expect(result.stdout).toBe("");
+  expect(sent()).toEqual(["POST"]);
+  expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+  await expectInStep(lab, machines[2], uuid);
+  expectFarFromLock(lab, uuid);
 });

@@ -1,5 +1,5 @@
 import { chownSync, chmodSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Certificate } from "../service/certificate.ts";
@@ -11,6 +11,7 @@ import { errorOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { standbyOf, startServer } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
+import { mayMount, smallDisk } from "../support/small-disk.ts";
 
 let server: Postgres;
 let lab: Lab;
@@ -211,6 +212,22 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     for (const hosts of [`127.0.0.1:${standby.port},${at}`, `127.0.0.1:1,${at}`]) {
       expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: first(hosts) } }, "status"), 0);
     }
+  });
+
+  it.skipIf(!mayMount)("on a full disk (skipped where nothing can be mounted)", async () => {
+    const disk = smallDisk(256);
+    const { uid, gid } = statSync(server.data);
+    chmodSync(dirname(disk), 0o711);
+    chownSync(disk, uid, gid);
+    const own = server.location("tight");
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: own } }, "state", "init"), 0);
+    await server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
+    await server.sql("ALTER TABLE tight.journal SET TABLESPACE small");
+    const entry = "INSERT INTO tight.journal (at, service, uuid, event, detail) VALUES ('', '', '', '', '')";
+    await expect(server.sql(`DO $$ BEGIN LOOP ${entry}; COMMIT; END LOOP; END $$`)).rejects.toMatchObject({ code: "53100" });
+    await expectRefused(own, /the server's disk is full$/, null);
+    await server.sql("DROP SCHEMA tight CASCADE");
+    await server.sql("DROP TABLESPACE small");
   });
 });
 
