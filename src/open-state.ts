@@ -64,7 +64,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
   const store = openStore(options);
-  const sharing = { ...options, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
   const sharedAt = async (location: string): Promise<Shared> =>
     (await import("./store/postgres/open.ts")).openShared({ location, ...sharing });
   const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;

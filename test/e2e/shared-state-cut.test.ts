@@ -28,7 +28,7 @@ interface Scene {
   members: Team;
   proxy: Proxy;
   setUp: () => Promise<void>;
-  run: () => Promise<RunResult>;
+  run: (wait?: string) => Promise<RunResult>;
   goOn: () => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const withVault = (uuid: string, [name = "", ...rest]: string[], wait = "5s"): s
   wait,
 ];
 
-async function open({ setUp, args, goesOn }: Command, wait?: string): Promise<Scene> {
+async function open({ setUp, args, goesOn }: Command): Promise<Scene> {
   const members = await team(undefined, { VAULTSVC_RATE: "1000", CONTENT: "new contents" });
   const { machines, uuid } = members;
   const proxy = await cuttingProxy();
@@ -55,7 +55,7 @@ async function open({ setUp, args, goesOn }: Command, wait?: string): Promise<Sc
     members,
     proxy,
     setUp: async () => await onOther(setUp),
-    run: async () => await machine.vault(...withVault(uuid, args, wait)),
+    run: async (wait) => await machine.vault(...withVault(uuid, args, wait)),
     goOn: async () => {
       // In doubt where the acknowledgement succeeded and was not recorded: the read finds out.
       await onOther(goesOn, 12);
@@ -89,12 +89,14 @@ async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number,
   };
   if (cut === "restarted") proxy.doAt(n, restart);
   else proxy.cutAt(n, cut);
-  const result = await run();
+  const result = await run(cut === "restarted" || cut === "stalled" ? "1m" : undefined);
   await isBack;
   const isSent = lab.service.sandbox.requests().length > sentBefore;
   const isAway = cut === "gone" || cut === "restarted";
   // Where only one answer is lost, it is asked for again; a state that stays away after the end call leaves the exchange as pending.
   expectExit(result, 0, 14, ...(isAway && isSent ? [11] : []));
+  // Once something was sent, the state is waited for.
+  if (cut === "restarted" && isSent) expectExit(result, 0);
   if (result.code === 14) expect(errorOf(result).retry).toBe(isSent ? "after-status" : "safe");
   if (result.code === 14 && !isAway && cut !== "stalled") expect(isSent).toBe(false);
   await sql("UPDATE schema.leases SET ends_at = '-infinity'");
@@ -119,7 +121,7 @@ describe.each(Object.entries(commands))("vault %s, cut off from its state", (_na
   it.runIf(isWhole)("by a connection that stays open and says nothing: it gives up in time, and nothing is lost", async () => {
     const first = await open(command);
     const count = await requestsOf(first);
-    await Promise.all(Array.from({ length: count }, async (_, index) => await expectCut(await open(command, "1m"), index + 1, "stalled")));
+    await Promise.all(Array.from({ length: count }, async (_, index) => await expectCut(await open(command), index + 1, "stalled")));
     await endConnections(first.members);
   });
 });

@@ -59,11 +59,16 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     const why = "the server loses what it has committed when it stops (fsync=off)";
     throw cannotBeUsed(address, why, "set fsync=on there; or, for a test: durable=assumed in the address");
   }
-  const { version, oldest: oldestUser, state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
-  if (Number(oldestUser) === unusableVersion) throw notHere(address.shown, meta);
-  if (Number(oldestUser) > schemaVersion) {
-    throw cannotBeUsed(address, `it is of a newer version (${version}; this program reads up to ${schemaVersion})`, "update vault");
-  }
-  if (Number(version) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
+  checkVersion(meta, address);
+  if (Number(meta["version"]) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
+  const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
   return { ...facts, state, keyId: key, noted, setBack };
+}
+
+/** @throws `state` for a state that was moved, and for one that this program is too old for */
+export function checkVersion(meta: Readonly<Record<string, string>>, address: Address): void {
+  const oldest = Number(meta["oldest"]);
+  if (oldest === unusableVersion) throw notHere(address.shown, meta);
+  if (oldest <= schemaVersion) return;
+  throw cannotBeUsed(address, `it is of a newer version (${meta["version"]}; this program reads up to ${schemaVersion})`, "update vault");
 }

@@ -1,22 +1,43 @@
+import { VaultError } from "../../errors.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, Connection } from "./connection.ts";
 
-/** The database of a shared state, reached by one connection that is made anew where it has broken. Connects at the first use. */
+/** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
+const awayMs = 15_000;
+
+/** Between two tries, in milliseconds. */
+const pauseMs = 250;
+
+/** How the program waits. */
+interface Patience {
+  clock: Clock;
+  /** Of the command. */
+  waiting?: Waiting | undefined;
+}
+
+/**
+ * The database of a shared state, reached by one connection, which is made anew where it has broken. Connects at the first use. A server
+ * that restarts is waited for.
+ */
 export class Database {
   readonly address: Address;
   readonly #took: (ms: number) => void;
+  readonly #patience: Patience;
   #connection: Promise<Connection> | null = null;
+  #wasThere = false;
 
   /** `took` is told how long each answer took, in milliseconds. */
-  constructor(address: Address, took: (ms: number) => void) {
+  constructor(address: Address, took: (ms: number) => void, patience: Patience) {
     this.address = address;
     this.#took = took;
+    this.#patience = patience;
   }
 
   /** The connection; one, whoever asks for it at the same time. */
   async connect(): Promise<Connection> {
-    const current = (this.#connection ??= Connection.open(this.address, this.#took));
+    const current = (this.#connection ??= this.#open());
     const connection = await current.catch((error: unknown) => {
       if (this.#connection === current) this.#connection = null;
       throw error;
@@ -24,6 +45,22 @@ export class Database {
     if (connection.isUsable) return connection;
     if (this.#connection === current) this.#connection = null;
     return await this.connect();
+  }
+
+  async #open(): Promise<Connection> {
+    const { clock, waiting } = this.#patience;
+    const until = this.#wasThere ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY) : 0;
+    for (;;) {
+      try {
+        const connection = await Connection.open(this.address, this.#took);
+        this.#wasThere = true;
+        return connection;
+      } catch (error) {
+        const isAway = error instanceof VaultError && error.retry === "safe";
+        if (!isAway || clock.elapsed() + pauseMs > until || waiting?.signal.aborted === true) throw error;
+        await clock.sleep(pauseMs, waiting?.signal).catch(() => undefined);
+      }
+    }
   }
 
   /** Runs a statement that does no harm when it is run twice: once more where the answer is lost. */

@@ -24,7 +24,7 @@ export interface LeasePlace {
   schema: string;
   clock: Clock;
   holder: Holder;
-  database: Pick<Database, "connect">;
+  database: Pick<Database, "connect" | "query">;
 }
 
 /** In place of a vault's uuid: the lease of the whole state, which nobody takes while somebody holds a vault, and the other way round. */
@@ -131,7 +131,7 @@ export class Lease {
         RETURNING 1) SELECT 1 / (SELECT count(*) FROM held)`,
       values: key,
     };
-    for (let tries = 3; ; tries -= 1) {
+    for (let tries = 5; ; tries -= 1) {
       const sent = instant(this.#place.clock);
       try {
         const rows = await (await this.#place.database.connect()).transact([check, ...statements]);
@@ -171,7 +171,7 @@ export class Lease {
   /** Whether a step was committed. Locks the row: a plain query can see it as it was while the commit waits for a standby. */
   async #isDone(step: number): Promise<boolean> {
     const sql = `SELECT step::text FROM ${this.#place.schema}.leases WHERE uuid = $1 AND epoch = $2 FOR UPDATE`;
-    const [row] = await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+    const [row] = await this.#place.database.query({ sql, values: [this.#uuid, this.#epoch] });
     if (row === undefined) throw lost(this.#uuid);
     return row["step"] === String(step);
   }

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Clock } from "../../exchange/ports.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Address } from "./address.ts";
@@ -21,6 +21,7 @@ interface Opening {
   keySource: KeySource;
   clock: Clock;
   warn: (message: string) => void;
+  waiting: Waiting;
   keys: Map<string, SealingKey>;
   /** Receives the password. */
   learnSecret: (secret: string) => void;

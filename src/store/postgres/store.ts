@@ -40,6 +40,8 @@ export interface SharedStoreOptions {
   directory: string;
   /** As Node names it. */
   platform: string;
+  /** How long the command waits. */
+  waiting?: Waiting;
   /** The database's clock; by default estimated from its answers. */
   time?: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
 }
@@ -65,9 +67,20 @@ export class PostgresStore implements Store {
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
-  constructor({ address, keySource, clock, holder, warn, keys, directory, platform, time = new DatabaseClock(clock) }: SharedStoreOptions) {
+  constructor({
+    address,
+    keySource,
+    clock,
+    holder,
+    warn,
+    keys,
+    directory,
+    platform,
+    waiting,
+    time = new DatabaseClock(clock),
+  }: SharedStoreOptions) {
     this.#time = time;
-    const database = new Database(address, time.took);
+    const database = new Database(address, time.took, { clock, waiting });
     const keyring = new Keyring(keySource, address.shown, warn, keys);
     const machine = new MachineRecord({ directory, platform, clock, warn });
     this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };

@@ -6,9 +6,10 @@ import type { LockedShared } from "../keys/rekey.ts";
 import { writeContents } from "../sqlite/contents.ts";
 import { migrate } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
+import { checkVersion } from "./about.ts";
 import { Lease } from "./lease.ts";
 import { DatabasePlace } from "./place.ts";
-import { grants, tables } from "./schema.ts";
+import { grants, schemaVersion, tables } from "./schema.ts";
 import { reborn, setBack } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
 
@@ -43,14 +44,20 @@ export class SharedState {
    */
   async initialize(grant?: string): Promise<{ created: boolean; location: string; keyId: string }> {
     const { schema, database, keyring } = this.#store.parts;
-    const [there] = await database.query({ sql: "SELECT to_regclass($1) AS meta", values: [`${schema}.meta`] });
-    const rights = grant === undefined ? [] : grants(schema, grant);
-    await database.transact([{ sql: [...tables(schema), ...rights].join(";\n") }]);
-    const [needed] = await database.query({ sql: `SELECT value FROM ${schema}.meta WHERE name = 'key'` });
-    const key = await keyring.forSecret((needed?.["value"] as string | undefined) ?? null);
+    const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
+    const created = there?.["is"] !== true;
+    const former = created ? {} : await this.#meta();
+    if (!created) checkVersion(former, database.address);
+    // Whoever has not made the schema may not have the right to.
+    if (Number(former["version"]) !== schemaVersion || grant !== undefined) {
+      const rights = grant === undefined ? [] : grants(schema, grant);
+      await database.transact([{ sql: [...tables(schema), ...rights].join(";\n") }]);
+    }
+    const { key: needed = null } = await this.#meta();
+    const key = await keyring.forSecret(needed);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
-    return { created: there?.["meta"] === null, location: database.address.shown, keyId };
+    return { created, location: database.address.shown, keyId };
   }
 
   /** Facts about the server, for `doctor`. */
@@ -76,7 +83,7 @@ export class SharedState {
     const { schema, database, machine } = this.#store.parts;
     const lease = await Lease.takeWhole(this.#store.parts, waiting);
     try {
-      const { claims: seen = 0 } = (await machine.state(await this.#id())) ?? {};
+      const { claims: seen = 0 } = (await machine.state((await this.#meta())["state"] ?? "")) ?? {};
       await lease.transact([reborn(schema, seen), ...setBack(schema, "the state was copied")]);
     } finally {
       await lease.release();
@@ -105,9 +112,9 @@ export class SharedState {
     );
   }
 
-  async #id(): Promise<string> {
+  async #meta(): Promise<Record<string, string>> {
     const { schema, database } = this.#store.parts;
-    const [row] = await database.query({ sql: `SELECT value FROM ${schema}.meta WHERE name = 'state'` });
-    return (row?.["value"] as string | undefined) ?? "";
+    const [row] = await database.query({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
+    return row?.["meta"] as Record<string, string>;
   }
 }
