@@ -28,16 +28,16 @@ export interface LockOptions {
  * and what `serviceName` throws
  */
 export async function lockVault(lockContext: LockContext, uuid: string, options: LockOptions = {}): Promise<ExchangeContext> {
-  const known = await lockContext.store.find(uuid);
   const { store, service, serviceName, isConfigured, waiting, ...context } = lockContext;
   const { deadline, signal } = waiting;
-  const [only, ...more] = known;
-  const isLocal = options.local === true && !isConfigured && only !== undefined && more.length === 0;
-  const here = isLocal ? only.service : serviceName();
+  const [only, ...more] = options.local === true && !isConfigured ? await store.find(uuid) : [];
+  const here = only !== undefined && more.length === 0 ? only.service : serviceName();
   const session = await store.lock(here, uuid, waiting);
   try {
-    const elsewhere = known.find((record) => record.service !== here);
-    if (elsewhere !== undefined && !known.some((record) => record.service === here)) {
+    const record = await session.read();
+    // A vault that is known here needs no second look, which a shared state takes a round trip for.
+    const [elsewhere] = record === null || record.generations.length === 0 ? await store.find(uuid) : [];
+    if (elsewhere !== undefined) {
       if (options.rebind !== true) throw otherService(uuid, here, elsewhere.service);
       await session.rebindFrom(elsewhere.service);
     }

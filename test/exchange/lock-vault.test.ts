@@ -9,6 +9,7 @@ const there = "https://there.example/api";
 async function lock(known: readonly string[], options: LockOptions, configured = true): Promise<string[]> {
   const done: string[] = [];
   const session = {
+    read: async () => Promise.resolve(known.includes(done[0]?.replace("lock at ", "") ?? "") ? { generations: [{}] } : null),
     rebindFrom: async (service: string) => Promise.resolve(void done.push(`rebind from ${service}`)),
     release: async () => Promise.resolve(void done.push("release")),
   };
