@@ -155,9 +155,9 @@ export interface VaultSession {
   /**
    * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; unacknowledged starts are zero. An
    * adopted exchange supersedes nothing, since the service may answer a repetition with SUCCESS: its new pair becomes the first
-   * candidate.
+   * candidate. With `isLast` nothing else follows: the vault may be released by the same transaction.
    */
-  acknowledge(exchangeId: string): Promise<void>;
+  acknowledge(exchangeId: string, isLast?: boolean): Promise<void>;
   /** ending|in-doubt → expired. The old pair is current, the new one void. */
   expire(exchangeId: string, error: ErrorNote): Promise<void>;
   /** ending → in-doubt. */

@@ -168,7 +168,7 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
     return { delivery, exchange: openOf(await currentRecord(context), id) };
   }
-  const ended = await sendEnd(context, exchange, true).catch((error: unknown) => {
+  const ended = await sendEnd(context, exchange, true, !request.handover.leavesState).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
       throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
     throw error;

@@ -40,14 +40,14 @@ export abstract class StoredVaultSession implements VaultSession {
   protected abstract query<T>(query: Step<T>, about?: About): Promise<T>;
 
   /**
-   * Runs a step and writes what it has changed, in one transaction.
+   * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too.
    * @throws `state` if the lock was lost to another process
    */
-  protected abstract write<T>(step: Step<T>, about: About, durability: Durability): Promise<T>;
+  protected abstract write<T>(step: Step<T>, about: About, durability: Durability, isLast: boolean): Promise<T>;
 
   /** As `write`, for a step that seals values: with the key of the state, or a new one if nothing is sealed yet. */
   protected async seal<T>(step: Step<T>, about: About): Promise<T> {
-    return await this.write(step, about, "synced");
+    return await this.write(step, about, "synced", false);
   }
 
   abstract rebindFrom(service: string): Promise<void>;
@@ -63,7 +63,6 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly hold = this.#step(ends.hold, exchange);
   readonly recordEnding = this.#step(ends.recordEnding, exchange);
   readonly noteEndAnswered = this.#step(ends.noteEndAnswered, exchange);
-  readonly acknowledge = this.#step(ends.acknowledge, exchange);
   readonly expire = this.#step(ends.expire, exchange);
   readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => ({ pairs: [credentials] }));
@@ -75,6 +74,10 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly setLabel = this.#step(vaults.setLabel, nothing);
   readonly recordDeleted = this.#step(vaults.recordDeleted, exchange);
   readonly forget = this.#step(vaults.forget, nothing);
+
+  async acknowledge(exchangeId: string, isLast = false): Promise<void> {
+    await this.write((rows) => ends.acknowledge(rows, exchangeId), exchange(exchangeId), "synced", isLast);
+  }
 
   async read(): Promise<VaultRecord | null> {
     return await this.query((rows) => (rows.vault === null ? null : vaultRecord(rows.vault, rows)));
@@ -114,7 +117,7 @@ export abstract class StoredVaultSession implements VaultSession {
     about: Naming<Input>,
     durability: Durability = "synced",
   ) {
-    return async (...input: Input): Promise<T> => await this.write((rows) => step(rows, ...input), about(...input), durability);
+    return async (...input: Input): Promise<T> => await this.write((rows) => step(rows, ...input), about(...input), durability, false);
   }
 
   /** Makes a method of a step that seals values. */

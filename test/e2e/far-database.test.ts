@@ -27,8 +27,8 @@ async function secured(): Promise<string> {
 }
 
 test.each([
-  ["without TLS", false, 13],
-  ["with TLS", true, 15],
+  ["without TLS", false, 12],
+  ["with TLS", true, 14],
 ])("a get %s needs few round trips to the database, those for the connection included", async (_how, isTls, most) => {
   const path = await secured();
   const server = await postgres();

@@ -37,7 +37,7 @@ async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Pro
   if (open === null) return lastAcknowledged(record);
   if (open.state === "in-doubt") throw inDoubtError(context, open);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
-  const ended = await sendEnd(context, open, open.delivered);
+  const ended = await sendEnd(context, open, open.delivered, true);
   const after = await currentRecord(context);
   if (ended.outcome === "in-doubt") throw inDoubtError(context, after.open ?? open, ended.answer);
   if (ended.outcome === "expired") throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");

@@ -23,10 +23,10 @@ const graceMs = 5000;
 
 /**
  * Acknowledges an open exchange (③ PUT end ④). Sends at least one call, whatever our clock says, and repeats it until the
- * service answers, the token expires or the deadline passes.
+ * service answers, the token expires or the deadline passes. With `isLast` nothing follows a SUCCESS: the vault may be released.
  * @throws `pending`, `locked`, `interrupted`; the exchange then stays in state ending
  */
-export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean): Promise<Ended> {
+export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean, isLast = false): Promise<Ended> {
   const { session } = context;
   const token = await session.token(open.id);
   const call: EndCall = { uuid: session.uuid, kind: open.kind, operation: open.operation, token };
@@ -38,7 +38,7 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
     context.emit({ type: "acknowledging", attempt });
     const reply = asServiceReply(await endWithGrace(context, call));
     if (reply.type === "answer") {
-      const ended = await settleAnswer(context, exchange, reply.answer);
+      const ended = await settleAnswer(context, exchange, reply.answer, isLast);
       if (ended !== "again") return ended;
     } else if (reply.type === "not-sent") {
       await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
@@ -113,11 +113,11 @@ function waitForNextTry(context: ExchangeContext, exchange: ExchangeRecord, repl
  * Records what a whole answer to an end call settles. An end call carries nothing but the application and the token, so a
  * definite error that is not about the application, the rate or a lock is about the token.
  */
-async function settleAnswer(context: ExchangeContext, before: OpenExchange, answer: Answer): Promise<Ended | "again"> {
+async function settleAnswer(context: ExchangeContext, before: OpenExchange, answer: Answer, isLast: boolean): Promise<Ended | "again"> {
   const { session } = context;
   const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
-    await acknowledge(context, id);
+    await acknowledge(context, id, isLast);
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
@@ -161,9 +161,9 @@ async function isKnownHereOnly(context: ExchangeContext, exchange: OpenExchange)
   return !exchange.adopted && base?.refused === false && offered?.elsewhere === false;
 }
 
-async function acknowledge(context: ExchangeContext, exchangeId: string): Promise<void> {
+async function acknowledge(context: ExchangeContext, exchangeId: string, isLast: boolean): Promise<void> {
   try {
-    await context.session.acknowledge(exchangeId);
+    await context.session.acknowledge(exchangeId, isLast);
   } catch (error) {
     if (!(error instanceof VaultError) || error.code !== "state") throw error;
     throw new VaultError("pending", `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`, {

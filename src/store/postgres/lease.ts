@@ -32,6 +32,9 @@ const whole = "";
 
 const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
+/** Of a row whose vault, or state, nobody holds. */
+const free = "ends_at = '-infinity', holder = NULL";
+
 /**
  * A vault held by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
  * first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
@@ -117,17 +120,17 @@ export class Lease {
 
   /**
    * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, a query that waits for the end of
-   * the transaction finds out, and it is run again if it was not committed. Renews the lease.
+   * the transaction finds out, and it is run again if it was not committed. Renews the lease, or with `isLast` gives the vault back.
    * @throws `state` if the lease was lost
    */
-  async transact(statements: readonly Statement[]): Promise<Row[][]> {
+  async transact(statements: readonly Statement[], isLast = false): Promise<Row[][]> {
     if (this.#released) throw new VaultError("internal", `vault ${this.#uuid} was written to after it had been released`);
     const { schema } = this.#place;
     const step = (this.#step += 1);
     const key = [this.#uuid, this.#epoch, String(step)];
     // A division by zero ends the transaction where the row is not there.
     const check: Statement = {
-      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ends_at = ${ending} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
+      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : `ends_at = ${ending}`} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
         RETURNING 1) SELECT 1 / (SELECT count(*) FROM held)`,
       values: key,
     };
@@ -136,11 +139,14 @@ export class Lease {
       try {
         const rows = await (await this.#place.database.connect()).transact([check, ...statements]);
         this.#renewed = sent;
+        if (isLast) this.#end();
         return rows.slice(1);
       } catch (error) {
         if (codeOf(error) === "22012") throw lost(this.#uuid);
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
-        if (await this.#isDone(step)) return [];
+        if (!(await this.#isDone(step))) continue;
+        if (isLast) this.#end();
+        return [];
       }
     }
   }
@@ -157,15 +163,19 @@ export class Lease {
 
   /** Gives the vault back; it ends by itself where that fails. A second call does nothing. */
   async release(): Promise<void> {
-    clearInterval(this.#timer);
     if (this.#released) return;
-    this.#released = true;
-    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = '-infinity', holder = NULL WHERE uuid = $1 AND epoch = $2`;
+    this.#end();
+    const sql = `UPDATE ${this.#place.schema}.leases SET ${free} WHERE uuid = $1 AND epoch = $2`;
     try {
       await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
     } catch {
       // It ends within `leaseMs`.
     }
+  }
+
+  #end(): void {
+    clearInterval(this.#timer);
+    this.#released = true;
   }
 
   /** Whether a step was committed. Locks the row: a plain query can see it as it was while the commit waits for a standby. */
@@ -178,7 +188,9 @@ export class Lease {
 
   /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
   async #renew(): Promise<boolean | null> {
-    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending} WHERE uuid = $1 AND epoch = $2 RETURNING 1 AS renewed`;
+    // One that was given back meanwhile stays so.
+    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending}
+      WHERE uuid = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {
       const [row] = await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { About, ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
-import type { Step } from "../stored-session.ts";
+import type { Durability, Step } from "../stored-session.ts";
 import { StoredVaultSession } from "../stored-session.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { Database } from "./database.ts";
@@ -62,11 +62,11 @@ export class PostgresVaultSession extends StoredVaultSession {
     return query(structuredClone(rows), () => this.#parts.key);
   }
 
-  protected async write<T>(step: Step<T>, about: About): Promise<T> {
-    return await this.#run(await this.#with(about), step);
+  protected async write<T>(step: Step<T>, about: About, _durability: Durability, isLast: boolean): Promise<T> {
+    return await this.#run(await this.#with(about), step, isLast);
   }
 
-  async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>): Promise<T> {
+  async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>, isLast = false): Promise<T> {
     const { schema, lease, key } = this.#parts;
     const before: VaultRows = { ...rows, at: this.#place().at };
     const after = structuredClone(before);
@@ -76,7 +76,7 @@ export class PostgresVaultSession extends StoredVaultSession {
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) await keep(this.#parts, after, ending);
     const written = former ?? randomUUID();
-    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after));
+    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast);
     const added = after.exchanges.length - before.exchanges.length;
     const removed = after.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
     const id = after.vault === null ? null : written;

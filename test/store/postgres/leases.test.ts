@@ -45,6 +45,20 @@ describe("a lease", () => {
     await next.release();
   });
 
+  it("ends with the acknowledgement after which nothing follows", async () => {
+    const session = await imported(state);
+    await session.recordIntent(intent("x1", 1));
+    await session.recordStarted("x1", started("second"));
+    await session.recordEnding("x1", true);
+    await session.acknowledge("x1", true);
+    expect(await known(session)).toMatchObject({ open: null, last: { state: "acknowledged" } });
+    const next = await state.another().lock(service, uuid, patient(state.clock, 0));
+    expect(await known(next)).toMatchObject({ open: null, last: { state: "acknowledged" } });
+    await session.release();
+    expect(await state.store.locks()).toHaveLength(1);
+    await expect(session.forget()).rejects.toMatchObject({ code: "internal" });
+  });
+
   it("is enough to send a request for ten seconds, by the clock that says the most, and is renewed then", async () => {
     const session = await held(state);
     await session.ensureHeld();
@@ -93,7 +107,7 @@ const steps: ((session: VaultSession) => Promise<unknown>)[] = [
   async (session) => await session.recordIntent(intent("x1", 1)),
   async (session) => await session.recordStarted("x1", started("second")),
   async (session) => await session.recordEnding("x1", true),
-  async (session) => await session.acknowledge("x1"),
+  async (session) => await session.acknowledge("x1", true),
 ];
 
 describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut: Cut) => {
