@@ -21,6 +21,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
   };
   const service: Service = {
     admit: async (kind, signal, deadline) => await context.service.admit(kind, signal, deadline),
+    foresee: async (deadline) => await context.service.foresee(deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
       startCounts ||= counts(reply);

@@ -58,6 +58,7 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     ids: createIds(context.clock),
     service: {
       admit: async (kind, signal, deadline) => await (await service()).admit(kind, signal, deadline),
+      foresee: async (deadline) => await (await service()).foresee(deadline),
       start: async (call, signal) => await (await held()).start(call, signal),
       end: async (call, signal) => await (await held()).end(call, signal),
       single: async (call, signal) => await (await held()).single(call, signal),

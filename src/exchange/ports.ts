@@ -87,6 +87,8 @@ export interface Service {
    * @throws `rate-limited`, at once, if the place would come after `deadline`
    */
   admit(kind: Kind, signal: AbortSignal, deadline?: number): Promise<void>;
+  /** Asks ahead for the place of the next call, which `admit` then takes if that is not too late. Never rejects. */
+  foresee(deadline: number): Promise<void>;
   /** An aborted call is `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;

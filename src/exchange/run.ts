@@ -111,7 +111,7 @@ async function store(
   settled: readonly Settled[],
 ): Promise<Stored> {
   const { hashedPin } = pair.credentials;
-  const generation = await context.session.recordStarted(exchangeId, {
+  const recorded = context.session.recordStarted(exchangeId, {
     pair: success.pair,
     hashedPin,
     device: pair.device,
@@ -126,6 +126,8 @@ async function store(
     combination: pair.combination,
     elsewhere: request.handover.leavesState,
   });
+  // A round trip to a shared state does for both.
+  const [generation] = await Promise.all([recorded, request.noAck ? undefined : context.service.foresee(context.deadline)]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });
   const found = before.open?.state === "in-doubt" ? [settledByStart(before.open, pair.generation)] : [];

@@ -66,6 +66,9 @@ export function createClient(options: ClientOptions): ServiceClient {
       signal.throwIfAborted();
       return Promise.resolve();
     },
+    async foresee() {
+      return Promise.resolve();
+    },
     async start(call, signal) {
       return send(startRequest(options, call), signal);
     },

@@ -24,6 +24,15 @@ export function slotIntervalMs(rate: number): number {
   return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
 }
 
+interface Place {
+  /** By `Clock.now`. */
+  at: number;
+  /** How long the step between the place and its call takes, in milliseconds. */
+  leadMs: number;
+  /** When that step begins, by `Clock.elapsed`. */
+  wakeAt: number;
+}
+
 /** Number of places that one call takes at most: on a machine so busy, everything is late. */
 const placesAtMost = 5;
 
@@ -36,11 +45,10 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
   const intervalMs = slotIntervalMs(limit.rate);
   if (intervalMs === 0) return service;
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
-  let place = 0;
-  /** Of the place: how much earlier than it `takePlace` ends. */
-  let leadMs = 0;
+  let taken: Place = { at: 0, leadMs: 0, wakeAt: 0 };
+  let foreseen: Place | null = null;
 
-  async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
+  async function reserve(deadline: number): Promise<Place> {
     const latencyMs = (await limit.latencyMs?.()) ?? 0;
     const askedAt = limit.clock.elapsed();
     // No earlier place could be kept: its answer and the step before the call take that long.
@@ -49,18 +57,26 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs);
     const waitMs = untilPlace - earlyMs;
     if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);
-    place = now + Math.max(0, waitMs);
-    leadMs = Math.ceil(latencyMs);
+    const at = now + Math.max(0, waitMs);
+    return { at, leadMs: Math.ceil(latencyMs), wakeAt: askedAt + Math.max(0, waitMs) + latencyMs };
+  }
+
+  const lateness = ({ at }: Place): number => limit.clock.now() - at;
+
+  async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
+    const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= jitterMs;
+    taken = foreseen !== null && isInTime ? foreseen : await reserve(deadline);
+    foreseen = null;
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
-    const wholeMs = Math.ceil(Math.max(0, waitMs) - 0.001 + (latencyMs === 0 ? 0 : latencyMs - (limit.clock.elapsed() - askedAt)));
+    const wholeMs = Math.ceil(taken.wakeAt - limit.clock.elapsed() - 0.001);
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
   async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
     try {
-      for (let taken = 1; taken < placesAtMost && limit.clock.now() - place > jitterMs; taken += 1) await takePlace(signal);
+      for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace(signal);
       // What was left for the step in between, and it did not take.
-      const earlyBy = Math.min(leadMs, Math.ceil(place - limit.clock.now()));
+      const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
       if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
     } catch (error) {
       if (signal.aborted) return { type: "not-sent", cause: "canceled while waiting for the rate limit" };
@@ -74,6 +90,9 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     async admit(kind, signal, deadline) {
       await service.admit(kind, signal, deadline);
       await takePlace(signal, deadline);
+    },
+    async foresee(deadline) {
+      foreseen = await reserve(deadline).catch(() => null);
     },
     async start(call, signal) {
       return await inTime(signal, async () => await service.start(call, signal));

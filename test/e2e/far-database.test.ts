@@ -27,8 +27,8 @@ async function secured(): Promise<string> {
 }
 
 test.each([
-  ["without TLS", false, 12],
-  ["with TLS", true, 14],
+  ["without TLS", false, 11],
+  ["with TLS", true, 13],
 ])("a get %s needs few round trips to the database, those for the connection included", async (_how, isTls, most) => {
   const path = await secured();
   const server = await postgres();

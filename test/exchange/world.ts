@@ -123,6 +123,7 @@ export class World {
 
   readonly #service: Service = {
     admit: async () => Promise.resolve(),
+    foresee: async () => Promise.resolve(),
     start: async (call) => Promise.resolve(this.#exchangeBytes(startRequest(target, call))),
     end: async (call) => Promise.resolve(this.#exchangeBytes(endRequest(target, call))),
     single: async (call) => Promise.resolve(this.#exchangeBytes(singleRequest(target, call))),

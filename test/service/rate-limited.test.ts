@@ -31,6 +31,7 @@ const { kind } = startCall;
 const reply = { type: "not-sent", cause: "fake" } as const;
 const fake: Service & { close: () => void } = {
   admit: (_, signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
+  foresee: () => Promise.resolve(),
   start: () => Promise.resolve(reply),
   end: () => Promise.resolve(reply),
   single: () => Promise.resolve(reply),
@@ -128,6 +129,37 @@ describe("rateLimited", () => {
     expect(await service.end(endCall, never)).toBe(reply);
     expect(places).toBe(3);
     expect(sleeps.length).toBeLessThan(2);
+  });
+
+  test("a place that was asked for ahead is that of the next call, unless it comes too late or there was none", async () => {
+    const { clock, reserveSlot, sleeps, pass } = world();
+    let places = 0;
+    let isBroken = false;
+    const counted = (now: number, intervalMs: number): Promise<number> => {
+      places += 1;
+      return isBroken ? Promise.reject(new Error("disk")) : reserveSlot(now, intervalMs);
+    };
+    const service = rateLimited(fake, { rate: 10, reserveSlot: counted, clock });
+    const interval = Math.ceil(slotIntervalMs(10));
+    await service.foresee(Number.POSITIVE_INFINITY);
+    pass(25);
+    await service.admit(kind, never);
+    await service.start(startCall, never);
+    expect(places).toBe(1);
+    await service.admit(kind, never);
+    expect(places).toBe(2);
+    await service.foresee(Number.POSITIVE_INFINITY);
+    pass(30);
+    await service.admit(kind, never);
+    expect([places, sleeps]).toEqual([3, [interval - 55]]);
+    pass(1000);
+    await service.foresee(Number.POSITIVE_INFINITY);
+    pass(26);
+    await service.admit(kind, never);
+    expect(places).toBe(5);
+    isBroken = true;
+    await service.foresee(Number.POSITIVE_INFINITY);
+    await expect(service.admit(kind, never)).rejects.toThrow("disk");
   });
 
   test("one that is given up while it waits for its place was not sent", async () => {

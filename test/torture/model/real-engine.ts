@@ -130,6 +130,7 @@ export class RealEngine {
       session: this.#session(),
       service: {
         admit: async () => Promise.resolve(),
+        foresee: async () => Promise.resolve(),
         single: async () => Promise.reject(new Error("no such call here")),
         start: async (call) => {
           const outcome = await this.#ask(this.#startCall(call));
