@@ -166,7 +166,7 @@ async function openClient(app: App, version: string): Promise<Service> {
     limit: {
       rate: settings.rate,
       clock: host,
-      latencyMs: async () => (await app.store()).latencyMs(),
+      latencyMs: async () => await (await app.store()).latencyMs(),
       reserveSlot: async (now, intervalMs, longestMs) => await (await app.store()).reserveSlot(queue, now, intervalMs, longestMs),
     },
     trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,

@@ -244,6 +244,6 @@ export interface Store {
    * the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
-  /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. */
-  latencyMs(): number;
+  /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. May connect to it first. */
+  latencyMs(): Promise<number>;
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DatabaseClock } from "../../src/store/postgres/database-clock.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
 import { SharedState as WholeState } from "../../src/store/postgres/whole-state.ts";
@@ -17,8 +18,8 @@ import { atEndOfFile } from "./end-of-file.ts";
 export interface SharedState extends StoreFixture {
   store: PostgresStore;
   location: string;
-  /** The same state reached by another port, with another patience in milliseconds. */
-  through(port: number, patienceMs?: number): PostgresStore;
+  /** The same state reached by another port, with another patience in milliseconds; by default the database's clock is the test's. */
+  through(port: number, patienceMs?: number, time?: DatabaseClock): PostgresStore;
   /** Runs SQL; `schema` stands for the state's. */
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
@@ -33,18 +34,25 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const location = server.location(schema);
   const keySource = { type: "file", path: join(root, "state.key") } as const;
   const stores: PostgresStore[] = [];
-  const through = (port: number, patienceMs?: number): PostgresStore => {
+  const through: SharedState["through"] = (port, patienceMs, own) => {
     const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const holder = { host: "here", pid: stores.length, user: "tester" };
-    const time = { latencyMs: () => 0, took: () => undefined, note: () => undefined, now: () => clock.now() };
+    const time = {
+      isKnown: true,
+      latencyMs: () => 0,
+      took: () => undefined,
+      tookLogin: () => undefined,
+      note: () => undefined,
+      now: () => clock.now(),
+    };
     const store = new PostgresStore({
       address,
       keySource,
       clock,
       holder,
       warn: () => undefined,
-      time,
+      time: own ?? time,
       directory: join(root, String(stores.length)),
       platform: "linux",
     });

@@ -9,6 +9,7 @@ import { runExchange } from "../../exchange/run.ts";
 import { labelOf, pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Credentials, VaultRecord } from "../../exchange/records.ts";
 import { toSettle } from "../../exchange/end/settle.ts";
+import { isShared } from "../../settings/settings.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
@@ -36,6 +37,7 @@ export type ExchangeNeeds = Pick<
   | "sources"
   | "stateDirectory"
   | "store"
+  | "waiting"
   | "withLock"
 >;
 
@@ -49,13 +51,15 @@ export interface PlannedExchange {
   out: CredentialsOut | undefined;
   /** Of the document that was given. */
   pairs: readonly Credentials[];
+  /** The vault, where it is held already. */
+  held: ExchangeContext | undefined;
 }
 
 type Options = ExchangeOptions & { uuid?: string | undefined };
 
 /**
  * Plans an exchange, and does the work with the plan while the file of --credentials-out is locked. Until `runPlanned` nothing
- * is written or sent.
+ * is sent, and on this machine nothing is written.
  *
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question.
  */
@@ -66,23 +70,46 @@ export async function withPlan<T>(
   work: (planned: PlannedExchange) => Promise<T>,
 ): Promise<T> {
   checkPairOptions(options);
-  if (options.credentialsOut === undefined) return await work(await prepareRequest(app, options, operation, undefined));
+  if (options.credentialsOut === undefined) return await withRequest(app, options, operation, undefined, work);
   const { withCredentialsOut } = await import("./credentials-out.ts");
-  return await withCredentialsOut(app, options, async (out) => await work(await prepareRequest(app, options, operation, out)));
+  return await withCredentialsOut(app, options, async (out) => await withRequest(app, options, operation, out, work));
 }
 
-async function prepareRequest(
+async function withRequest<T>(
   app: ExchangeNeeds,
   options: Options,
   operation: Operation,
   out: CredentialsOut | undefined,
-): Promise<PlannedExchange> {
+  work: (planned: PlannedExchange) => Promise<T>,
+): Promise<T> {
   await askSettings(app);
   const uuid = await askVault(app, options.uuid, operation);
   const given = await readPairChoice(app, options);
   // Missing settings are reported before anything is written.
-  await app.service();
-  const record = await lookUp(app, uuid);
+  const service = await app.service();
+  // One round trip reads the vault, holds it and asks for the place of the start; but nobody is asked anything while it is held.
+  const isHeldFirst = isShared(app.settings.state) && !app.ask.isPossible && options.dryRun !== true;
+  const [held] = isHeldFirst ? await Promise.all([app.hold(uuid), service.foresee(app.waiting.deadline)]) : [];
+  try {
+    const record = held === undefined ? await lookUp(app, uuid) : await held.session.read();
+    const known = record === null || record.generations.length === 0 ? null : record;
+    return await work({ ...(await completeRequest(app, options, operation, { uuid, given, record: known, out })), held });
+  } finally {
+    await held?.session.release();
+  }
+}
+
+/** What is known of an exchange before its other options are read. */
+interface Known extends Pick<PlannedExchange, "uuid" | "record" | "out"> {
+  given: Awaited<ReturnType<typeof readPairChoice>>;
+}
+
+async function completeRequest(
+  app: ExchangeNeeds,
+  options: Options,
+  operation: Operation,
+  { uuid, given, record, out }: Known,
+): Promise<Omit<PlannedExchange, "held">> {
   // A start that is certain to be refused is refused before more questions.
   const isRecovery = given.document?.type === "recovery";
   if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(app, record, options, operation);
@@ -127,10 +154,10 @@ function checkLeft(app: Pick<App, "settings">, record: VaultRecord, options: Exc
  */
 export async function runPlanned(
   app: Pick<App, "hold" | "output" | "settings">,
-  { uuid, request, out, pairs }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs">,
+  { uuid, request, out, pairs, held }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs" | "held">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
-  const context: ExchangeContext = await app.hold(uuid);
+  const context: ExchangeContext = held ?? (await app.hold(uuid));
   try {
     await out?.checkKnown(context, pairs);
     if (!dryRun)

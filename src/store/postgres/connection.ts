@@ -1,4 +1,6 @@
+import type { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
@@ -15,6 +17,11 @@ export interface Statement {
 
 export type Row = Record<string, unknown>;
 
+/** What `pg` does not declare of a client. */
+interface Wire {
+  connection: EventEmitter & { stream: Duplex };
+}
+
 /** How long what reads or writes the whole state may take, in milliseconds. */
 const wholeMs = 600_000;
 
@@ -26,6 +33,13 @@ const expected = [...repeatable, "22012", "23505"];
 
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
+
+/** Told how long it took until an answer came, in milliseconds. */
+export interface Timing {
+  took?: (ms: number) => void;
+  /** Of a step of the login, before anything is asked. */
+  tookLogin?: (ms: number) => void;
+}
 
 /** The error where the answer is lost: what was sent to the database may have been done. */
 export class AnswerLost extends VaultError {
@@ -51,15 +65,19 @@ class PlainClient extends pg.Client {
 export class Connection {
   readonly #client: pg.Client;
   readonly #address: Address;
-  readonly #took: (ms: number) => void;
+  readonly #timing: Timing;
   #dead: Error | null = null;
   /** Of commits that may not be durable. */
   readonly #notices: string[] = [];
 
-  private constructor(client: pg.Client, address: Address, took: (ms: number) => void) {
+  private constructor(client: pg.Client, address: Address, timing: Timing) {
     this.#client = client;
-    this.#took = took;
+    this.#timing = timing;
     this.#address = address;
+    let challengedAt = 0;
+    const { connection } = client as unknown as Wire;
+    connection.once("authenticationSASL", () => (challengedAt = performance.now()));
+    connection.once("authenticationSASLContinue", () => timing.tookLogin?.(performance.now() - challengedAt));
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
     client.on("notice", ({ code, message }) => {
@@ -68,15 +86,15 @@ export class Connection {
   }
 
   /**
-   * Connects to the first of the hosts that is not in recovery. `took` is told how long each answer took, in milliseconds.
+   * Connects to the first of the hosts that is not in recovery.
    * @throws `state` if none can be used
    */
-  static async open(address: Address, took: (ms: number) => void): Promise<Connection> {
+  static async open(address: Address, timing: Timing = {}): Promise<Connection> {
     const problems: (Reason & { at: string })[] = [];
     for (const { host, port } of address.hosts) {
       const at = `${host}:${port}`;
       const password = address.password ?? address.findPassword?.({ host, port }) ?? "";
-      const connection = new Connection(clientFor(address, host, port, password), address, took);
+      const connection = new Connection(clientFor(address, host, port, password), address, timing);
       try {
         await connection.#client.connect();
         if (address.hosts.length === 1 || !(await connection.#isInRecovery())) return connection;
@@ -150,7 +168,7 @@ export class Connection {
     const timer = setTimeout(() => {
       this.#dead ??= new Error("no answer in time");
       // A query that is not answered must not be answered later.
-      (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      (this.#client as unknown as Wire).connection.stream.destroy();
     }, mayTakeMs);
     const noticed = this.#notices.length;
     const sentAt = performance.now();
@@ -158,7 +176,7 @@ export class Connection {
       statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])])),
     );
     clearTimeout(timer);
-    this.#took(performance.now() - sentAt);
+    this.#timing.took?.(performance.now() - sentAt);
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed !== undefined) {
       // An answer with a code comes from the server; the connection's own failures have none, or one of the system.

@@ -12,6 +12,7 @@ export class DatabaseClock {
   #ahead = 0;
   #fastest = Number.POSITIVE_INFINITY;
   #quickest = Number.POSITIVE_INFINITY;
+  #login = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -30,9 +31,20 @@ export class DatabaseClock {
     this.#quickest = Math.min(this.#quickest, ms);
   };
 
+  /** Notes how long a step of the login took, which is all that is known before the first answer. */
+  readonly tookLogin = (ms: number): void => {
+    this.#login = ms;
+  };
+
   /** How long an answer takes, in milliseconds; 0 where that is too little to be reckoned with. */
   latencyMs(): number {
-    return Number.isFinite(this.#quickest) && this.#quickest >= negligibleMs ? this.#quickest : 0;
+    const known = Number.isFinite(this.#quickest) ? this.#quickest : this.#login;
+    return known >= negligibleMs ? known : 0;
+  }
+
+  /** Whether anything was noted of the database's clock. */
+  get isKnown(): boolean {
+    return Number.isFinite(this.#fastest);
   }
 
   /** Milliseconds since the epoch. */

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Address } from "./address.ts";
-import type { Row, Statement } from "./connection.ts";
+import type { Row, Statement, Timing } from "./connection.ts";
 import { AnswerLost, Connection } from "./connection.ts";
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
@@ -23,15 +23,14 @@ interface Patience {
  */
 export class Database {
   readonly address: Address;
-  readonly #took: (ms: number) => void;
+  readonly #timing: Timing;
   readonly #patience: Patience;
   #connection: Promise<Connection> | null = null;
   #wasThere = false;
 
-  /** `took` is told how long each answer took, in milliseconds. */
-  constructor(address: Address, took: (ms: number) => void, patience: Patience) {
+  constructor(address: Address, timing: Timing, patience: Patience) {
     this.address = address;
-    this.#took = took;
+    this.#timing = timing;
     this.#patience = patience;
   }
 
@@ -52,7 +51,7 @@ export class Database {
     const until = this.#wasThere ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY) : 0;
     for (;;) {
       try {
-        const connection = await Connection.open(this.address, this.#took);
+        const connection = await Connection.open(this.address, this.#timing);
         this.#wasThere = true;
         return connection;
       } catch (error) {

@@ -56,7 +56,7 @@ const isAnother = (here: Incarnation, there: Incarnation | null): boolean =>
 async function readAt({ user, password, tls }: Address, shown: string): Promise<Incarnation | null> {
   try {
     const former = { ...parseAddress(shown, {}, user, () => undefined), password, tls };
-    const connection = await Connection.open(former, () => undefined);
+    const connection = await Connection.open(former);
     try {
       const [row] = await connection.query(aboutStatement(former.schema));
       return aboutIn(row, former);

@@ -3,22 +3,32 @@ import type { Statement } from "./connection.ts";
 /** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
 const clockJump = 60_000;
 
+/** From when on a slot will do: on the database's clock, or milliseconds after the statement has arrived there. */
+export type Moment = { at: number } | { aheadMs: number };
+
+/** The moment as `$2`, in milliseconds on the database's clock. */
+const sqlOf = (moment: Moment): string =>
+  `($2::double precision${"at" in moment ? "" : " + (extract(epoch FROM clock_timestamp()) * 1000)::double precision"})`;
+const valueOf = (moment: Moment): number => ("at" in moment ? moment.at : moment.aheadMs);
+
 /**
- * GCRA with burst 1, as in SQLite, in one statement that is not waited for to be durable. Times are milliseconds on the database's
- * clock; no row is returned for a slot that is more than `longestMs` away.
+ * GCRA with burst 1, as in SQLite, in one statement that is not waited for to be durable. Returns the milliseconds from the moment to
+ * the slot; no row for one that is more than `longestMs` away.
  */
-export function reserving(schema: string, application: string, now: number, intervalMs: number, longestMs: number): Statement {
-  const slot = `greatest($2, CASE WHEN held.reserved_at > $2 + ${clockJump} THEN $2 ELSE held.next END)`;
+export function reserving(schema: string, application: string, from: Moment, intervalMs: number, longestMs: number): Statement {
+  const now = "excluded.reserved_at";
+  const slot = `greatest(${now}, CASE WHEN held.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE held.next END)`;
   const sql = `WITH quick AS (SELECT set_config('synchronous_commit', 'off', true) AS set)
     INSERT INTO ${schema}.limiter AS held (application, next, reserved_at)
-    SELECT $1, $2::double precision + $3::double precision, $2 FROM quick WHERE set IS NOT NULL
-    ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = $2
-    WHERE $4::double precision IS NULL OR ${slot} - $2 <= $4
-    RETURNING next - $3 AS slot`;
-  return { sql, values: [application, now, intervalMs, Number.isFinite(longestMs) ? longestMs : null] };
+    SELECT $1, now + $3::double precision, now FROM quick, (SELECT ${sqlOf(from)} AS now) AS moment WHERE set IS NOT NULL
+    ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = ${now}
+    WHERE $4::double precision IS NULL OR ${slot} - ${now} <= $4
+    RETURNING next - $3 - reserved_at AS wait`;
+  return { sql, values: [application, valueOf(from), intervalMs, Number.isFinite(longestMs) ? longestMs : null] };
 }
 
-export const nextSlot = (schema: string, application: string): Statement => ({
-  sql: `SELECT next AS slot FROM ${schema}.limiter WHERE application = $1`,
-  values: [application],
+/** Returns the milliseconds from the moment to the next slot. */
+export const nextSlot = (schema: string, application: string, from: Moment): Statement => ({
+  sql: `SELECT next - ${sqlOf(from)} AS wait FROM ${schema}.limiter WHERE application = $1`,
+  values: [application, valueOf(from)],
 });

@@ -21,6 +21,7 @@ import { checkIncarnation, isLater } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
 import type { Holder } from "./lease.ts";
 import { holders, Lease } from "./lease.ts";
+import type { Moment } from "./limiter.ts";
 import { nextSlot, reserving } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
@@ -43,7 +44,7 @@ export interface SharedStoreOptions {
   /** How long the command waits. */
   waiting?: Waiting;
   /** The database's clock; by default estimated from its answers. */
-  time?: Pick<DatabaseClock, "latencyMs" | "note" | "now" | "took">;
+  time?: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now" | "took" | "tookLogin">;
 }
 
 /** What everything that works on a shared state needs. */
@@ -63,7 +64,7 @@ type Ready = About & { key: SealingKey };
  */
 export class PostgresStore implements Store {
   readonly parts: SharedParts;
-  readonly #time: Pick<DatabaseClock, "latencyMs" | "note" | "now">;
+  readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
@@ -80,7 +81,7 @@ export class PostgresStore implements Store {
     time = new DatabaseClock(clock),
   }: SharedStoreOptions) {
     this.#time = time;
-    const database = new Database(address, time.took, { clock, waiting });
+    const database = new Database(address, time, { clock, waiting });
     const keyring = new Keyring(keySource, address.shown, warn, keys);
     const machine = new MachineRecord({ directory, platform, clock, warn });
     this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
@@ -192,13 +193,16 @@ export class PostgresStore implements Store {
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
     if (intervalMs === 0) return 0;
     const { schema, clock } = this.parts;
-    const there = now + this.#time.now() - clock.now();
-    const [taken] = await this.#query(reserving(schema, application, there, intervalMs, longestMs));
-    const [row] = taken === undefined ? await this.#query(nextSlot(schema, application)) : [taken];
-    return Math.max(0, (row?.["slot"] as number) - there);
+    const aheadMs = now - clock.now();
+    // Before its first answer the database's clock is not known: what is asked arrives half a round trip later.
+    const at: Moment = this.#time.isKnown ? { at: this.#time.now() + aheadMs } : { aheadMs: aheadMs - this.#time.latencyMs() / 2 };
+    const [taken] = await this.#query(reserving(schema, application, at, intervalMs, longestMs));
+    const [row] = taken === undefined ? await this.#query(nextSlot(schema, application, at)) : [taken];
+    return Math.max(0, row?.["wait"] as number);
   }
 
-  latencyMs(): number {
+  async latencyMs(): Promise<number> {
+    await this.parts.database.connect();
     return this.#time.latencyMs();
   }
 

@@ -70,7 +70,7 @@ export class SharedState {
     });
     const { version, waits, standbys } = row as { version: string; waits: boolean; standbys: number };
     const { shown, tls } = database.address;
-    const server = { location: shown, version, hasTls: tls !== undefined, latencyMs: Math.round(this.#store.latencyMs()) };
+    const server = { location: shown, version, hasTls: tls !== undefined, latencyMs: Math.round(await this.#store.latencyMs()) };
     return { ...server, keyId, standbys, waitsForStandby: waits, kept: await machine.kept(), unwritable: machine.unwritable() };
   }
 

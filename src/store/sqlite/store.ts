@@ -138,8 +138,8 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await database.write((db) => reserveSlot(db, application, now, intervalMs, longestMs), "unsynced");
   }
 
-  latencyMs(): number {
-    return 0;
+  async latencyMs(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   #now(): string {
