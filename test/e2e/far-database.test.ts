@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
 import { farDatabase } from "../support/far-database.ts";
 import { expectExit, firstGet, openLab } from "../support/lab.ts";
 import { postgres, secure } from "../support/postgres.ts";
@@ -16,12 +18,9 @@ test.each([
   const machine = lab.machine({ stateDir, env: { VAULTSVC_RATE: "25", ...more } });
   expectExit(await machine.vault("state", "init"), 0);
   expectExit(await firstGet(machine, lab.vault), 0);
-  const trips: number[] = [];
-  // On a busy machine a call is late, and takes another place under the rate limit.
-  while (trips.length < 10 && trips.at(-1) !== most) {
-    const before = far.trips;
-    expectExit(await machine.start({}, "get", lab.vault.uuid, "--json").exit, 0);
-    trips.push(far.trips - before);
-  }
-  expect(Math.min(...trips)).toBe(most);
+  const before = far.trips;
+  // Its clock stands still: on a busy machine a call is late, and takes another place under the rate limit.
+  const host = fakeHost({ home: machine.home, cwd: machine.home, env: machine.env, files: "real", now: Date.now() });
+  expect(await main(["get", lab.vault.uuid, "--json"], host)).toBe(0);
+  expect(far.trips - before).toBe(most);
 });
