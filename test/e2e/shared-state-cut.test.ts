@@ -29,6 +29,8 @@ interface Scene {
   proxy: Proxy;
   setUp: () => Promise<void>;
   run: (wait?: string) => Promise<RunResult>;
+  /** As a process, which really sleeps while it waits for the server. */
+  runApart: () => Promise<RunResult>;
   goOn: () => Promise<void>;
 }
 
@@ -56,6 +58,7 @@ async function open({ setUp, args, goesOn }: Command): Promise<Scene> {
     proxy,
     setUp: async () => await onOther(setUp),
     run: async (wait) => await machine.vault(...withVault(uuid, args, wait)),
+    runApart: async () => await machine.start({}, ...withVault(uuid, args, "1m")).exit,
     goOn: async () => {
       // In doubt where the acknowledgement succeeded and was not recorded: the read finds out.
       await onOther(goesOn, 12);
@@ -78,7 +81,7 @@ async function requestsOf({ proxy, setUp, run }: Scene): Promise<number> {
 }
 
 /** Cuts the connection of a command at one of its requests, and checks what it says and that another machine goes on. */
-async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number, cut: Cut | "restarted"): Promise<void> {
+async function expectCut({ members, proxy, setUp, run, runApart, goOn }: Scene, n: number, cut: Cut | "restarted"): Promise<void> {
   const { lab, uuid, machines, sql } = members;
   const { crash, start } = await postgres();
   await setUp();
@@ -89,7 +92,7 @@ async function expectCut({ members, proxy, setUp, run, goOn }: Scene, n: number,
   };
   if (cut === "restarted") proxy.doAt(n, restart);
   else proxy.cutAt(n, cut);
-  const result = await run(cut === "restarted" || cut === "stalled" ? "1m" : undefined);
+  const result = cut === "restarted" ? await runApart() : await run(cut === "stalled" ? "1m" : undefined);
   await isBack;
   const isSent = lab.service.sandbox.requests().length > sentBefore;
   const isAway = cut === "gone" || cut === "restarted";

@@ -179,7 +179,7 @@ export class Connection {
     stream.uncork();
     const answers = await Promise.allSettled(sent);
     clearTimeout(timer);
-    this.#timing.took?.(performance.now() - sentAt);
+    const tookMs = performance.now() - sentAt;
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed !== undefined) {
       // An answer with a code comes from the server; the connection's own failures have none, or one of the system.
@@ -193,6 +193,7 @@ export class Connection {
       this.#dead ??= failed.reason as Error;
       throw new AnswerLost(this.#address, this.#dead.message);
     }
+    this.#timing.took?.(tookMs);
     const notice = this.#notices[noticed];
     if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);

@@ -3,6 +3,9 @@ import type { Clock } from "../../exchange/ports.ts";
 /** Less than the rate limit leaves for requests that are late, in milliseconds. */
 const negligibleMs = 10;
 
+/** An answer that took this long says nothing, in milliseconds. */
+const slowMs = 1000;
+
 /**
  * The database's clock, by which leases, the queue of the rate limit and the journal go, so that the clocks of the machines need not
  * agree. Estimated from the fastest answer so far.
@@ -21,7 +24,8 @@ export class DatabaseClock {
   /** Notes what the database's clock said (milliseconds since the epoch) in an answer to what was sent at `sentAt` (on `elapsed`). */
   note(said: number, sentAt: number): void {
     const took = this.#clock.elapsed() - sentAt;
-    if (took >= this.#fastest) return;
+    // Of a slow one nobody knows when in between the database looked at its clock.
+    if (took >= Math.min(this.#fastest, slowMs)) return;
     this.#fastest = took;
     this.#ahead = said - (this.#clock.now() - took / 2);
   }

@@ -6,18 +6,13 @@ import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
+import type { Holder } from "./holders.ts";
+import { heldBy, holderIn, whole } from "./holders.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
 const renewalMs = 5000;
 const neededMs = 5000;
-
-/** Who holds a vault: what `vault state locks` shows. */
-export interface Holder {
-  host: string;
-  pid: number;
-  user: string;
-}
 
 /** What a lease needs of its store. */
 export interface LeasePlace {
@@ -26,9 +21,6 @@ export interface LeasePlace {
   holder: Holder;
   database: Pick<Database, "connect" | "query">;
 }
-
-/** In place of a vault's uuid: the lease of the whole state, which nobody takes while somebody holds a vault, and the other way round. */
-const whole = "";
 
 const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
@@ -211,20 +203,6 @@ const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime
 /** Milliseconds since an instant, by the clock that says the most. */
 const since = (clock: Clock, then: Instant): number => Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
 
-/** The leases of vaults that have not ended. */
-export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases
-    WHERE uuid <> '${whole}' AND ends_at > clock_timestamp() ORDER BY since, uuid`,
-});
-
-/** Who keeps others from a vault, or from the whole state. */
-const heldBy = (schema: string, uuid = whole): Statement => ({
-  sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE $1 = '${whole}' OR uuid = $1
-    UNION ALL SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE $1 <> '${whole}' AND uuid = '${whole}' AND ends_at > clock_timestamp()
-    LIMIT 1`,
-  values: [uuid],
-});
-
 /** The error for a holder that was stopped, or away from the database, for longer than its lease. */
 const lost = (uuid: string): VaultError =>
   new VaultError("busy", `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`, {
@@ -232,10 +210,3 @@ const lost = (uuid: string): VaultError =>
     hint: `nothing more was sent; vault status ${uuid}`,
     retry: "after-status",
   });
-
-/** Who holds a vault, in words; undefined for a lease that was given back meanwhile. */
-function holderIn({ holder, since }: Row): string | undefined {
-  if (typeof holder !== "string" || !(since instanceof Date)) return undefined;
-  const { host, pid, user } = JSON.parse(holder) as Holder;
-  return `${user} on ${host} (process ${pid}), since ${since.toISOString()},`;
-}

@@ -1,10 +1,13 @@
+import type { Clock } from "../../exchange/ports.ts";
 import type { Statement } from "./connection.ts";
+import type { Database } from "./database.ts";
+import type { DatabaseClock } from "./database-clock.ts";
 
 /** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
 const clockJump = 60_000;
 
 /** From when on a slot will do: on the database's clock, or milliseconds after the statement has arrived there. */
-export type Moment = { at: number } | { aheadMs: number };
+type Moment = { at: number } | { aheadMs: number };
 
 /** The moment as `$2`, in milliseconds on the database's clock. */
 const sqlOf = (moment: Moment): string =>
@@ -15,7 +18,7 @@ const valueOf = (moment: Moment): number => ("at" in moment ? moment.at : moment
  * GCRA with burst 1, as in SQLite, in one statement that is not waited for to be durable. Returns the milliseconds from the moment to
  * the slot; no row for one that is more than `longestMs` away.
  */
-export function reserving(schema: string, application: string, from: Moment, intervalMs: number, longestMs: number): Statement {
+function reserving(schema: string, application: string, from: Moment, intervalMs: number, longestMs: number): Statement {
   const now = "excluded.reserved_at";
   const slot = `greatest(${now}, CASE WHEN held.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE held.next END)`;
   const sql = `WITH quick AS (SELECT set_config('synchronous_commit', 'off', true) AS set)
@@ -28,7 +31,29 @@ export function reserving(schema: string, application: string, from: Moment, int
 }
 
 /** Returns the milliseconds from the moment to the next slot. */
-export const nextSlot = (schema: string, application: string, from: Moment): Statement => ({
+const nextSlot = (schema: string, application: string, from: Moment): Statement => ({
   sql: `SELECT next - ${sqlOf(from)} AS wait FROM ${schema}.limiter WHERE application = $1`,
   values: [application, valueOf(from)],
 });
+
+interface Wanted {
+  application: string;
+  /** From when on, by the clock of the machine. */
+  now: number;
+  intervalMs: number;
+  longestMs: number;
+}
+
+/** Implements `Store.reserveSlot`. */
+export async function reserve(
+  { schema, database, clock }: { schema: string; database: Database; clock: Clock },
+  time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "now">,
+  { application, now, intervalMs, longestMs }: Wanted,
+): Promise<number> {
+  const aheadMs = now - clock.now();
+  // Before its first answer the database's clock is not known: what is asked arrives half a round trip later.
+  const from: Moment = time.isKnown ? { at: time.now() + aheadMs } : { aheadMs: aheadMs - time.latencyMs() / 2 };
+  const [taken] = await database.query(reserving(schema, application, from, intervalMs, longestMs));
+  const [row] = taken === undefined ? await database.query(nextSlot(schema, application, from)) : [taken];
+  return Math.max(0, row?.["wait"] as number);
+}

@@ -54,7 +54,7 @@ export function refusalReason({ database, shown, user }: Address, code: string, 
         ? `as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${user}`
         : `as the role that made the state: vault state init --grant ${user}`,
     },
-    "25006": { why: "it can only be read (a standby, or default_transaction_read_only)" },
+    "25006": { why: "it is a read-only standby, or default_transaction_read_only is set" },
     "53100": { why: "the server's disk is full" },
     "55P03": timeLimit,
     "57014": timeLimit,

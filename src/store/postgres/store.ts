@@ -19,10 +19,10 @@ import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
-import type { Holder } from "./lease.ts";
-import { holders, Lease } from "./lease.ts";
-import type { Moment } from "./limiter.ts";
-import { nextSlot, reserving } from "./limiter.ts";
+import type { Holder, Lock } from "./holders.ts";
+import { holders, lockIn } from "./holders.ts";
+import { Lease } from "./lease.ts";
+import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
 import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
@@ -88,13 +88,8 @@ export class PostgresStore implements Store {
   }
 
   /** Who holds which vault, in the order in which they took it. */
-  async locks(): Promise<{ uuid: string; holder: Holder; since: string; endsAt: string }[]> {
-    const rows = await this.#query(holders(this.parts.schema));
-    return rows.map((row) => {
-      const { uuid, holder, since, ends_at } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
-      const { host, pid, user } = JSON.parse(holder) as Holder;
-      return { uuid, holder: { host, pid, user }, since: since.toISOString(), endsAt: ends_at.toISOString() };
-    });
+  async locks(): Promise<Lock[]> {
+    return (await this.#query(holders(this.parts.schema))).map(lockIn);
   }
 
   /** Closes the connection without waiting. */
@@ -192,13 +187,7 @@ export class PostgresStore implements Store {
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
     if (intervalMs === 0) return 0;
-    const { schema, clock } = this.parts;
-    const aheadMs = now - clock.now();
-    // Before its first answer the database's clock is not known: what is asked arrives half a round trip later.
-    const at: Moment = this.#time.isKnown ? { at: this.#time.now() + aheadMs } : { aheadMs: aheadMs - this.#time.latencyMs() / 2 };
-    const [taken] = await this.#query(reserving(schema, application, at, intervalMs, longestMs));
-    const [row] = taken === undefined ? await this.#query(nextSlot(schema, application, at)) : [taken];
-    return Math.max(0, row?.["wait"] as number);
+    return await reserve(this.parts, this.#time, { application, now, intervalMs, longestMs });
   }
 
   async latencyMs(): Promise<number> {
