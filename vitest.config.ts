@@ -25,6 +25,7 @@ const deepened = [
   "test/e2e/shared-state.test.ts",
   "test/e2e/shared-state-cut.test.ts",
   "test/contract/pooled-store.test.ts",
+  "test/store/postgres/move.test.ts",
 ];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;

@@ -9,6 +9,7 @@ import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { StoreFixture } from "../../contract/store-fixture.ts";
 import { exchange, pair, patient, service, standings, uuid } from "../../contract/store-fixture.ts";
+import { sample } from "../../support/campaign.ts";
 import { sharedState } from "../../support/shared-state.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
@@ -38,6 +39,8 @@ async function sides(): Promise<Sides> {
 
 const steps = ["read", "receive", "markMoved", "activate"] as const;
 
+const deaths = steps.flatMap((step) => (["after", "before"] as const).map((when) => ({ step, when })));
+
 /** A place whose process dies at a step, before it or after it. */
 function dying(place: MovablePlace, at: (typeof steps)[number], when: "before" | "after"): MovablePlace {
   const step = async (...args: unknown[]): Promise<never> => {
@@ -62,7 +65,7 @@ describe.each([
   ["a directory", "a database"],
   ["a database", "a directory"],
 ])("a move from %s to %s", (origin) => {
-  it.each(steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when }))))(
+  it.each(sample(deaths, 4))(
     "that dies $when $step: never two places that can be used, nothing is lost, and it can be repeated",
     async ({ step, when }) => {
       const { clock, database, directory } = await sides();
