@@ -42,7 +42,7 @@ describe.concurrent("vault state backup", () => {
     const folder = tempDir("backups");
     let running = true;
     const readers = lab.service.vaults.map(async ({ uuid }) => {
-      while (running) expectExit(await machine.vault("get", uuid), 0);
+      while (running) expectExit(await machine.vault("get", uuid, "--max-wait", "10h"), 0);
     });
     const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
     for (const file of files) expect(backupOf(await machine.vault("state", "backup", file, "--json"))).toMatchObject({ file, vaults: 3 });
