@@ -182,11 +182,11 @@ export class Connection {
     const tookMs = performance.now() - sentAt;
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed !== undefined) {
-      // An answer with a code comes from the server; the connection's own failures have none, or one of the system.
+      // The connection's own failures have no code, or one of the system, like EPIPE.
       const code = codeOf(failed.reason);
       if (expected.includes(code)) throw failed.reason;
       const { message } = failed.reason as Error;
-      if (/^[0-9A-Z]{5}$/.test(code) && !fatal.test(code)) {
+      if (failed.reason instanceof pg.DatabaseError && !fatal.test(code)) {
         const { why, hint } = refusalReason(this.#address, code, message);
         throw cannotBeUsed(this.#address, why, hint);
       }
