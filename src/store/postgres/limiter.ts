@@ -6,17 +6,18 @@ import type { DatabaseClock } from "./database-clock.ts";
 /** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
 const clockJump = 60_000;
 
+const milliseconds = "(extract(epoch FROM clock_timestamp()) * 1000)::double precision";
+
 /** From when on a slot will do: on the database's clock, or milliseconds after the statement has arrived there. */
 type Moment = { at: number } | { aheadMs: number };
 
 /** The moment as `$2`, in milliseconds on the database's clock. */
-const sqlOf = (moment: Moment): string =>
-  `($2::double precision${"at" in moment ? "" : " + (extract(epoch FROM clock_timestamp()) * 1000)::double precision"})`;
+const sqlOf = (moment: Moment): string => `($2::double precision${"at" in moment ? "" : ` + ${milliseconds}`})`;
 const valueOf = (moment: Moment): number => ("at" in moment ? moment.at : moment.aheadMs);
 
 /**
  * GCRA with burst 1, as in SQLite, in one statement that is not waited for to be durable. Returns the milliseconds from the moment to
- * the slot; no row for one that is more than `longestMs` away.
+ * the slot, and the slot and the time on the database's clock; no row for one that is more than `longestMs` away.
  */
 function reserving(schema: string, application: string, from: Moment, intervalMs: number, longestMs: number): Statement {
   const now = "excluded.reserved_at";
@@ -26,13 +27,13 @@ function reserving(schema: string, application: string, from: Moment, intervalMs
     SELECT $1, now + $3::double precision, now FROM quick, (SELECT ${sqlOf(from)} AS now) AS moment WHERE set IS NOT NULL
     ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = ${now}
     WHERE $4::double precision IS NULL OR ${slot} - ${now} <= $4
-    RETURNING next - $3 - reserved_at AS wait`;
+    RETURNING next - $3 - reserved_at AS wait, next - $3 AS slot, ${milliseconds} AS said`;
   return { sql, values: [application, valueOf(from), intervalMs, Number.isFinite(longestMs) ? longestMs : null] };
 }
 
 /** Returns the milliseconds from the moment to the next slot. */
 const nextSlot = (schema: string, application: string, from: Moment): Statement => ({
-  sql: `SELECT next - ${sqlOf(from)} AS wait FROM ${schema}.limiter WHERE application = $1`,
+  sql: `SELECT next - ${sqlOf(from)} AS wait, next AS slot, ${milliseconds} AS said FROM ${schema}.limiter WHERE application = $1`,
   values: [application, valueOf(from)],
 });
 
@@ -47,13 +48,16 @@ interface Wanted {
 /** Implements `Store.reserveSlot`. */
 export async function reserve(
   { schema, database, clock }: { schema: string; database: Database; clock: Clock },
-  time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "now">,
+  time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">,
   { application, now, intervalMs, longestMs }: Wanted,
 ): Promise<number> {
-  const aheadMs = now - clock.now();
+  const [aheadMs, sentAt] = [now - clock.now(), clock.elapsed()];
   // Before its first answer the database's clock is not known: what is asked arrives half a round trip later.
   const from: Moment = time.isKnown ? { at: time.now() + aheadMs } : { aheadMs: aheadMs - time.latencyMs() / 2 };
   const [taken] = await database.query(reserving(schema, application, from, intervalMs, longestMs));
   const [row] = taken === undefined ? await database.query(nextSlot(schema, application, from)) : [taken];
-  return Math.max(0, row?.["wait"] as number);
+  const { wait, slot, said } = row as { wait: number; slot: number; said: number };
+  // A process that waits long for the processor has a wrong idea of the time there, until an answer comes quickly.
+  time.note(said, sentAt);
+  return Math.max(0, "at" in from ? slot - (now + time.now() - clock.now()) : wait);
 }

@@ -1,0 +1,44 @@
+import { setTimeout } from "node:timers/promises";
+import { expect, it } from "vitest";
+import type { Clock } from "../../../src/exchange/ports.ts";
+import type { Shared } from "../../../src/store/postgres/open.ts";
+import { openShared } from "../../../src/store/postgres/open.ts";
+import { atEndOfFile } from "../../support/end-of-file.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { postgres } from "../../support/postgres.ts";
+
+it("one queue for machines whose clocks are hours apart, and for a process that waited long for the processor when it asked for the time", async () => {
+  const location = (await postgres()).location("queue");
+  const nothing = (): undefined => undefined;
+  const on = (clock: Clock): Shared => {
+    const keySource = { type: "given", key: "7".repeat(64) } as const;
+    const waiting = { deadline: 0, signal: new AbortController().signal };
+    const more = { directory: tempDir("queue"), platform: process.platform, waiting, keys: new Map() };
+    const shared = openShared({ location, env: {}, pid: 1, keySource, clock, warn: nothing, learnSecret: nothing, ...more });
+    atEndOfFile(() => shared.store.close());
+    return shared;
+  };
+  const sleep = async (ms: number): Promise<void> => await setTimeout(ms);
+  const first: Clock = { now: () => Date.now(), elapsed: () => performance.now(), sleep };
+  let waited = 0;
+  const second: Clock = {
+    now: () => Date.now() + 3_600_000,
+    // Between its first look at the clock and its question to the database is most of a second.
+    elapsed: () => performance.now() - (waited === 0 ? (waited = 900) : 0),
+    sleep,
+  };
+  const [one, other] = [on(first), on(second)];
+  await one.whole.initialize();
+  await other.store.list();
+  const slots: number[] = [];
+  for (const [store, clock] of [
+    [one.store, first],
+    [other.store, second],
+    [one.store, first],
+  ] as const) {
+    const now = clock.now();
+    slots.push(now - (clock === second ? 3_600_000 : 0) + (await store.reserveSlot("app", now, 10_000)));
+  }
+  const gaps = slots.slice(1).map((slot, n) => slot - (slots[n] ?? 0));
+  for (const gap of gaps) expect(Math.abs(gap - 10_000)).toBeLessThan(300);
+});
