@@ -34,6 +34,8 @@ const timeout = torture === "whole" ? 4_000_000 : 180_000;
 const longest = [
   "long-run",
   "crash-points",
+  "team",
+  "team-steps",
   "power-loss",
   "model",
   "model-engine",

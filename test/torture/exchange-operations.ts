@@ -21,16 +21,16 @@ const fromFile = (lab: RewindLab): string[] => {
 };
 
 /** SQLite moves the WAL of a database into it at the commit after which it has 1,000 pages, and begins it anew then. */
-function fillWal(lab: RewindLab): void {
+async function fillWal(lab: RewindLab): Promise<void> {
   const file = join(lab.machine.stateDir, "vault.db");
   const db = new DatabaseSync(file);
   db.exec("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
   const fill = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('filling', ?)");
   for (let n = 0; statSync(`${file}-wal`).size < 990 * 4120; n += 1) fill.run(String(n));
   // Closing it would empty the WAL.
-  lab.keep();
+  await lab.keep();
   db.close();
-  lab.rewind();
+  await lab.rewind();
 }
 
 /** Of get, update and ack, from where nothing was left over. */
@@ -49,7 +49,7 @@ export const exchanges: Operation[] = [
     seed: [offlineNote],
     prepare: async (lab) => {
       await warm(lab);
-      fillWal(lab);
+      await fillWal(lab);
     },
     args: get,
     goesOn: async (lab) => void (await getGoesOn(lab)),

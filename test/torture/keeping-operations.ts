@@ -52,11 +52,11 @@ export const keeping: Operation[] = [
     args: (lab) => ["forget", lab.vaults[1]?.uuid ?? "", "--yes", "--json"],
     goesOn: async (lab, _, ended) => {
       const uuid = lab.vaults[1]?.uuid ?? "";
-      const left = await lab.aside().exported(uuid);
+      const left = await (await lab.aside()).exported(uuid);
       if (ended) expect(left).toBeNull();
       if (left !== null) expect(lab.service.sandbox.accepts(uuid, left as Pair)).toBe(true);
       expectExit(await here(lab, "forget", uuid, "--yes"), left === null ? 4 : 0);
-      expect(await lab.aside().exported(uuid)).toBeNull();
+      expect(await (await lab.aside()).exported(uuid)).toBeNull();
       await getGoesOn(lab);
     },
   },
@@ -140,7 +140,7 @@ export const migration: Operation = {
       expectExit(result, 0);
       return credentialsIn(result.stdout) as Pair;
     };
-    const left = await exported(lab.aside());
+    const left = await exported(await lab.aside());
     const pairs = left.old === undefined || left.new === undefined ? [left] : [left.old, left.new];
     expect(pairs.filter((pair) => lab.service.sandbox.accepts(uuid, pair)).length).toBe(1);
     const next = await lab.machine.vaultWith({ env: nextVersion }, ...get(lab));

@@ -10,15 +10,15 @@ const long = 24 * 3_600_000;
 
 /** A get that was killed before the n-th step of this name (test/support/kill-at.cjs), counted from 0. */
 async function leave(lab: RewindLab, name: string, n = 0): Promise<void> {
-  lab.keep();
+  await lab.keep();
   const { steps } = await runKilledAt(0, lab.machine, get(lab));
-  lab.rewind();
+  await lab.rewind();
   const index = steps.flatMap((step, at) => (step === name ? [at] : []))[n] ?? -1;
   expect((await runKilledAt(index + 1, lab.machine, get(lab))).killed).toBe(true);
 }
 
 async function leftIn(lab: RewindLab, state: string): Promise<void> {
-  expect((await lab.aside().status(lab.vault.uuid)).exchange?.state ?? "intent").toBe(state);
+  expect((await (await lab.aside()).status(lab.vault.uuid)).exchange?.state ?? "intent").toBe(state);
 }
 
 /** An exchange whose end call went unanswered until its token had died. */

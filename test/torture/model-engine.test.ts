@@ -6,10 +6,12 @@ import { allBounds } from "./model/protocol.ts";
 import { tried } from "../support/tally.ts";
 
 let conformance: Conformance;
+let shared: Conformance;
 beforeAll(async () => {
-  conformance = await Conformance.open();
+  conformance = await Conformance.open("SQLite");
+  shared = await Conformance.open("PostgreSQL");
 });
-afterAll(async () => await conformance.close());
+afterAll(async () => await Promise.all([conformance.close(), shared.close()]));
 
 /** One process, and calls that are over when they return: what the driver can bring about. */
 const driven = allBounds.filter(({ lockBreaks, delays }) => !lockBreaks && !delays);
@@ -18,6 +20,8 @@ const [bounds, most] = isWhole ? [driven, Number.POSITIVE_INFINITY] : [driven.sl
 const [walks, length] = isWhole ? [100, 80] : [4, 60];
 /** With imports there are by far the most, and the most alike: every third is followed. */
 const stride = (name: string): number => (/imports|documents/.test(name) ? 3 : 1);
+/** A shared state takes a hundred times as long: every so manieth is followed there, too. */
+const sharedStride = isWhole ? 200 : 20;
 const covered = new Set<string>();
 
 it.each(bounds.map((each) => [each.name, each] as const))(
@@ -28,6 +32,7 @@ it.each(bounds.map((each) => [each.name, each] as const))(
       met += 1;
       if (met % stride(each.name) !== 0) continue;
       await conformance.follow(from, steps);
+      if (paths % sharedStride === 0) await shared.follow(from, steps);
       paths += 1;
       transitions += news;
       if (paths >= most) break;
@@ -44,6 +49,7 @@ it.each(driven.map((each) => [each.name, each] as const))(
     for (let seed = 1; seed <= walks; seed += 1) {
       const { from, steps } = walk(each, length, seed * 7919);
       await expect(conformance.follow(from, steps)).resolves.toBeUndefined();
+      if (seed % 20 === 1) await expect(shared.follow(from, steps)).resolves.toBeUndefined();
       tried("steps by lot of the real engine along the model", steps.length);
     }
   },

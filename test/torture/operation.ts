@@ -44,7 +44,7 @@ export async function warm(lab: RewindLab): Promise<void> {
   expectExit(await here(lab, ...get(lab, ...given(lab))), 0);
 }
 export async function nothingLost(lab: RewindLab): Promise<void> {
-  await expectNothingLost(lab, lab.aside());
+  await expectNothingLost(lab, await lab.aside());
   expectFarFromLock(lab, lab.vault.uuid);
 }
 
@@ -88,7 +88,7 @@ export async function ackGoesOn(lab: RewindLab): Promise<void> {
   await nothingLost(lab);
   const ack = await here(lab, "ack", lab.vault.uuid, "--json");
   expectExit(ack, 0, 12);
-  if (ack.code === 0) await expectInStep(lab, lab.aside(), lab.vault.uuid);
+  if (ack.code === 0) await expectInStep(lab, await lab.aside(), lab.vault.uuid);
   await getGoesOn(lab);
 }
 

@@ -4,3 +4,7 @@ import { heldOnes, leftOnes } from "./left-exchanges.ts";
 import type { Operation } from "./operation.ts";
 
 export const operations: readonly Operation[] = [...exchanges, ...leftOnes, ...heldOnes, ...keeping, migration];
+
+/** Those that are tried on a shared state, too: what all steps are of, and what leaves nothing in files. */
+const alike = /^(get|update|ack of a held exchange|the last read of a limited vault|import|forget)$/;
+export const sharedOperations = operations.filter(({ name }) => alike.test(name));

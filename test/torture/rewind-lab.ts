@@ -8,7 +8,7 @@ import { Sandbox } from "../../src/sandbox/model/model.ts";
 import { listen } from "../../src/sandbox/server/server.ts";
 import type { State, VaultInput } from "../../src/sandbox/model/state.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import type { Machine } from "../support/machine.ts";
+import type { Machine, MachineOptions } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
@@ -25,16 +25,30 @@ export interface RewindLab {
   /** What the service held, after each of its changes; index 0 is what `rewind` goes back to. */
   history: State[];
   /** Service and machine as they are now are what `rewind` goes back to. */
+  keep(): void | Promise<void>;
+  rewind(): void | Promise<void>;
+  /** A copy of the machine, to be looked at without changing it. */
+  aside(): Machine | Promise<Machine>;
+}
+
+/** With the state on the machine itself. */
+export interface LocalRewindLab extends RewindLab {
   keep(): void;
   rewind(): void;
+  aside(): Machine;
   /** Empties the home folder, for another content. */
   clear(): void;
   /** Puts the service alone to what it held at a place of its history. */
   rewindService(held: State): void;
   /** The machine's home folder as `keep` has stored it: to be read only. */
   kept: string;
-  /** A copy of the machine, to be looked at without changing it. */
-  aside(): Machine;
+}
+
+/** The part of a lab that is the service. */
+export interface RewindService extends Pick<RewindLab, "service" | "vault" | "vaults" | "clock" | "history"> {
+  /** What the service holds now is what it goes back to without an argument. */
+  keepService(): void;
+  rewindService(held?: State): void;
 }
 
 /** The tokens of an exchange that was left live as long as it takes to try all that can come after it. */
@@ -59,7 +73,7 @@ function closeUnder(folder: string): void {
   }
 }
 
-export async function openRewindLab(seed: readonly VaultInput[]): Promise<RewindLab> {
+export async function openRewindService(seed: readonly VaultInput[]): Promise<RewindService> {
   const clock = { ahead: 0 };
   const history: State[] = [];
   let state: State | undefined;
@@ -76,11 +90,38 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
   const service = { sandbox, faults, baseUrl: `http://127.0.0.1:${server.port}`, application: sandbox.application };
   const [vault] = sandbox.vaults();
   if (vault === undefined) throw new Error("a lab needs a vault");
+  let kept = structuredClone(state as State);
+  return {
+    service,
+    vault,
+    vaults: sandbox.vaults(),
+    clock,
+    history,
+    keepService: () => {
+      kept = structuredClone(state as State);
+      history.splice(0, history.length, structuredClone(kept));
+    },
+    rewindService: (held = kept) => {
+      faults.clear();
+      Object.assign(state as State, structuredClone(held));
+      history.splice(0, history.length, structuredClone(held));
+    },
+  };
+}
+
+/** The same settings in another home folder; where its state and its keys are is not among them. */
+export function inHome(machine: Machine, service: RewindLab["service"], at: Pick<MachineOptions, "home" | "stateDir">): Machine {
+  const { HOME: _home, VAULTSVC_STATE: _state, VAULTSVC_CONFIG_DIR: _config, ...env } = machine.env;
+  return machineFor(service, { env, ...at });
+}
+
+export async function openRewindLab(seed: readonly VaultInput[]): Promise<LocalRewindLab> {
+  const { keepService, ...served } = await openRewindService(seed);
+  const { service, rewindService } = served;
   const folder = tempDir("rewind", memoryFolder);
   const machine = machineFor(service, { home: join(folder, "home") });
   mkdirSync(machine.home, { mode: 0o700 });
   const [kept, beside] = [join(folder, "kept"), join(folder, "aside")];
-  let keptState = structuredClone(state as State);
   /** The file that the database was at `keep`: the program notices another one, and so that it runs on a copy. */
   const [database, keptFile] = [join(machine.stateDir, "vault.db"), join(folder, "vault.db")];
 
@@ -88,26 +129,16 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
     closeUnder(machine.home);
     rmSync(machine.home, { recursive: true, force: true });
   };
-  const rewindService = (held: State): void => {
-    faults.clear();
-    Object.assign(state as State, structuredClone(held));
-    history.splice(0, history.length, structuredClone(held));
-  };
   return {
-    service,
-    vault,
-    vaults: sandbox.vaults(),
-    clock,
+    ...served,
     machine,
-    history,
     kept,
     keep: () => {
       rmSync(kept, { recursive: true, force: true });
       cpSync(machine.home, kept, { recursive: true, preserveTimestamps: true });
       rmSync(keptFile, { force: true });
       if (existsSync(database)) linkSync(database, keptFile);
-      keptState = structuredClone(state as State);
-      history.splice(0, history.length, structuredClone(keptState));
+      keepService();
     },
     rewind: () => {
       clear();
@@ -118,16 +149,14 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<Rewind
         rmSync(database);
         linkSync(keptFile, database);
       }
-      rewindService(keptState);
+      rewindService();
     },
     clear,
-    rewindService,
     aside: () => {
       closeUnder(beside);
       rmSync(beside, { recursive: true, force: true });
       cpSync(machine.home, beside, { recursive: true, preserveTimestamps: true });
-      const { HOME: _home, VAULTSVC_STATE: _state, VAULTSVC_CONFIG_DIR: _config, ...settings } = machine.env;
-      return machineFor(service, { env: settings, home: beside });
+      return inHome(machine, service, { home: beside });
     },
   };
 }

@@ -71,7 +71,7 @@ export interface CrashPoint {
  * thread, and delivers the signal at the entry of the call, which then never happens (tried: a file written to is as it was; with
  * `--seccomp-bpf` it does not reliably come). A wake-up of the runtime more or less moves the count: it is tried again with another one.
  */
-export async function killedAt(point: CrashPoint, run: (more: string[]) => Promise<Traced>): Promise<Traced> {
+export async function killedAt(point: CrashPoint, run: (more: string[]) => Promise<Traced>, isEvent: IsEvent): Promise<Traced> {
   const { name, path, seen } = point;
   let { ordinal } = point;
   for (let tries = 0; tries < 60; tries += 1) {
@@ -90,7 +90,7 @@ export async function killedAt(point: CrashPoint, run: (more: string[]) => Promi
  * killed after a call is being killed before the next one; after the last one there is only the end of the process. Left out
  * is what wakes threads of the runtime (eventfd, libuv's own pipes), reads of files, and openings that make nothing.
  */
-export function crashPoints(calls: readonly Call[]): CrashPoint[] {
+export function crashPoints(calls: readonly Call[], isEvent: IsEvent): CrashPoint[] {
   const events = calls.filter(isEvent);
   return events.map((call, index) => {
     const { name, ordinal } = call;
@@ -112,7 +112,13 @@ export function pathOf(call: Call): string | null {
 
 const touches = (call: Call, path: string): boolean => call.args.includes(`<${path}>`) || call.args.includes(`"${path}"`);
 
-function isEvent(call: Call): boolean {
+/** Whether something happens outside of the process at a call, or it hears from there. */
+export type IsEvent = (call: Call) => boolean;
+
+/** Where the answers of a database come in pieces, no run reads them as another one: being killed before a read is being killed before what comes next. */
+export const changesSomething: IsEvent = (call) => call.name !== "read" && isEvent(call);
+
+export function isEvent(call: Call): boolean {
   const path = pathOf(call) ?? "";
   if (call.name === "read") return path.startsWith("socket:");
   // A lock file is empty: one that was just made is like any other.

@@ -5,6 +5,7 @@ import { RealEngine } from "./real-engine.ts";
 import type { Event } from "./real-engine.ts";
 import { kind } from "./real-pairs.ts";
 import { RealService } from "./real-service.ts";
+import type { Engine } from "./real-store.ts";
 import { RealStore } from "./real-store.ts";
 import type { Generation, Process, State } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
@@ -71,8 +72,8 @@ export class Conformance {
     this.#engine = new RealEngine(store, this.#service);
   }
 
-  static async open(): Promise<Conformance> {
-    return new Conformance(await RealStore.open({ now: () => noon, elapsed: () => noon, sleep: async () => Promise.resolve() }));
+  static async open(engine: Engine): Promise<Conformance> {
+    return new Conformance(await RealStore.open(engine, { now: () => noon, elapsed: () => noon, sleep: async () => Promise.resolve() }));
   }
 
   async close(): Promise<void> {
@@ -84,16 +85,16 @@ export class Conformance {
    * service, store and what is called next. A path that does not end the process ends with its death.
    */
   async follow(from: State, path: readonly ModelStep[]): Promise<void> {
-    this.#store.load(from.store);
+    await this.#store.load(from.store);
     this.#service.load(from.service, openOf(from.store)?.operation ?? "get");
-    this.#compare(from, undefined, "at first", undefined);
+    await this.#compare(from, undefined, "at first", undefined);
     let event: Event | undefined;
     let before = from;
     const told: string[] = [];
     for (const step of path) {
       told.push(step.label);
       event = await this.#take(before, step, event);
-      this.#compare(step.to, step.code, told.join("\n"), event);
+      await this.#compare(step.to, step.code, told.join("\n"), event);
       before = step.to;
     }
     if (event !== undefined && "call" in event) await this.#engine.die(event);
@@ -104,8 +105,8 @@ export class Conformance {
       await this.#happen(label, before, to);
       return event !== undefined && "call" in event ? event : undefined;
     }
-    if (command?.unread) this.#waive();
-    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? (this.#chosen() ?? -1) : undefined);
+    if (command?.unread) await this.#waive();
+    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? ((await this.#chosen()) ?? -1) : undefined);
     if (event === undefined || "code" in event) throw new Error(`no process is at work: ${label}`);
     if (label === "the process dies") {
       await this.#engine.die(event);
@@ -115,15 +116,15 @@ export class Conformance {
   }
 
   /** Who acknowledges unread has given up the contents. */
-  #waive(): void {
-    const open = openOf(this.#store.read());
+  async #waive(): Promise<void> {
+    const open = openOf(await this.#store.read());
     if (open !== undefined && open.state !== "in-doubt") this.#store.seen.add(open.id);
   }
 
   /** --generation N of the newest one that holds the pair that the service accepts. */
-  #chosen(): number | undefined {
+  async #chosen(): Promise<number | undefined> {
     const { pair } = this.#service.read();
-    return this.#store.readGenerations().findLast((g) => g.pair === pair && g.standing !== "superseded")?.number;
+    return (await this.#store.readGenerations()).findLast((g) => g.pair === pair && g.standing !== "superseded")?.number;
   }
 
   async #happen(label: string, before: State, to: State): Promise<void> {
@@ -141,16 +142,16 @@ export class Conformance {
     else if (label === "import the pair of an exchange that was dropped") {
       const dropped = (generations: readonly Generation[]): number[] => generations.filter((g) => g.standing === "void").map((g) => g.pair);
       const place = dropped(before.store.generations).indexOf(to.store.generations.at(-1)?.pair ?? 0);
-      await this.#engine.importPair(dropped(this.#store.readGenerations())[place] ?? 0);
+      await this.#engine.importPair(dropped(await this.#store.readGenerations())[place] ?? 0);
     } else throw new Error(`nothing is known of: ${label}`);
   }
 
-  #compare(model: State, code: string | undefined, told: string, event: Event | undefined): void {
+  async #compare(model: State, code: string | undefined, told: string, event: Event | undefined): Promise<void> {
     const process = model.processes[0] ?? null;
     const expected = process === null ? (code ?? "nothing") : askedBy(model, process);
     const happened = event === undefined ? "nothing" : "call" in event ? event.call : event.code;
     if (expected !== happened) throw new Differs(`${told}\n\nmodel: ${expected}\ncode:  ${happened}`);
-    const real: State = { ...model, service: this.#service.read(), store: this.#store.read() };
+    const real: State = { ...model, service: this.#service.read(), store: await this.#store.read() };
     // Of the process only what the durable state is read with: where it is in which exchange.
     const isLast = process !== null && process.exchange === model.store.exchanges.at(-1)?.id;
     const own = isLast ? real.store.exchanges.at(-1) : openOf(real.store);

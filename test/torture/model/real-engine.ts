@@ -133,12 +133,12 @@ export class RealEngine {
         foresee: async () => Promise.resolve(),
         single: async () => Promise.reject(new Error("no such call here")),
         start: async (call) => {
-          const outcome = await this.#ask(this.#startCall(call));
+          const outcome = await this.#ask(await this.#startCall(call));
           // The token that it may bring has all its time before it.
           this.#ahead = 0;
           return this.#late(outcome, (what) => this.#service.start(call, what));
         },
-        end: async (call) => this.#late(await this.#ask(this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
+        end: async (call) => this.#late(await this.#ask(await this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
       probe: async () => {
         if ((await this.#ask("probe")) === "answered") return { reached: true, httpStatus: 404 };
@@ -157,17 +157,17 @@ export class RealEngine {
     };
   }
 
-  #startCall({ operation, credentials }: StartCall): string {
-    return `send-start ${operation} ${this.#place(this.#store.pairs.number(credentials))}`;
+  async #startCall({ operation, credentials }: StartCall): Promise<string> {
+    return `send-start ${operation} ${await this.#place(this.#store.pairs.number(credentials))}`;
   }
 
-  #endCall({ operation, token }: EndCall): string {
-    return `send-end ${operation} ${this.#place(this.#store.pairs.numberOfToken(token))}`;
+  async #endCall({ operation, token }: EndCall): Promise<string> {
+    return `send-end ${operation} ${await this.#place(this.#store.pairs.numberOfToken(token))}`;
   }
 
   /** How far a pair is from the newest one that is not superseded. */
-  #place(pair: number): number {
-    const live = this.#store.readGenerations().filter(({ standing }) => standing !== "superseded");
+  async #place(pair: number): Promise<number> {
+    const live = (await this.#store.readGenerations()).filter(({ standing }) => standing !== "superseded");
     return live.length - live.findLastIndex((generation) => generation.pair === pair);
   }
 
@@ -196,17 +196,17 @@ export class RealEngine {
     const real = this.#store.session;
     if (!writing.includes(name as Writing)) return async (...values) => await method.apply(real, values);
     return async (...values) => {
-      await this.#ask(this.#written(name as Writing, values));
+      await this.#ask(await this.#written(name as Writing, values));
       return await method.apply(real, values);
     };
   }
 
-  #written(name: Writing, [first, second, third]: unknown[]): string {
+  async #written(name: Writing, [first, second, third]: unknown[]): Promise<string> {
     const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
     if (name === "recordIntent") {
       const intent = first as { operation: string; generation: number };
-      const pair = this.#store.readGenerations().find(({ number }) => number === intent.generation)?.pair ?? -1;
-      return words(intent.operation, this.#place(pair));
+      const pair = (await this.#store.readGenerations()).find(({ number }) => number === intent.generation)?.pair ?? -1;
+      return words(intent.operation, await this.#place(pair));
     }
     if (name === "reject") return words(second !== null);
     if (name === "recordStarted") {

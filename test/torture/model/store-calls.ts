@@ -181,7 +181,7 @@ const adopting = (document: Document): Call => ({
   inModel: (steps, store) => steps.adopt(store, document, [secondNew, thirdNew]),
   inCode: async (session, real) =>
     await session.adopt({
-      exchangeId: real.exchangeId(real.read(), document.exchange),
+      exchangeId: real.exchangeId(await real.read(), document.exchange),
       kind,
       operation: "get",
       old: real.pairs.pair(document.old),

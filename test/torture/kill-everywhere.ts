@@ -1,0 +1,65 @@
+import { expect } from "vitest";
+import { isWhole } from "../support/campaign.ts";
+import { compiled } from "../support/run-vault.ts";
+import { tried } from "../support/tally.ts";
+import type { Operation } from "./operation.ts";
+import type { RewindLab } from "./rewind-lab.ts";
+import type { CrashPoint, IsEvent, Traced } from "./strace.ts";
+import { crashPoints, isEvent, killedAt, traced } from "./strace.ts";
+
+interface Killing {
+  /** Calls that a whole run makes, so that it has not been looking at nothing. */
+  calls: readonly string[];
+  /** The short form tries two crash points, elsewhere for each of these numbers. */
+  nth: number;
+  /** Which calls are crash points; by default all that change something or hear from others. */
+  isPoint?: IsEvent;
+  /** Where the next command runs, once the process is dead; the same machine by default. */
+  next?: () => Promise<RewindLab>;
+}
+
+/** Kills a command with SIGKILL at every system call that changes something, each time from the same beginning. */
+export async function killEverywhere(
+  lab: RewindLab,
+  operation: Operation,
+  { calls, nth, next, isPoint = isEvent }: Killing,
+): Promise<void> {
+  await operation.prepare(lab);
+  await lab.keep();
+  const goesOn = async (printed: string, ended: boolean): Promise<void> => await operation.goesOn((await next?.()) ?? lab, printed, ended);
+  const whole = await wholeRun(lab, operation);
+  expect(whole.result.code, whole.result.stderr).toBe(0);
+  await goesOn(whole.result.stdout, true);
+  const points = crashPoints(whole.calls, isPoint);
+  expect(points.map(({ name }) => name)).toEqual(expect.arrayContaining([...calls]));
+  const chosen = isWhole ? points : few(points, nth);
+  for (const point of chosen) {
+    const run = async (more: string[]): Promise<Traced> => {
+      await lab.rewind();
+      return await traced(lab.machine, operation.args(lab), more, { env: operation.env ?? {} });
+    };
+    const { result } = await killedAt(point, run, isPoint);
+    try {
+      await goesOn(result.stdout, false);
+    } catch (error) {
+      throw new Error(`killed before ${point.index}, ${point.what}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  tried("crash points, killed at a system call", chosen.length);
+}
+
+/** A whole run under strace. A first one may still fill the cache of compiled code; what comes after it does all the same. */
+async function wholeRun(lab: RewindLab, { args, env = {} }: Operation): Promise<Traced> {
+  for (;;) {
+    await lab.rewind();
+    const run = await traced(lab.machine, args(lab), [], { env });
+    if (!run.calls.some((call) => call.name === "rename" && call.args.includes(compiled))) return run;
+  }
+}
+
+/** Two of them, half a run apart, elsewhere for each operation. */
+function few(points: readonly CrashPoint[], nth: number): CrashPoint[] {
+  const half = Math.floor(points.length / 2);
+  const first = (nth * 13 + 7) % half;
+  return points.filter(({ index }) => index === first || index === first + half);
+}

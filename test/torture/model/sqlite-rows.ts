@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../../src/exchange/ports.ts";
+import { all, one, run } from "../../../src/store/sqlite/query.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
+import { memoryFolder } from "../../support/memory-folder.ts";
+import { service, uuid } from "./real-pairs.ts";
+import type { RealRows, Row } from "./real-rows.ts";
+
+const tables = ["credentials", "exchanges", "superseded", "refusals"] as const;
+
+export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
+  const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
+  const store = openStore({ directory, keySource: { type: "given", key }, clock, platform: "linux", warn: () => undefined });
+  const session = await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
+  const db = new DatabaseSync(join(directory, "vault.db"));
+  db.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
+  /** Of the only vault. */
+  const vault = "(SELECT id FROM vaults)";
+  const insert = (table: string, row: Row): void => {
+    const columns = Object.keys(row);
+    const sql = `INSERT INTO ${table} (vault, ${columns.join(", ")}) VALUES (${vault}, ${columns.map(() => "?").join(", ")})`;
+    run(db, sql, ...Object.values(row));
+  };
+  return {
+    session,
+    write: async (rows) => {
+      db.exec("BEGIN IMMEDIATE");
+      for (const table of tables) run(db, `DELETE FROM ${table}`);
+      const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
+      run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
+      run(db, "DELETE FROM outages");
+      if (rows.isAway) run(db, "INSERT INTO outages VALUES (?, '')", service);
+      for (const table of tables) for (const row of rows[table]) insert(table, row);
+      db.exec("COMMIT");
+      return Promise.resolve();
+    },
+    read: async () =>
+      Promise.resolve({
+        vault: one<VaultRow>(db, "SELECT * FROM vaults") as VaultRow,
+        credentials: all<CredentialsRow>(db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation"),
+        exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
+        refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
+        isAway: one(db, "SELECT 1 FROM outages") !== undefined,
+      }),
+    close: async () => {
+      await session.release();
+      db.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { asVaultError } from "../../src/errors.ts";
+import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
+import { lockVault } from "../../src/exchange/lock-vault.ts";
+import type { Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
+import { runExchange } from "../../src/exchange/run.ts";
+import type { PostgresStore } from "../../src/store/postgres/store.ts";
+
+export const vaultService = "https://vaults.test/vaultsvc/v1-2";
+
+export type Command = "get" | "update" | "ack" | "get --no-ack" | "get --discard-pending" | "guard --reset";
+
+/** What a process uses beside its own store. */
+interface Surroundings {
+  clock: Clock;
+  uuid: string;
+  service: Pick<Service, "start" | "end">;
+  probe(): boolean;
+}
+
+/** Everything that others could see of a session. */
+const writing = [
+  "recordIntent",
+  "revertIntent",
+  "noteUnanswered",
+  "reject",
+  "recordStarted",
+  "hold",
+  "recordEnding",
+  "noteEndAnswered",
+  "acknowledge",
+  "expire",
+  "markInDoubt",
+];
+
+/** The real engine on a real store, as one of several processes: it stops before each thing that others could see, until it is let. */
+export class TeamProcess {
+  readonly store: PostgresStore;
+  readonly #around: Surroundings;
+  /** What it is about to do; null where it does nothing. */
+  at: string | null = null;
+  #go: () => void = () => undefined;
+  #stopped: () => void = () => undefined;
+  /** The exit of its last command. */
+  code = "";
+
+  constructor(store: PostgresStore, around: Surroundings) {
+    this.store = store;
+    this.#around = around;
+  }
+
+  /** Runs a command up to where it stops first. */
+  async begin(command: Command): Promise<void> {
+    await this.#untilStop(() => {
+      this.#run(command).then(
+        () => this.#end("ok"),
+        (error: unknown) => this.#end(asVaultError(error).code),
+      );
+    });
+  }
+
+  /** Lets it do what it is about to do, and go on to where it stops next, or ends. */
+  async step(): Promise<void> {
+    await this.#untilStop(this.#go);
+  }
+
+  async #untilStop(go: () => void): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+      go();
+    });
+  }
+
+  #end(code: string): void {
+    this.at = null;
+    this.code = code;
+    this.#stopped();
+  }
+
+  async #gate(at: string): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.at = at;
+      this.#go = resolve;
+      this.#stopped();
+    });
+  }
+
+  async #run(command: Command): Promise<void> {
+    const { clock, uuid, service, probe } = this.#around;
+    const signal = new AbortController().signal;
+    const store = this.store;
+    let call = "";
+    const sending: Service = {
+      admit: async () => Promise.resolve(),
+      foresee: async () => Promise.resolve(),
+      single: async () => Promise.reject(new Error("no such call here")),
+      start: async (start) => await service.start(start, signal),
+      end: async (end) => await service.end(end, signal),
+    };
+    const nothing = (): undefined => undefined;
+    const context = await lockVault(
+      {
+        store: { find: store.find.bind(store), lock: async (...given) => this.#gated(await store.lock(...given)) },
+        // Before the program makes sure that the vault is still its own: nothing else happens between that and the call.
+        service: async () => {
+          await this.#gate(`send ${call}`);
+          return sending;
+        },
+        serviceName: () => vaultService,
+        isConfigured: true,
+        probe: async () => Promise.resolve(probe() ? { reached: true, httpStatus: 404 } : { reached: false, cause: "reset", hint: null }),
+        clock,
+        policy: { failedAttempts: 3, unackedStarts: 5 },
+        waiting: { deadline: clock.elapsed() + 30, signal },
+        killed: signal,
+        emit: nothing,
+        redact: (text) => text,
+        learnSecret: nothing,
+      },
+      uuid,
+    );
+    const { start, end } = context.service;
+    const told = (name: string, reply: () => Promise<Reply>): Promise<Reply> => {
+      call = name;
+      return reply();
+    };
+    Object.assign(context.service, {
+      admit: async () => Promise.resolve(),
+      foresee: async () => Promise.resolve(),
+      start: async (...given: Parameters<Service["start"]>) => await told("start", async () => await start(...given)),
+      end: async (...given: Parameters<Service["end"]>) => await told("end", async () => await end(...given)),
+    });
+    try {
+      if (command === "guard --reset") return await context.session.resetCounters("all");
+      if (command === "ack") return void (await acknowledgeOpen(context, { unread: false, saved: false }));
+      await runExchange(context, {
+        operation: command === "update" ? "update" : "get",
+        newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
+        force: false,
+        noAck: command === "get --no-ack",
+        discardPending: command === "get --discard-pending",
+        handover: {
+          leavesState: false,
+          recordAttempts: async () => Promise.resolve(),
+          deliver: async () => await this.#gate("deliver"),
+          confirm: async () => Promise.resolve(),
+        },
+      });
+    } finally {
+      await context.session.release();
+    }
+  }
+
+  #gated(session: VaultSession): VaultSession {
+    return new Proxy(session, {
+      get: (_, name) => {
+        const value = Reflect.get(session, name, session) as unknown;
+        if (typeof value !== "function") return value;
+        return async (...given: unknown[]) => {
+          if (writing.includes(String(name))) await this.#gate(String(name));
+          return await (value as (...given: unknown[]) => Promise<unknown>).apply(session, given);
+        };
+      },
+    });
+  }
+}

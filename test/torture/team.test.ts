@@ -1,0 +1,49 @@
+import { setTimeout } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { isWhole } from "../support/campaign.ts";
+import { startDatabase } from "../support/database.ts";
+import { expectExit, expectFarFromLock, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import { documentOf } from "../support/machine.ts";
+import { closeConnections } from "../support/pg-connections.ts";
+import { tried } from "../support/tally.ts";
+import { journalProblems, sharedJournal } from "./journal-check.ts";
+import { Team } from "./team.ts";
+
+const seconds = isWhole ? 300 : 20;
+const seed = Array.from({ length: isWhole ? 200 : 40 }, (_, n) => (n % 3 === 0 ? offlineCard : { ...offlineNote, content: `note ${n}` }));
+
+it(`ten machines with clocks an hour apart, killed and stopped at random, while the database dies and comes back, for ${seconds} s`, async () => {
+  const lab = await openLab(seed);
+  const database = await startDatabase();
+  const team = await Team.open(lab, database, "team");
+  const until = Date.now() + seconds * 1000;
+  const isOver = (): boolean => Date.now() > until || team.violations.length > 0;
+  const trouble = async (): Promise<void> => {
+    for (let n = 1; !isOver(); n += 1) {
+      await setTimeout(team.dice.between(100, 1500));
+      if (n % 15 === 0) await database.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
+      else database.cut(team.dice);
+    }
+  };
+  await Promise.all([trouble(), ...team.machines.map(async (_, place) => await team.work(place, isOver))]);
+  expect(team.violations).toEqual([]);
+
+  // Nobody is at work any more: what the dead held is free when its lease is over, and the next get brings each vault in step.
+  const held = async (): Promise<number> => (await database.sql("SELECT 1 FROM team.leases WHERE ends_at > clock_timestamp()")).length;
+  await expect.poll(held, { interval: 250, timeout: 15_000 }).toBe(0);
+  for (const { uuid } of lab.service.vaults) {
+    const last = await team.settle(uuid);
+    expectExit(last, 0);
+    const { vault } = documentOf(last);
+    const at = lab.service.sandbox.inspect(uuid);
+    expect(vault.content ?? vault.creditCard?.number).toBe(at.content ?? at.creditCard?.number);
+    expect(at).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
+    expect(lab.service.sandbox.accepts(uuid, vault.credentials)).toBe(true);
+    expectFarFromLock(lab, uuid);
+    await closeConnections();
+  }
+  expectExit(await team.quiet.vault("doctor", "--offline", "--fail-on", "error"), 0);
+  expect(journalProblems(...(await sharedJournal(database.sql, "team")))).toEqual([]);
+  process.stdout.write(`${JSON.stringify(Object.fromEntries([...team.codes].sort()))}\n`);
+  tried("commands of ten machines on a shared state, with random kills", team.commands);
+});

@@ -1,0 +1,133 @@
+import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { killHook } from "../support/crash.ts";
+import type { Database } from "../support/database.ts";
+import { Dice } from "../support/dice.ts";
+import { card, expectExit } from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const clockHook = join(import.meta.dirname, "clock-jump.cjs");
+
+/** What a command may end with whatever happens to the database and to its process: never a bug, a lost pair or a lock. */
+const allowed = [0, 8, 11, 12, 13, 14];
+
+/** Machines with homes and clocks of their own, and one shared state. */
+export class Team {
+  readonly dice = new Dice("a team");
+  readonly machines: readonly Machine[];
+  /** One that knows the time, and that runs its commands in this process. */
+  readonly quiet: Machine;
+  readonly codes = new Map<string, number>();
+  readonly violations: string[] = [];
+  commands = 0;
+  readonly #lab: Lab;
+  /** By vault, how many commands are at work on it: an administrator only acts where there is none. */
+  readonly #busy = new Map<string, number>();
+
+  private constructor(lab: Lab, quiet: Machine, machines: readonly Machine[]) {
+    this.#lab = lab;
+    this.quiet = quiet;
+    this.machines = machines;
+  }
+
+  /** Ten machines, from five hours behind to four ahead, that know all vaults of the service. */
+  static async open(lab: Lab, database: Database, schema: string): Promise<Team> {
+    const stateDir = database.location(schema);
+    const quiet = lab.machine({ stateDir });
+    expectExit(await quiet.vault("state", "init"), 0);
+    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
+    expectExit(await quiet.vault("import", "--file", quiet.file("all.ndjson", lines.join("\n"))), 0);
+    const machines = Array.from({ length: 10 }, (_, n) => {
+      const machine = lab.machine({ stateDir, env: { CLOCK_SHIFT: String((n - 5) * 3_600_000) } });
+      mkdirSync(machine.configDir, { mode: 0o700 });
+      cpSync(join(quiet.configDir, "state.key"), join(machine.configDir, "state.key"));
+      return machine;
+    });
+    return new Team(lab, quiet, machines);
+  }
+
+  /** One command after the other on one of the machines. */
+  async work(place: number, isOver: () => boolean): Promise<void> {
+    const machine = this.machines[place] as Machine;
+    while (!isOver()) {
+      const { uuid, kind } = this.dice.pick(this.#lab.service.vaults);
+      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
+      const args = this.#command(machine, uuid, kind);
+      const fate = this.dice.draw([
+        { weight: 6, signal: "" },
+        { weight: 3, signal: "SIGKILL" },
+        { weight: 1, signal: "SIGSTOP" },
+      ]).signal;
+      const result = await this.#run(machine, args, fate);
+      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) - 1);
+      this.#judge(uuid, args, fate, result);
+      if (result.code === 8) await this.#administrator(uuid);
+      this.commands += 1;
+    }
+  }
+
+  #command(machine: Machine, uuid: string, kind: string): string[] {
+    const update = (): string[] => ["update", uuid, "--card", `@${machine.file("card.json", card)}`];
+    const commands: { weight: number; args: () => string[] }[] = [
+      { weight: 50, args: () => ["get", uuid] },
+      { weight: 20, args: () => (kind.startsWith("generic") ? ["get", uuid] : update()) },
+      { weight: 10, args: () => ["ack", uuid] },
+      { weight: 8, args: () => ["get", uuid, "--discard-pending"] },
+      { weight: 6, args: () => ["get", uuid, "--no-ack"] },
+      { weight: 3, args: () => ["status", uuid] },
+      { weight: 2, args: () => ["export", uuid] },
+      { weight: 1, args: () => ["state", "locks"] },
+    ];
+    return [...this.dice.draw(commands).args(), "--json", "--max-wait", "45s"];
+  }
+
+  /** Killed or stopped before one of its steps; a stopped one goes on after a while, which may be longer than its lease. */
+  async #run(machine: Machine, args: string[], signal: string): Promise<RunResult> {
+    const log = join(tempDir("steps"), "steps");
+    const kill = { KILL_AT: String(signal === "" ? 0 : this.dice.between(1, 60)), KILL_SIGNAL: signal || "SIGKILL", KILL_LOG: log };
+    const env = { NODE_OPTIONS: `--require=${killHook} --require=${clockHook}`, ...kill };
+    const run = machine.start({ env, timeoutMs: 180_000 }, ...args);
+    if (signal === "SIGSTOP") {
+      const isEnded = run.exit.then(() => true);
+      while (!existsSync(log)) if (await Promise.race([isEnded, setTimeout(20, false)])) break;
+      await Promise.race([isEnded, setTimeout(this.dice.pick([500, 6000, 17_000]))]);
+      run.kill("SIGCONT");
+    }
+    return await run.exit;
+  }
+
+  #judge(uuid: string, args: string[], signal: string, result: RunResult): void {
+    const { code, stderr } = result;
+    const key = `${args[0] ?? ""} ${result.signal ?? code ?? ""}`;
+    this.codes.set(key, (this.codes.get(key) ?? 0) + 1);
+    const said = `vault ${args.join(" ")} (${signal}): ${key}\n${stderr}`;
+    // Whoever was stopped, or without the database, for too long leaves off; nobody waits for longer than a lease for anybody else.
+    const isLate = code === 15 && /this process was stopped, or without the database/.test(stderr);
+    if (code !== null && !allowed.includes(code) && !isLate) this.violations.push(said);
+    const { state, maxFailedAccesses, maxUnackedStarts } = this.#lab.service.sandbox.inspect(uuid);
+    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+  }
+
+  /** Looks at the vault, finds nothing, and says so: what the guard asks of a person. */
+  async #administrator(uuid: string): Promise<void> {
+    if ((this.#busy.get(uuid) ?? 0) > 0) return;
+    this.#busy.set(uuid, 1);
+    this.#lab.service.sandbox.unlock(uuid);
+    await this.quiet.vault("guard", uuid, "--reset", "--yes", "--json");
+    this.#busy.set(uuid, 0);
+  }
+
+  /** Brings a vault in step, by what the exit codes ask for. */
+  async settle(uuid: string): Promise<RunResult> {
+    const get = async (): Promise<RunResult> => await this.quiet.vault("get", uuid, "--json", "--discard-pending");
+    const first = await get();
+    if (first.code !== 8) return first;
+    this.#lab.service.sandbox.unlock(uuid);
+    expectExit(await this.quiet.vault("guard", uuid, "--reset", "--yes"), 0);
+    return await get();
+  }
+}
