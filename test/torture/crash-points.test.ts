@@ -3,9 +3,12 @@ import { killEverywhere } from "./kill-everywhere.ts";
 import { operations, sharedOperations } from "./operations.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import { openSharedRewindLab } from "./shared-rewind-lab.ts";
+import type { RewindLab } from "./rewind-lab.ts";
 import { changesSomething, straceMissing } from "./strace.ts";
+import { wholes } from "./whole-operations.ts";
 
 const named = operations.map((operation, nth) => [operation.name, operation, nth] as const);
+const whole = wholes.map((operation, nth) => [operation.name, operation, nth] as const);
 const shared = sharedOperations.map((operation, nth) => [operation.name, operation, nth] as const);
 
 describe.skipIf(straceMissing !== null)(
@@ -21,6 +24,16 @@ describe.skipIf(straceMissing !== null)(
       const lab = await openSharedRewindLab(operation.seed);
       const calls = ["connect", "write", "exit_group"];
       await expect(killEverywhere(lab, operation, { calls, nth, next: lab.elsewhere, isPoint: changesSomething })).resolves.toBeUndefined();
+    });
+
+    it.each(whole)("on a shared state, of the whole of it: %s", async (_, operation, nth) => {
+      const lab = await openSharedRewindLab(operation.seed);
+      const calls = ["connect", "write", "exit_group"];
+      const next = async (): Promise<RewindLab> => {
+        await lab.elsewhere();
+        return lab;
+      };
+      await expect(killEverywhere(lab, operation, { calls, nth, next, isPoint: changesSomething })).resolves.toBeUndefined();
     });
   },
 );
