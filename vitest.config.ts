@@ -15,7 +15,6 @@ const deepened = [
   "test/audit/accuracy.test.ts",
   "test/audit/fast-lines.test.ts",
   "test/audit/generator.test.ts",
-  "test/audit/html-browser.test.ts",
   "test/audit/plain-source.test.ts",
   "test/audit/read-items.test.ts",
   "test/audit/times.test.ts",
@@ -23,7 +22,6 @@ const deepened = [
   "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
   "test/e2e/shared-state.test.ts",
-  "test/e2e/shared-state-cut.test.ts",
   "test/contract/pooled-store.test.ts",
   "test/store/postgres/move.test.ts",
 ];

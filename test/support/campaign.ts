@@ -8,7 +8,7 @@ export function sample<T>(cases: readonly T[], most: number): T[] {
 }
 
 /** How often the suite tries a property with random values that the campaign tries `most` times. */
-export const runs = (most: number): number => (isWhole ? most : Math.ceil(most / 5));
+export const runs = (most: number): number => (isWhole ? most : Math.ceil(most / 10));
 
 /** Of the steps of a command whose every step the campaign takes, the suite takes each nineteenth. */
 export const stride = isWhole ? 1 : 19;

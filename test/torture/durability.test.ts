@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { VaultSession } from "../../../src/exchange/ports.ts";
-import { held, intent, known, patient, service, uuid } from "../../contract/store-fixture.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import type { VaultSession } from "../../src/exchange/ports.ts";
+import { held, intent, known, patient, service, uuid } from "../contract/store-fixture.ts";
+import type { SharedState } from "../support/shared-state.ts";
+import { cuttingProxy, sharedState } from "../support/shared-state.ts";
 
 let state: SharedState;
 beforeEach(async () => {

@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startInPty } from "./support/pty.ts";
-import { cleanEnv, vaultBin } from "./support/run-vault.ts";
-import { tempDir } from "./support/temp-dir.ts";
+import { startInPty } from "../support/pty.ts";
+import { cleanEnv, vaultBin } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
-const demo = join(import.meta.dirname, "scripts", "demo.ts");
+const demo = join(import.meta.dirname, "..", "scripts", "demo.ts");
 
 describe("npm run demo", () => {
   test("on a terminal: shows each command with its output, and leaves nothing behind", async () => {
