@@ -74,6 +74,8 @@ describe("a copy", () => {
     await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
     await server.sql("CREATE DATABASE staging TEMPLATE postgres");
     const staging = server.location(schema).replace("/postgres?", "/staging?");
+    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    expectExit(await machines[1].vault("status", "--json"), 0);
     const stranger = all.another(staging);
     const sent = requests(all);
     for (const command of [["get", uuid], ["status"], ["ack", uuid], ["export", uuid], ["forget", uuid, "--yes"]])
@@ -88,8 +90,10 @@ describe("a copy", () => {
     expectError(await machines[1].vault("get", uuid, "--json"), 14, "state", /is a copy/);
     expect(requests(all)).toBe(sent);
     expectExit(await stranger.vault("state", "claim", "--yes"), 0);
-    expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false }] });
-    expectExit(await stranger.vault("get", uuid, "--json"), 0);
+    expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false, generation: 2 }] });
+    // What it has seen in the original is no reason to stop any more; the service says that it was used.
+    const late = lab.machine({ home: machines[1].home, configDir: machines[1].configDir, stateDir: staging });
+    expectError(await late.vault("get", uuid, "--json"), 6, "rejected");
     expectFarFromLock(lab, uuid);
   });
 });

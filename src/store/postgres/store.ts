@@ -100,8 +100,7 @@ export class PostgresStore implements Store {
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     const { schema, database, machine, warn } = this.parts;
     const lower = uuid.toLowerCase();
-    const noted = await machine.vault(service, lower);
-    const prints = noted.map(({ fingerprint }) => fingerprint);
+    const prints = (await machine.vault(service, lower)).map(({ fingerprint }) => fingerprint);
     const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
     const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
@@ -110,7 +109,8 @@ export class PostgresStore implements Store {
       const vault = storedVault(this.#place(about, service, lower), key, row, outage);
       const parts = { schema, state, lease, key, database, machine, position, now: () => this.#time.now() };
       const session = new PostgresVaultSession(service, lower, parts, vault);
-      const seen = noted.find((each) => each.state === state);
+      // Read again: a claim elsewhere has made less of it.
+      const seen = (await machine.vault(service, lower)).find((each) => each.state === state);
       await bringBack({ session, rows: vault.rows, seen, about, key, warn });
       return session;
     } catch (error) {
