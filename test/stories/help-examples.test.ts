@@ -92,7 +92,7 @@ async function expectDone({ cwd, env }: Place, input: string, ...args: string[])
 
 /** As a person would answer who means it: an example asks before it does what cannot be taken back. */
 const answered = (example: string): string =>
-  /^vault (?:delete|update)|vault forget|--reset|state restore|state rekey/.test(example) && !example.includes("--dry-run")
+  /^vault (?:delete|update)|vault forget|--reset|state restore|state rekey|state move/.test(example) && !example.includes("--dry-run")
     ? `${example} --yes`
     : example;
 

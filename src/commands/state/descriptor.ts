@@ -31,7 +31,7 @@ export const move = {
     to: { flag: "--to <location>", help: "the new place: a directory, or postgres://… (after state init)" },
     yes: { flag: "--yes", help: "do not ask" },
   },
-  examples: ["vault state move --to ./moved --yes", "vault state move --to ./moved --yes --json"],
+  examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
   fields: ["moved"],
 } as const satisfies Descriptor;
 

@@ -23,7 +23,7 @@ interface Wire {
 }
 
 /** How long what reads or writes the whole state may take, in milliseconds. */
-const wholeMs = 600_000;
+export const wholeMs = 600_000;
 
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 const repeatable = ["40001", "40P01"];
@@ -136,8 +136,8 @@ export class Connection {
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws `state` if it may get lost although it was committed
    */
-  async transact(statements: readonly Statement[]): Promise<Row[][]> {
-    return await this.#transaction("READ COMMITTED", statements);
+  async transact(statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
+    return await this.#transaction("READ COMMITTED", statements, mayTakeMs);
   }
 
   /** Runs queries that see the same moment, and may take long. */

@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Row, Statement } from "./connection.ts";
-import { AnswerLost, codeOf } from "./connection.ts";
+import { AnswerLost, codeOf, wholeMs } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Holder } from "./holders.ts";
 import { heldBy, holderIn, whole } from "./holders.ts";
@@ -129,7 +129,9 @@ export class Lease {
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(this.#place.clock);
       try {
-        const rows = await (await this.#place.database.connect()).transact([check, ...statements]);
+        const rows = await (
+          await this.#place.database.connect()
+        ).transact([check, ...statements], this.#uuid === whole ? wholeMs : undefined);
         this.#renewed = sent;
         if (isLast) this.#end();
         return rows.slice(1);
