@@ -190,6 +190,15 @@ export function describeKeeping(name: string, make: Make): void {
       expect(await known(on.session)).toMatchObject({ open: null, unackedStarts: 1 });
     });
 
+    it("adopts an exchange of which it has the start alone, because a failover has lost the rest", async () => {
+      await on.session.recordPair({ credentials: document.old, kind: document.kind, device });
+      await on.session.recordIntent(intent("far1", 1));
+      expect(await on.session.adopt(document)).toBe("open");
+      const open = { id: "far1", state: "ending", baseGeneration: 1, newGeneration: 2, endsUnanswered: 1, adopted: true };
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, open, generations: [{ generation: 2 }, { generation: 1 }] });
+      expect(await on.session.token("far1")).toBe("token-of-new");
+    });
+
     it("adopts beside what is proven without touching it: a successor comes first, an older document last or not at all", async () => {
       await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await exchange(on.session, "x1", 1, "current");

@@ -11,6 +11,9 @@ import { team } from "../support/team.ts";
 const at = ({ lab, schema }: Team, { home, configDir }: Machine, server: Postgres): Machine =>
   lab.machine({ home, configDir, stateDir: server.location(schema) });
 
+/** For a machine that has much else to do. */
+const patient = { timeout: 20_000 };
+
 const requests = ({ lab }: Team): number => lab.service.sandbox.requests().length;
 
 describe("a server that takes over, and lacks an exchange", () => {
@@ -20,7 +23,9 @@ describe("a server that takes over, and lacks an exchange", () => {
     const { lab, uuid, machines } = all;
     expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     const standby = await standbyOf(server);
-    await expect.poll(async () => await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'")).toHaveLength(1);
+    await expect
+      .poll(async () => await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'"), patient)
+      .toHaveLength(1);
     // What happens from here on does not reach it.
     await server.sql("ALTER SYSTEM SET max_wal_senders = 0");
     await server.stop();
@@ -31,7 +36,7 @@ describe("a server that takes over, and lacks an exchange", () => {
     // Without a connection: the labels that it has seen.
     expect((await machines[1].vault("__complete", "get", "")).stdout).toBe(`${uuid}\tunder-the-palm\n:done\n`);
     await promote(standby);
-    await expect.poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()")).toHaveLength(1);
+    await expect.poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()"), patient).toHaveLength(1);
     const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [Machine, Machine, Machine];
 
     const { stderr } = await third.vault("status", "--json");

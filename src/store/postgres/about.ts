@@ -2,6 +2,7 @@ import { notHere } from "../moved.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
+import type { Database } from "./database.ts";
 import { oldestVersion, place, schemaVersion, unusableVersion } from "./schema.ts";
 
 /** Which database holds the state, and how far it has got. */
@@ -47,6 +48,12 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
+/** The facts that the state has about itself, by name; see the schema. */
+export async function readMeta({ schema, database }: { schema: string; database: Database }): Promise<Record<string, string | undefined>> {
+  const [row] = await database.query({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
+  return row?.["meta"] as Record<string, string | undefined>;
+}
+
 /** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
 export function aboutIn(row: Row | undefined, address: Address): About {
   const { fsync, standby, meta, ...facts } = row as unknown as About & {
@@ -66,7 +73,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
-export function checkVersion(meta: Readonly<Record<string, string>>, address: Address): void {
+export function checkVersion(meta: Readonly<Record<string, string | undefined>>, address: Address): void {
   const oldest = Number(meta["oldest"]);
   if (oldest === unusableVersion) throw notHere(address.shown, meta);
   if (oldest <= schemaVersion) return;

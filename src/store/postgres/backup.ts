@@ -89,7 +89,7 @@ export class SharedBackup {
         const facts = prepare(copy, { present: merged ? former : null, serviceRestored, file, now });
         const contents = contentsOf(copy);
         const restored = opened(contents, ofFile, await keyring.all(keyIdsOf(contents, ofFile)));
-        await this.#place.replace(restored, [reborn(schema), setBackNow(schema)]);
+        await this.#place.replace(restored, [...reborn(schema), setBackNow(schema)]);
         return { ...facts, merged, replaced: merged ? folder : null };
       } finally {
         rmSync(copy, { force: true });

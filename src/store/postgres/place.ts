@@ -5,6 +5,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Sealing } from "../contents.ts";
 import { checkSame, countSealed, keyIdsOf, opened, sealed } from "../contents.ts";
 import type { MovablePlace, Standing } from "../move.ts";
+import { readMeta } from "./about.ts";
 import type { Statement } from "./connection.ts";
 import { readContents, replaceContents } from "./contents.ts";
 import { Lease } from "./lease.ts";
@@ -23,7 +24,7 @@ export class DatabasePlace implements MovablePlace {
   }
 
   async standing(): Promise<Standing> {
-    const { moved, incoming } = await this.#meta();
+    const { moved, incoming } = await readMeta(this.#store.parts);
     if (moved !== undefined) return { moved };
     if (incoming !== undefined) return { incoming };
     await this.#store.ready();
@@ -55,7 +56,7 @@ export class DatabasePlace implements MovablePlace {
   /** Puts contents in the place of what is there, and makes other changes, in one transaction. Call it inside `exclusively`. */
   async replace(contents: Contents, changes: readonly Statement[]): Promise<void> {
     const { schema, keyring } = this.#store.parts;
-    const { key = "" } = await this.#meta();
+    const { key = "" } = await readMeta(this.#store.parts);
     const own = sealed(contents, await this.#sealing(), await keyring.key(key));
     await this.#write([...replaceContents(schema, own), ...changes]);
   }
@@ -90,13 +91,7 @@ export class DatabasePlace implements MovablePlace {
   }
 
   async #sealing(): Promise<Sealing> {
-    return { state: (await this.#meta())["state"], labels: true };
-  }
-
-  async #meta(): Promise<Record<string, string | undefined>> {
-    const { schema, database } = this.#store.parts;
-    const [row] = await database.query({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
-    return row?.["meta"] as Record<string, string | undefined>;
+    return { state: (await readMeta(this.#store.parts))["state"], labels: true };
   }
 }
 

@@ -39,11 +39,14 @@ export const setBackNow = (schema: string): Statement => ({
 });
 
 /** Makes this database the one that holds the state, whatever it was copied from; at least as often as has been `seen`. */
-export const reborn = (schema: string, seen = 0): Statement => ({
-  sql: `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database},
-    claims = greatest(claims, $1) + 1`,
-  values: [seen],
-});
+export const reborn = (schema: string, seen = 0): Statement[] => [
+  {
+    sql: `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database},
+      claims = greatest(claims, $1) + 1`,
+    values: [seen],
+  },
+  { sql: `UPDATE ${schema}.meta SET value = ${place.timeline} WHERE name = 'timeline'` },
+];
 
 /** Goes on only if the timeline of the server is on record as `noted`, and records the present one; a division by zero ends the rest. */
 export const changeTimeline = (schema: string, noted: string, timeline: string): Statement => ({

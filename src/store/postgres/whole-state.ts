@@ -6,7 +6,7 @@ import type { LockedShared } from "../keys/rekey.ts";
 import { writeContents } from "../sqlite/contents.ts";
 import { migrate } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { checkVersion } from "./about.ts";
+import { checkVersion, readMeta } from "./about.ts";
 import { Lease } from "./lease.ts";
 import { DatabasePlace } from "./place.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
@@ -46,14 +46,14 @@ export class SharedState {
     const { schema, database, keyring } = this.#store.parts;
     const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
     const created = there?.["is"] !== true;
-    const former = created ? {} : await this.#meta();
+    const former = created ? {} : await readMeta(this.#store.parts);
     if (!created) checkVersion(former, database.address);
     // Whoever has not made the schema may not have the right to.
     if (Number(former["version"]) !== schemaVersion || grant !== undefined) {
       const rights = grant === undefined ? [] : grants(schema, grant);
       await database.transact([{ sql: [...tables(schema), ...rights].join(";\n") }]);
     }
-    const { key: needed = null } = await this.#meta();
+    const { key: needed = null } = await readMeta(this.#store.parts);
     const key = await keyring.forSecret(needed);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
@@ -83,8 +83,8 @@ export class SharedState {
     const { schema, database, machine } = this.#store.parts;
     const lease = await Lease.takeWhole(this.#store.parts, waiting);
     try {
-      const { claims: seen = 0 } = (await machine.state((await this.#meta())["state"] ?? "")) ?? {};
-      await lease.transact([reborn(schema, seen), ...setBack(schema, "the state was copied")]);
+      const { claims: seen = 0 } = (await machine.state((await readMeta(this.#store.parts))["state"] ?? "")) ?? {};
+      await lease.transact([...reborn(schema, seen), ...setBack(schema, "the state was copied")]);
     } finally {
       await lease.release();
     }
@@ -110,11 +110,5 @@ export class SharedState {
       waiting,
       async () => await work({ shown: place.shown, keyId, reseal: async (to) => await place.reseal(to) }),
     );
-  }
-
-  async #meta(): Promise<Record<string, string>> {
-    const { schema, database } = this.#store.parts;
-    const [row] = await database.query({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
-    return row?.["meta"] as Record<string, string>;
   }
 }

@@ -16,7 +16,7 @@ import {
   revive,
   withPin,
 } from "./generations.ts";
-import type { CredentialsRow, VaultRows } from "./rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 import { journal, knownVault, update } from "./rows.ts";
 
 /** Implements `VaultSession.recordPair`. */
@@ -39,7 +39,9 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
   if (known !== undefined && openStates.includes(known.state)) return "open";
   const placed = placeOf(rows, document);
   if (placed === "known") return placed;
-  if (known !== undefined) {
+  // Where ② was lost with a failover, the document knows more than the state.
+  const isCutOff = known?.new_generation === null;
+  if (known !== undefined && !isCutOff) {
     // The exchange was discarded here; importing it says that it may have been acknowledged elsewhere.
     const dropped = findGeneration(rows, known.new_generation);
     if (dropped?.standing === "void") dropped.standing = "imported";
@@ -54,15 +56,15 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
   journal(rows, "adopted", exchangeId, { operation, base, generation, placed });
   // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
   if (base === null || generation === null || openExchangeOf(rows) !== undefined) return "candidates";
-  rows.exchanges.push({
+  const adopted: ExchangeRow = {
     id: exchangeId,
     operation,
     kind,
     state: unread ? "held" : "ending",
-    external_ref: "",
+    external_ref: known?.external_ref ?? "",
     base_generation: base,
     new_generation: generation,
-    started_at: rows.at,
+    started_at: known?.started_at ?? rows.at,
     token: sealToken(key, rows, exchangeId, document.token),
     token_expiry: document.tokenExpiry,
     uses_remaining: null,
@@ -75,8 +77,10 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
     counted_start: 1,
     counted_failed: 0,
     adopted: 1,
-  });
-  vault.unacked_starts += 1;
+  };
+  if (known?.counted_start !== 1) vault.unacked_starts += 1;
+  if (known === undefined) rows.exchanges.push(adopted);
+  else update(known, adopted);
   return "open";
 }
 
