@@ -218,7 +218,7 @@ export class TeamWorld {
       start: async (call) => await send("start", startRequest(target, call)),
       end: async (call) => await send("end", endRequest(target, call)),
     };
-    return { clock: this.#state.clock, uuid: this.#uuid, service, probe: () => this.#dice.chance(0.8) };
+    return { clock: this.#state.clock, uuid: this.#uuid, service, probe: () => of === null || this.#dice.chance(0.8) };
   }
 
   #exchangeBytes(name: string, { method, path, headers, body }: HttpRequest, mayFail: boolean): Reply {
