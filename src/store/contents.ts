@@ -55,13 +55,11 @@ export function contentsOf(read: Record<ContentTable, readonly object[]>): Conte
 /** Opens or seals one value. */
 type Turn = (place: VaultPlace, value: string) => string;
 
-/** How an engine binds its sealed values. */
-export interface Sealing {
-  /** Id of the state, of a shared one. */
-  state?: string | undefined;
-  /** Whether labels are sealed too. */
-  labels: boolean;
-}
+/** What sealed values are bound to besides their row; a shared state, which has an id, seals labels too. */
+export type Sealing = Pick<VaultPlace, "state">;
+
+/** The sealing of a state on one machine, and of backups. */
+export const localSealing: Sealing = {};
 
 /** @throws `state` for a value that none of the keys opens */
 export function opened(contents: Contents, sealing: Sealing, keys: ReadonlyMap<string, SealingKey>): Contents {
@@ -90,15 +88,16 @@ export const keyIdsOf = (contents: Contents, sealing: Sealing): string[] => [...
 
 export const countSealed = (contents: Contents, sealing: Sealing): number => keyIdOfEach(contents, sealing).length;
 
-function turned(contents: Contents, { state, labels }: Sealing, turn: Turn): Contents {
+function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
   const value = (row: ContentRow, column: VaultPlace["column"], name: string, id: unknown): ContentRow => {
     const text = row[name];
     if (typeof text !== "string") return row;
     return { ...row, [name]: turn({ state, service: String(row["service"]), uuid: String(row["uuid"]), column, row: String(id) }, text) };
   };
-  const label = (row: ContentRow): ContentRow => (labels ? value(row, "vaults.label", "label", "") : row);
+  const isShared = state !== undefined;
+  const label = (row: ContentRow): ContentRow => (isShared ? value(row, "vaults.label", "label", "") : row);
   const entry = (row: ContentRow): ContentRow => {
-    if (row["event"] !== "labelled" || !labels) return row;
+    if (row["event"] !== "labelled" || !isShared) return row;
     const detail = JSON.parse(String(row["detail"])) as { label: string };
     return { ...row, detail: JSON.stringify({ ...detail, label: label({ ...row, label: detail.label })["label"] }) };
   };

@@ -13,19 +13,16 @@ import { makeKeptFolder } from "../backup/install.ts";
 import type { Examined, RestoreFacts } from "../backup/restore.ts";
 import { prepare } from "../backup/restore.ts";
 import type { Contents } from "../contents.ts";
-import { keyIdsOf, opened, sealed } from "../contents.ts";
+import { keyIdsOf, localSealing, opened, sealed } from "../contents.ts";
 import { Keyring, neededKeyOf } from "../keys/keyring.ts";
 import { readContents } from "../sqlite/contents.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { writeStateFile } from "../sqlite/state-file.ts";
 import { append } from "./journal.ts";
-import { DatabasePlace } from "./place.ts";
+import type { DatabasePlace } from "./place.ts";
 import { reborn, setBackNow } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
-
-/** The sealing of a file, which is that of a state on one machine. */
-const ofFile = { labels: false };
 
 interface Options {
   keySource: KeySource;
@@ -39,9 +36,9 @@ export class SharedBackup {
   readonly #place: DatabasePlace;
   readonly #options: Options;
 
-  constructor(store: PostgresStore, options: Options) {
+  constructor(store: PostgresStore, place: DatabasePlace, options: Options) {
     this.#store = store;
-    this.#place = new DatabasePlace(store);
+    this.#place = place;
     this.#options = options;
   }
 
@@ -88,7 +85,7 @@ export class SharedBackup {
         checkBackup(copy, migrations.length, await this.#keyringOf(copy));
         const facts = prepare(copy, { present: merged ? former : null, serviceRestored, file, now });
         const contents = contentsOf(copy);
-        const restored = opened(contents, ofFile, await keyring.all(keyIdsOf(contents, ofFile)));
+        const restored = opened(contents, localSealing, await keyring.all(keyIdsOf(contents, localSealing)));
         await this.#place.replace(restored, [...reborn(schema), setBackNow(schema)]);
         return { ...facts, merged, replaced: merged ? folder : null };
       } finally {
@@ -100,7 +97,7 @@ export class SharedBackup {
 
   async #write(file: string, contents: Contents): Promise<Holdings> {
     const { key } = await this.#store.ready();
-    const own = sealed(contents, ofFile, key);
+    const own = sealed(contents, localSealing, key);
     const write = (path: string): Holdings => {
       writeStateFile(path, own, { type: "backup" });
       return checkBackup(path, Number.POSITIVE_INFINITY, null);

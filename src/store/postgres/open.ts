@@ -49,5 +49,6 @@ export function openShared({ location, env, pid, learnSecret, ...options }: Open
   };
   const holder = { host: hostname(), pid, user: userName() };
   const store = new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
-  return { store, whole: new SharedState(store), backups: new SharedBackup(store, options), place: new DatabasePlace(store) };
+  const place = new DatabasePlace(store);
+  return { store, whole: new SharedState(store, place), backups: new SharedBackup(store, place, options), place };
 }

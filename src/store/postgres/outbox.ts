@@ -7,6 +7,7 @@ import { seal, unseal } from "../../secrets/sealing.ts";
 import { openToken } from "../steps/exchange-rows.ts";
 import { keptGeneration, openCredentials } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import { vaultOf } from "../steps/rows.ts";
 import type { About } from "./about.ts";
 import type { MachineRecord, SeenBefore } from "./machine-record.ts";
 
@@ -21,21 +22,21 @@ interface Keeping {
 
 /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
 export async function keep({ machine, position, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
-  const { state = "", service, uuid, at, vault } = rows;
-  const [base, made] = [exchange.base_generation, exchange.new_generation ?? 0].map((generation) => keptGeneration(rows, generation));
-  if (vault === null || base === undefined || made === undefined) return;
+  const { state = "", service, uuid, at } = rows;
+  const { label, kind } = vaultOf(rows);
+  const made = keptGeneration(rows, exchange.new_generation ?? 0);
   const document: AdoptedExchange = {
     exchangeId: exchange.id,
     kind: exchange.kind,
     operation: exchange.operation as Operation,
-    old: openCredentials(key, rows, base),
+    old: openCredentials(key, rows, keptGeneration(rows, exchange.base_generation)),
     new: openCredentials(key, rows, made),
     token: openToken(key, rows, exchange),
     tokenExpiry: exchange.token_expiry,
     unread: false,
   };
   const { generation, fingerprint } = made;
-  const seen = { service, uuid, generation, fingerprint, label: vault.label, kind: vault.kind };
+  const seen = { service, uuid, generation, fingerprint, label, kind };
   await machine.keep(state, position, seen, { at, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
 }
 

@@ -58,7 +58,7 @@ export class DatabasePlace implements MovablePlace {
     const { schema, keyring } = this.#store.parts;
     const { key = "" } = await readMeta(this.#store.parts);
     const own = sealed(contents, await this.#sealing(), await keyring.key(key));
-    await this.#write([...replaceContents(schema, own), ...changes]);
+    await this.write([...replaceContents(schema, own), ...changes]);
   }
 
   /** Seals everything with another key. Returns the number of values. Call it inside `exclusively`. */
@@ -67,31 +67,32 @@ export class DatabasePlace implements MovablePlace {
     const sealing = await this.#sealing();
     const contents = await this.read();
     const rekeyed = { sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'key'`, values: [to.id] };
-    await this.#write([...replaceContents(schema, sealed(contents, sealing, to)), rekeyed]);
+    await this.write([...replaceContents(schema, sealed(contents, sealing, to)), rekeyed]);
     const written = await readContents(this.#store.parts);
     checkSame(contents, opened(written, sealing, new Map([[to.id, to]])), this.shown);
     return countSealed(written, sealing);
   }
 
   async markMoved(to: string): Promise<void> {
-    await this.#write(unusable(this.#store.parts.schema, "moved", to));
+    await this.write(unusable(this.#store.parts.schema, "moved", to));
   }
 
   async activate(): Promise<void> {
     const { schema } = this.#store.parts;
-    await this.#write([
+    await this.write([
       { sql: `DELETE FROM ${schema}.meta WHERE name = 'incoming'` },
       { sql: `UPDATE ${schema}.meta SET value = '${oldestVersion}' WHERE name = 'oldest'` },
     ]);
   }
 
-  async #write(statements: readonly Statement[]): Promise<void> {
+  /** Makes changes in one transaction. Call it inside `exclusively`. */
+  async write(statements: readonly Statement[]): Promise<void> {
     if (this.#lease === null) throw new VaultError("internal", "a place was written to that is not held");
     await this.#lease.transact(statements);
   }
 
   async #sealing(): Promise<Sealing> {
-    return { state: (await readMeta(this.#store.parts))["state"], labels: true };
+    return { state: (await readMeta(this.#store.parts))["state"] };
   }
 }
 

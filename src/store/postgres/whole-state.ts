@@ -2,13 +2,13 @@ import { DatabaseSync } from "node:sqlite";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import type { LockedShared } from "../keys/rekey.ts";
 import { writeContents } from "../sqlite/contents.ts";
 import { migrate } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { checkVersion, readMeta } from "./about.ts";
-import { Lease } from "./lease.ts";
-import { DatabasePlace } from "./place.ts";
+import type { DatabasePlace } from "./place.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
 import { reborn, setBack } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
@@ -33,9 +33,11 @@ export interface ServerFacts {
 /** Operations on the whole of a shared state. */
 export class SharedState {
   readonly #store: PostgresStore;
+  readonly #place: DatabasePlace;
 
-  constructor(store: PostgresStore) {
+  constructor(store: PostgresStore, place: DatabasePlace) {
     this.#store = store;
+    this.#place = place;
   }
 
   /**
@@ -79,23 +81,20 @@ export class SharedState {
    * does not stop it any more.
    * @throws `busy`, `interrupted`, `state`
    */
-  async claim(waiting: Waiting): Promise<{ location: string; claims: number }> {
-    const { schema, database, machine } = this.#store.parts;
-    const lease = await Lease.takeWhole(this.#store.parts, waiting);
-    try {
-      const { claims: seen = 0 } = (await machine.state((await readMeta(this.#store.parts))["state"] ?? "")) ?? {};
-      await lease.transact([...reborn(schema, seen), ...setBack(schema, "the state was copied")]);
-    } finally {
-      await lease.release();
-    }
-    const { claims } = await this.#store.ready();
-    return { location: database.address.shown, claims };
+  async claim(waiting: Waiting): Promise<void> {
+    const { schema, machine } = this.#store.parts;
+    await this.#place.exclusively(waiting, async () => {
+      const { state = "" } = await readMeta(this.#store.parts);
+      const seen = (await machine.state(state))?.claims;
+      await this.#place.write([...reborn(schema, seen), ...setBack(schema, "the state was copied")]);
+    });
+    await this.#store.ready();
   }
 
   /** What the journal tells, as of now: a copy in memory. */
   async history(): Promise<StateHistory> {
     await this.#store.ready();
-    const { vaults, journal, outages } = await new DatabasePlace(this.#store).read();
+    const { vaults, journal, outages } = await this.#place.read();
     const db = new DatabaseSync(":memory:");
     migrate(db, migrations);
     writeContents(db, { vaults, journal, outages, credentials: [], exchanges: [], superseded: [], refusals: [] });
@@ -105,10 +104,8 @@ export class SharedState {
   /** Does the work of a rekey while nobody else holds a vault. */
   async rekey<T>(waiting: Waiting, work: (shared: LockedShared) => Promise<T>): Promise<T> {
     const { keyId } = await this.#store.ready();
-    const place = new DatabasePlace(this.#store);
-    return await place.exclusively(
-      waiting,
-      async () => await work({ shown: place.shown, keyId, reseal: async (to) => await place.reseal(to) }),
-    );
+    const place = this.#place;
+    const locked = { shown: place.shown, keyId, reseal: async (to: SealingKey) => await place.reseal(to) };
+    return await place.exclusively(waiting, async () => await work(locked));
   }
 }

@@ -7,7 +7,7 @@ import { replaceWith } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { finish, install, makeKeptFolder, prepared, removeUnused } from "../backup/install.ts";
 import type { Contents } from "../contents.ts";
-import { keyIdsOf, opened, sealed } from "../contents.ts";
+import { keyIdsOf, localSealing, opened, sealed } from "../contents.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { StoreOptions } from "../local-store.ts";
 import type { MovablePlace, Standing } from "../move.ts";
@@ -56,7 +56,7 @@ export class DirectoryPlace implements MovablePlace {
       if (schemaVersion(db) < migrations.length) migrate(db, migrations);
       return readContents(db);
     });
-    return opened(contents, { labels: false }, await this.#keyring.all(keyIdsOf(contents, { labels: false })));
+    return opened(contents, localSealing, await this.#keyring.all(keyIdsOf(contents, localSealing)));
   }
 
   async receive(contents: Contents, from: string): Promise<void> {
@@ -65,7 +65,7 @@ export class DirectoryPlace implements MovablePlace {
     finish(directory);
     removeUnused(directory);
     this.#keyring.rememberState();
-    const own = sealed(contents, { labels: false }, await this.#keyring.forSecret(null));
+    const own = sealed(contents, localSealing, await this.#keyring.forSecret(null));
     const folder = makeKeptFolder(directory, clock.now());
     replaceWith(join(folder, prepared), (path) => writeStateFile(path, own, { type: "incoming", from }));
     // What is replaced is empty, or was left by an interrupted move.
