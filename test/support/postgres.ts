@@ -20,8 +20,8 @@ export interface Postgres {
   location: (schema: string) => string;
   /** Runs SQL on a separate connection; returns the rows of the last query. */
   sql: (text: string) => Promise<Record<string, unknown>[]>;
-  /** Ends it as a crash does: who is connected is cut off, nothing is written any more. */
-  crash: () => Promise<void>;
+  /** Ends it as a crash does: who is connected is cut off, nothing is written any more. With SIGKILL some of its processes go later. */
+  crash: (signal?: "SIGKILL" | "SIGQUIT") => Promise<void>;
   /** Ends it in good order; who is connected is told. */
   stop: () => Promise<void>;
   /** Starts it after its end. */
@@ -157,7 +157,7 @@ async function start(
     const started = server.start().catch(() => Promise.reject(new Error(`the server does not start: ${log}`)));
     await Promise.race([started, isReady]);
   };
-  const end = async (signal: "SIGINT" | "SIGQUIT"): Promise<void> => {
+  const end = async (signal: "SIGINT" | "SIGKILL" | "SIGQUIT"): Promise<void> => {
     if (inner.process === undefined) return;
     const ended = once(inner.process, "exit");
     inner.process.kill(signal);
@@ -172,7 +172,7 @@ async function start(
     data,
     sql: async (text) => await query(port, text),
     location: locationAt(port),
-    crash: async () => await end("SIGQUIT"),
+    crash: async (signal = "SIGQUIT") => await end(signal),
     stop: async () => await end("SIGINT"),
     start: run,
   };

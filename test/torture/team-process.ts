@@ -4,6 +4,7 @@ import { lockVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import { writing } from "./model/real-engine.ts";
 
 export const vaultService = "https://vaults.test/vaultsvc/v1-2";
 
@@ -16,21 +17,6 @@ interface Surroundings {
   service: Pick<Service, "start" | "end">;
   probe(): boolean;
 }
-
-/** Everything that others could see of a session. */
-const writing = [
-  "recordIntent",
-  "revertIntent",
-  "noteUnanswered",
-  "reject",
-  "recordStarted",
-  "hold",
-  "recordEnding",
-  "noteEndAnswered",
-  "acknowledge",
-  "expire",
-  "markInDoubt",
-];
 
 /** The real engine on a real store, as one of several processes: it stops before each thing that others could see, until it is let. */
 export class TeamProcess {
@@ -156,7 +142,7 @@ export class TeamProcess {
         const value = Reflect.get(session, name, session) as unknown;
         if (typeof value !== "function") return value;
         return async (...given: unknown[]) => {
-          if (writing.includes(String(name))) await this.#gate(String(name));
+          if ((writing as readonly string[]).includes(String(name))) await this.#gate(String(name));
           return await (value as (...given: unknown[]) => Promise<unknown>).apply(session, given);
         };
       },

@@ -23,7 +23,8 @@ export type Event = Asked | { code: string };
 /** The process is dead: nothing that it does takes effect. */
 class Died extends Error {}
 
-const writing = [
+/** The steps of a session: everything that others could see of it. */
+export const writing = [
   "recordIntent",
   "revertIntent",
   "noteUnanswered",
