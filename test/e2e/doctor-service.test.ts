@@ -96,14 +96,16 @@ describe.concurrent("vault doctor: the service", () => {
   });
 
   it.each<[string, number | null, string, RegExp]>([
-    ["20 seconds ahead of this machine", 20, "ok", /is (1[5-9]|20) seconds behind/],
+    ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
     ["100 seconds ahead", 100, "warn", /is (98|99|100) seconds behind/],
     ["100 seconds behind", -100, "warn", /is (98|99|100) seconds ahead/],
     ["an hour behind", -3600, "error", /59 minutes ahead of the service's, more than the lifetime of a token/],
     ["unknown", null, "warn", /no Date/],
   ])("whose clock is %s", async (_, ahead, level, message) => {
     const { url } = await service({ ahead });
-    expect((await findings(url))["clock"]).toMatchObject({ level, message: expect.stringMatching(message) as string });
+    // A busy machine may take seconds to look at its clock; then it is asked again.
+    const clock = async (): Promise<Finding | undefined> => (await findings(url))["clock"];
+    await expect.poll(clock, { timeout: 60_000 }).toMatchObject({ level, message: expect.stringMatching(message) as string });
   });
 
   it("with a certificate of an unknown issuer, and with one that is trusted", async () => {
