@@ -14,8 +14,10 @@ import type {
   ExchangeRecord,
   Intent,
   NewPair,
+  RunExchange,
   Started,
   VaultRecord,
+  VaultSummary,
 } from "./records.ts";
 import type { HoldReason } from "./states.ts";
 
@@ -29,9 +31,8 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Source of exchange ids: 26 characters that sort by time of creation (ULID). */
+/** Source of exchange ids: 26 characters that sort by time of creation (ULID), after `after`, the newest of the vault. */
 export interface Ids {
-  /** Returns an id that sorts after `after`, the newest of the vault. */
   next(after?: string): string;
 }
 
@@ -68,7 +69,7 @@ export type SingleCall =
       metadata?: Metadata | undefined;
     };
 
-/** How a call ended. Failures of the network or the service are replies too; none is thrown. */
+/** How a call ended; nothing is thrown. */
 export type Reply =
   /** No connection was made, or the call was abandoned before a byte of it was written: it surely did not arrive. */
   | { type: "not-sent"; cause: string; hint?: string | undefined }
@@ -113,15 +114,14 @@ export interface VaultSession {
   isSuperseded(pair: Pair): Promise<boolean>;
   /** The combinations that the service has refused and not accepted since. */
   refusals(): Promise<string[]>;
-  /** Whether a start at this service got no answer, and no probe was answered since. */
+  /** Whether a start at this service got no answer, and no probe since. */
   isServiceOut(): Promise<boolean>;
   /** Records that a probe was answered. Not synced. */
   noteServiceBack(): Promise<void>;
   /**
-   * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open. Returns the
-   * generation's number. For a pair that is recorded and live already, returns that generation and clears its refusal; with a
-   * hashedPin or device other than the service has accepted, it becomes a new one. A new one inherits the vault's device and
-   * hashedPin if none are given.
+   * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open; returns its number.
+   * For a pair that is recorded and live already, returns that generation and clears its refusal; with a hashedPin or device other
+   * than the service has accepted, it becomes a new one. A new one inherits the vault's device and hashedPin if none are given.
    * @throws `no-credentials` for a superseded pair
    */
   recordPair(pair: NewPair): Promise<number>;
@@ -156,8 +156,8 @@ export interface VaultSession {
   noteEndAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; unacknowledged starts are zero. An
-   * adopted exchange supersedes nothing, since the service may answer a repetition with SUCCESS: its new pair becomes the first
-   * candidate. With `isLast` nothing else follows: the vault may be released by the same transaction.
+   * adopted exchange supersedes nothing (the service may answer a repetition with SUCCESS): its new pair becomes the first candidate.
+   * With `isLast` nothing else follows: the vault may be released by the same transaction.
    */
   acknowledge(exchangeId: string, isLast?: boolean): Promise<void>;
   /** ending|in-doubt → expired. The old pair is current, the new one void. */
@@ -171,10 +171,7 @@ export interface VaultSession {
    */
   adopt(document: AdoptedExchange): Promise<AdoptionOutcome>;
 
-  /**
-   * Records that the delete of ① succeeded. Removes credentials, exchanges and label as `forget` does, and zeroes the counters;
-   * fingerprints and journal stay.
-   */
+  /** Records that the delete of ① succeeded: as `forget`, with the counters zeroed. */
   recordDeleted(exchangeId: string): Promise<void>;
   /** Records the dates that an info call reports; null leaves a date as it is. Does nothing for an unknown vault. Not synced. */
   noteDates(dates: VaultDates): Promise<void>;
@@ -184,7 +181,7 @@ export interface VaultSession {
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
   /**
-   * Moves the vault, with all its records, from the given service to the one of this session.
+   * Moves the vault, with all its records, to the service of this session.
    * @throws `no-credentials` if it is not known under the given service, or has credentials under this one
    */
   rebindFrom(service: string): Promise<void>;
@@ -192,7 +189,7 @@ export interface VaultSession {
 
   /**
    * Makes sure, right before a request is sent, that this process will hold the vault long enough for it.
-   * @throws `busy` if somebody else may hold it by now; nothing may be sent any more
+   * @throws `busy` if somebody else may hold it by now
    */
   ensureHeld(): Promise<void>;
   /** Releases the lock. Never throws; a second call does nothing. The operating system releases it when the process dies. */
@@ -209,8 +206,7 @@ export interface Waiting {
 
 export interface Store {
   /**
-   * Locks a vault by its uuid, whatever the service; waits while another process has it locked. Creates the state if there is
-   * none, and nothing else.
+   * Locks a vault by its uuid, whatever the service; waits while another process has it locked. Creates a state if there is none.
    * @throws `busy` at the deadline, `interrupted` when aborted, `state` if the state cannot be used
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
@@ -220,11 +216,15 @@ export interface Store {
   lastReads(): Promise<{ service: string; uuid: string; at: string }[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
+  /** The vaults of a service, without forgotten ones. */
+  summaries(service: string): Promise<VaultSummary[]>;
+  /** What was begun in a run, of all vaults or of one. */
+  run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;
   /** Exchanges of a vault, newest first, at most `limit`. */
   exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
   /**
-   * Records durably that a vault is about to be created, and makes sure that the key which will seal its credentials exists and
-   * fits. The caller holds the lock of the creation's id, in place of a uuid. One of the next two methods must follow.
+   * Records durably that a vault is about to be created, and makes sure that the key for its credentials is there. The caller holds the
+   * lock of the creation's id, in place of a uuid. One of the next two methods must follow.
    */
   beginCreation(creation: Creation): Promise<void>;
   /**
@@ -240,8 +240,8 @@ export interface Store {
   /** Records that the user was told of an interrupted creation, so that it is not listed again. */
   dismissCreation(creation: InterruptedCreation): Promise<void>;
   /**
-   * Reserves the next slot under the rate limit of an application (GCRA), shared by all processes. Returns the milliseconds until
-   * the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
+   * Reserves the next slot under an application's rate limit (GCRA), for all processes. Returns the milliseconds until the slot; one
+   * that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
   /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. May connect to it first. */

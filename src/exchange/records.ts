@@ -107,6 +107,35 @@ export interface Intent {
   kind: Kind;
   externalRef: string;
   generation: number;
+  /** The run that it is begun in. */
+  run?: RunPart | undefined;
+}
+
+/** The part that an exchange has in a run of many vaults. */
+export interface RunPart {
+  name: string;
+  /** Of the contents that an update sends: tells whether a repetition would send others. */
+  digest?: string | undefined;
+}
+
+/** The newest exchange of a vault that was begun in a run. */
+export interface RunExchange {
+  /** In lower case. */
+  uuid: string;
+  operation: JournalledOperation;
+  state: ExchangeState;
+  digest: string | null;
+}
+
+/** What a command with many vaults needs to know of each before its turn comes. */
+export interface VaultSummary extends Pick<
+  VaultRecord,
+  "uuid" | "label" | "kind" | "limited" | "open" | "unackedStarts" | "failedAttempts" | "possiblyFailed"
+> {
+  /** Whether credentials are kept. */
+  hasCredentials: boolean;
+  /** Code of the last error. */
+  lastError: string | null;
 }
 
 /** What ② records. */

@@ -16,7 +16,7 @@ export interface VaultPlace {
   state?: string | undefined;
   service: string;
   uuid: string;
-  column: "credentials.sealed" | "exchanges.token" | "vaults.label" | "outbox.document";
+  column: "credentials.sealed" | "exchanges.token" | "exchanges.digest" | "vaults.label" | "outbox.document";
   /** The generation, or the exchange id; else empty. */
   row: string;
 }

@@ -105,7 +105,9 @@ function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
     ...contents,
     vaults: contents.vaults.map(label),
     credentials: contents.credentials.map((row) => value(row, "credentials.sealed", "sealed", row["generation"])),
-    exchanges: contents.exchanges.map((row) => value(row, "exchanges.token", "token", row["id"])),
+    exchanges: contents.exchanges.map((row) =>
+      value(value(row, "exchanges.token", "token", row["id"]), "exchanges.digest", "digest", row["id"]),
+    ),
     journal: contents.journal.map(entry),
   };
 }

@@ -1,5 +1,5 @@
 import type { VaultSession } from "../exchange/ports.ts";
-import type { Credentials, VaultRecord } from "../exchange/records.ts";
+import type { Credentials, Intent, VaultRecord } from "../exchange/records.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
@@ -54,7 +54,6 @@ export abstract class StoredVaultSession implements VaultSession {
   abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
 
-  readonly recordIntent = this.#step(starts.recordIntent, ({ exchangeId }) => exchange(exchangeId));
   readonly revertIntent = this.#step(starts.revertIntent, exchange);
   readonly noteUnanswered = this.#step(starts.noteUnanswered, exchange, "unsynced");
   readonly noteServiceBack = this.#step(starts.noteServiceBack, nothing, "unsynced");
@@ -74,6 +73,13 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly setLabel = this.#step(vaults.setLabel, nothing);
   readonly recordDeleted = this.#step(vaults.recordDeleted, exchange);
   readonly forget = this.#step(vaults.forget, nothing);
+
+  async recordIntent(intent: Intent): Promise<void> {
+    const step: Step<void> = (rows, key) => starts.recordIntent(rows, key, intent);
+    // Without something to seal it needs no key, which takes a step of its own.
+    if (intent.run?.digest === undefined) await this.write(step, exchange(intent.exchangeId), "synced", false);
+    else await this.seal(step, exchange(intent.exchangeId));
+  }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
     await this.write((rows) => ends.acknowledge(rows, exchangeId), exchange(exchangeId), "synced", isLast);

@@ -4,6 +4,7 @@ import type { Make } from "./store-fixture.ts";
 import { describeKeeping } from "./store-keeping.ts";
 import { describeLocks } from "./store-locks.ts";
 import { describePairs } from "./store-pairs.ts";
+import { describeRuns } from "./store-runs.ts";
 
 /** What every implementation of `Store` must do: the suite that runs over each of them. `make` gives an empty state. */
 export function describeStore(name: string, make: Make): void {
@@ -12,4 +13,5 @@ export function describeStore(name: string, make: Make): void {
   describeKeeping(name, make);
   describeCreations(name, make);
   describeLocks(name, make);
+  describeRuns(name, make);
 }

@@ -183,7 +183,16 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name = 'version'");
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
     expectExit(await machine.vault("status"), 0);
+    expectExit(await machine.vault("state", "init"), 0);
+    expect((await server.sql("SELECT value FROM vaultsvc.meta WHERE name = 'version'"))[0]).toEqual({ value: "9" });
+  });
+
+  it("with an older schema, until state init has brought it up to date", async () => {
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'version'");
+    await server.sql("ALTER TABLE vaultsvc.exchanges DROP COLUMN run, DROP COLUMN digest");
+    await expectRefused(server.location("vaultsvc"), /it is of an older version$/, /^vault state init$/);
+    expectExit(await machine.vault("state", "init"), 0);
+    expectExit(await machine.vault("status"), 0);
   });
 
   it("with time limits or read-only transactions for its role", async () => {

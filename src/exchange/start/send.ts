@@ -7,7 +7,7 @@ import { admit, currentRecord, interrupted, note, pause, throwIfInterrupted } fr
 import { allowsRetry, guardStart } from "../guard.ts";
 import { nextTry } from "../next-try.ts";
 import type { Reply, StartCall } from "../ports.ts";
-import type { Intent, VaultRecord } from "../records.ts";
+import type { Intent, RunPart, VaultRecord } from "../records.ts";
 import { serviceDetails } from "../service-errors.ts";
 import type { Repeat } from "./refused.ts";
 import { refusedBy } from "./refused.ts";
@@ -25,6 +25,7 @@ interface PlannedStart {
   recordAttempts(): Promise<void>;
   /** Sends it whatever the guard says. */
   force: boolean;
+  run: RunPart | undefined;
 }
 
 export interface SentStart {
@@ -98,12 +99,13 @@ async function recordAttemptsOrRevert(context: ExchangeContext, exchangeId: stri
   }
 }
 
-const intentOf = (exchangeId: string, call: StartCall, { generation }: PlannedStart): Intent => ({
+const intentOf = (exchangeId: string, call: StartCall, { generation, run }: PlannedStart): Intent => ({
   exchangeId,
   operation: call.operation,
   kind: call.kind,
   externalRef: call.externalRef,
   generation,
+  run,
 });
 
 async function judgeReply(

@@ -8,7 +8,7 @@ import { mustPersonChoose, explainRefusal } from "../guard.ts";
 import type { Handover } from "../handover.ts";
 import type { StartCall } from "../ports.ts";
 import type { Prepared } from "./prepare.ts";
-import type { Attempts, VaultRecord } from "../records.ts";
+import type { Attempts, RunPart, VaultRecord } from "../records.ts";
 import type { SentStart } from "./send.ts";
 import { sendStart } from "./send.ts";
 
@@ -19,6 +19,8 @@ export interface StartRequest extends PairChoice {
   /** Updates only: the new contents, `newVault` of the interface. */
   newVault?: Record<string, unknown> | undefined;
   handover: Handover;
+  /** The part that the exchange has in a run of many vaults. */
+  run?: RunPart | undefined;
 }
 
 export interface StartedWith {
@@ -71,7 +73,7 @@ export async function startWith(
     };
     tried.add(pair.generation);
     try {
-      const sent = await sendStart(context, before, { ...pair, endpoint, call, recordAttempts, force });
+      const sent = await sendStart(context, before, { ...pair, endpoint, call, recordAttempts, force, run: request.run });
       // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
         context.emit({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });

@@ -8,6 +8,7 @@ import { all, run } from "../sqlite/query.ts";
 const columns = [
   { column: "credentials.sealed", table: "credentials", value: "sealed", row: "generation" },
   { column: "exchanges.token", table: "exchanges", value: "token", row: "id" },
+  { column: "exchanges.digest", table: "exchanges", value: "digest", row: "id" },
 ] as const;
 
 /** A sealed value as stored, with the place to which it is bound. */

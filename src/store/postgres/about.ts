@@ -3,7 +3,7 @@ import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { oldestVersion, place, schemaVersion, unusableVersion } from "./schema.ts";
+import { place, schemaVersion, unusableVersion } from "./schema.ts";
 
 /** Which database holds the state, and how far it has got. */
 export interface Incarnation {
@@ -67,7 +67,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     throw cannotBeUsed(address, why, "set fsync=on there; or, for a test: durable=assumed in the address");
   }
   checkVersion(meta, address);
-  if (Number(meta["version"]) < oldestVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
+  if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
   return { ...facts, state, keyId: key, noted, setBack };
 }

@@ -1,7 +1,9 @@
+import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import { listed } from "../sqlite/query.ts";
 import type { Row, Statement } from "./connection.ts";
 
 /** The rows of one vault as they were read, with what steps do not see. */
@@ -65,7 +67,7 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined,
     lastSeq: exchanges.at(-1)?.seq ?? 0,
     rows: {
       ...place,
-      vault: vault === null || vault.label === null ? vault : { ...vault, label: unseal(key, labelPlace(place), vault.label) },
+      vault: vault === null || vault.label === null ? vault : { ...vault, label: openLabel(key, place, vault.label) },
       credentials,
       exchanges,
       superseded: new Set((row?.["superseded"] ?? []) as string[]),
@@ -76,6 +78,8 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined,
   };
 }
 
+export const openLabel = (key: SealingKey, place: Place, label: string): string => unseal(key, labelPlace(place), label);
+
 export const labelPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "vaults.label", row: "" });
 
 /** The start of the newest get of each vault whose contents arrived. */
@@ -83,6 +87,22 @@ export const lastReads = (schema: string): Statement => ({
   sql: `SELECT DISTINCT ON (vaults.id) service, vaults.uuid, started_at AS at
     FROM ${schema}.vaults JOIN ${schema}.exchanges ON exchanges.vault = vaults.id
     WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 ORDER BY vaults.id, seq DESC`,
+});
+
+/** Vaults of a service, each in one row, for `vaultSummary`. */
+export const summariesOf = (schema: string, service: string): Statement => ({
+  sql: `SELECT to_jsonb(vaults) - 'id' AS vault, to_jsonb(open) AS open,
+      EXISTS (SELECT 1 FROM ${schema}.credentials WHERE vault = vaults.id AND sealed IS NOT NULL) AS kept
+    FROM ${schema}.vaults LEFT JOIN ${schema}.exchanges AS open ON open.vault = vaults.id AND open.state IN (${listed(openStates)})
+    WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
+  values: [service],
+});
+
+/** The newest exchange in a run, of all vaults of a service or of one. */
+export const runExchangesOf = (schema: string, service: string, name: string, uuid: string | null): Statement => ({
+  sql: `SELECT DISTINCT ON (vaults.id) vaults.uuid, exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = vault
+    WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) ORDER BY vaults.id, seq DESC`,
+  values: [name, service, uuid],
 });
 
 /** Exchanges of a vault, newest first. */

@@ -1,5 +1,5 @@
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 export const oldestVersion = 1;
 
 /** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
@@ -99,6 +99,9 @@ export const tables = (schema: string): string[] => [
   )`,
   `CREATE UNIQUE INDEX IF NOT EXISTS one_open_exchange ON ${schema}.exchanges (vault)
     WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
+  // The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
+  `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS run text, ADD COLUMN IF NOT EXISTS digest text`,
+  `CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${schema}.exchanges (run) WHERE run IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
     vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)
   )`,
@@ -123,6 +126,7 @@ export const tables = (schema: string): string[] => [
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text),
     ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
+  `UPDATE ${schema}.meta SET value = '${schemaVersion}' WHERE name = 'version'`,
 ];
 
 /** Expressions for what tells one database from its copies, and a server from its successor after a failover. */

@@ -1,59 +1,42 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Store, VaultSession, Waiting } from "../../exchange/ports.ts";
-import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
+import type { Store, VaultSession, Waiting } from "../../exchange/ports.ts";
+import type {
+  CreatedVault,
+  Creation,
+  ErrorNote,
+  ExchangeRecord,
+  InterruptedCreation,
+  RunExchange,
+  VaultRecord,
+  VaultSummary,
+} from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
 import { prunedBefore } from "../journal/journal.ts";
 import { completeCreation } from "../steps/import.ts";
-import type { ExchangeRow, Place } from "../steps/rows.ts";
+import { openDigest } from "../steps/exchange-rows.ts";
+import type { ExchangeRow, Place, VaultRow } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
-import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
+import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
-import type { Address } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
-import type { Holder, Lock } from "./holders.ts";
+import type { Lock } from "./holders.ts";
 import { holders, lockIn } from "./holders.ts";
 import { Lease } from "./lease.ts";
+import type { SharedParts, SharedStoreOptions } from "./parts.ts";
 import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
-import { exchangesOf, lastReads, readVault, storedVault, vaultsWhere } from "./read-vaults.ts";
+import { exchangesOf, lastReads, openLabel, readVault, runExchangesOf, storedVault, summariesOf, vaultsWhere } from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
-
-export interface SharedStoreOptions {
-  address: Address;
-  keySource: KeySource;
-  clock: Clock;
-  holder: Holder;
-  warn: (message: string) => void;
-  /** Cached keys by id, shared by everything in one run. */
-  keys?: Map<string, SealingKey>;
-  /** The state directory of this machine, for what it keeps by itself. */
-  directory: string;
-  /** As Node names it. */
-  platform: string;
-  /** How long the command waits. */
-  waiting?: Waiting;
-  /** The database's clock; by default estimated from its answers. */
-  time?: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now" | "took" | "tookLogin">;
-}
-
-/** What everything that works on a shared state needs. */
-export interface SharedParts extends Pick<SharedStoreOptions, "clock" | "holder" | "warn"> {
-  schema: string;
-  database: Database;
-  keyring: Keyring;
-  machine: MachineRecord;
-}
 
 /** What the state says of itself, with the key that seals it. */
 type Ready = About & { key: SealingKey };
@@ -89,7 +72,7 @@ export class PostgresStore implements Store {
 
   /** Who holds which vault, in the order in which they took it. */
   async locks(): Promise<Lock[]> {
-    return (await this.#query(holders(this.parts.schema))).map(lockIn);
+    return (await this.parts.database.query(holders(this.parts.schema))).map(lockIn);
   }
 
   /** Closes the connection without waiting. */
@@ -134,18 +117,35 @@ export class PostgresStore implements Store {
   }
 
   async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.#query(lastReads(this.parts.schema));
+    const rows = await this.parts.database.query(lastReads(this.parts.schema));
     return rows as Awaited<ReturnType<Store["lastReads"]>>;
   }
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.#query(exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit));
+    const rows = await this.parts.database.query(exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit));
     return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
+  }
+
+  async summaries(service: string): Promise<VaultSummary[]> {
+    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(summariesOf(this.parts.schema, service))]);
+    return rows.map(({ vault, kept, open }) => {
+      const { uuid, label, ...row } = vault as VaultRow;
+      const shown = label === null ? null : openLabel(ready.key, this.#place(ready, service, uuid), label);
+      return vaultSummary({ ...row, uuid, label: shown }, kept === true, (open as ExchangeRow | null) ?? undefined);
+    });
+  }
+
+  async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
+    const statement = runExchangesOf(this.parts.schema, service, name, uuid?.toLowerCase() ?? null);
+    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(statement)]);
+    return (rows as unknown as Parameters<typeof runExchange>[0][]).map((row) =>
+      runExchange(row, row.digest === null ? null : openDigest(ready.key, this.#place(ready, service, row.uuid), row.id, row.digest)),
+    );
   }
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.ready();
-    await this.#query(append(this.parts.schema, creationEntry(creation, "creating", this.#now())));
+    await this.parts.database.query(append(this.parts.schema, creationEntry(creation, "creating", this.#now())));
   }
 
   async completeCreation(creation: Creation, created: CreatedVault): ReturnType<Store["completeCreation"]> {
@@ -167,22 +167,22 @@ export class PostgresStore implements Store {
       } catch (error) {
         // Somebody else was faster, or the answer was lost.
         if (tries <= 1 || (codeOf(error) !== "23505" && !(error instanceof AnswerLost))) throw error;
-        if ((await this.#query(completed(schema, creation))).length > 0) return result;
+        if ((await this.parts.database.query(completed(schema, creation))).length > 0) return result;
       }
     }
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#query(append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)));
+    await this.parts.database.query(append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.#query(interruptedCreations(this.parts.schema, service));
+    const rows = await this.parts.database.query(interruptedCreations(this.parts.schema, service));
     return rows.map((row) => interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]));
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#query(append(this.parts.schema, dismissal(creation, this.#now())));
+    await this.parts.database.query(append(this.parts.schema, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
@@ -208,7 +208,7 @@ export class PostgresStore implements Store {
     const { clock, database, schema } = this.parts;
     await database.connect();
     const sentAt = clock.elapsed();
-    const [row] = await this.#query(aboutStatement(schema));
+    const [row] = await this.parts.database.query(aboutStatement(schema));
     return await this.#checked(row, sentAt);
   }
 
@@ -230,7 +230,7 @@ export class PostgresStore implements Store {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const [ready, rows] = await Promise.all([this.ready(), this.#query(vaultsWhere(this.parts.schema, condition, values))]);
+    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(vaultsWhere(this.parts.schema, condition, values))]);
     return rows.flatMap((row) => {
       const { service, uuid } = row["vault"] as Place;
       const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row, undefined);
@@ -240,9 +240,5 @@ export class PostgresStore implements Store {
 
   #now(): string {
     return new Date(this.#time.now()).toISOString();
-  }
-
-  async #query(...given: Parameters<Database["query"]>): ReturnType<Database["query"]> {
-    return await this.parts.database.query(...given);
   }
 }

@@ -51,12 +51,12 @@ export class SharedState {
     const former = created ? {} : await readMeta(this.#store.parts);
     if (!created) checkVersion(former, database.address);
     // Whoever has not made the schema may not have the right to.
-    if (Number(former["version"]) !== schemaVersion || grant !== undefined) {
-      const rights = grant === undefined ? [] : grants(schema, grant);
-      await database.transact([{ sql: [...tables(schema), ...rights].join(";\n") }]);
-    }
-    const { key: needed = null } = await readMeta(this.#store.parts);
-    const key = await keyring.forSecret(needed);
+    const lacking = Number(former["version"] ?? 0) < schemaVersion ? tables(schema) : [];
+    const rights = grant === undefined ? [] : grants(schema, grant);
+    const needed = [...lacking, ...rights];
+    if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
+    const { key: sealing = null } = await readMeta(this.#store.parts);
+    const key = await keyring.forSecret(sealing);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
     return { created, location: database.address.shown, keyId };

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, InterruptedCreation, VaultRecord, VaultSummary } from "../../exchange/records.ts";
 import type { Store } from "../../exchange/ports.ts";
+import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
-import { exchangeRecord, vaultRecord } from "../steps/vault-record.ts";
+import { exchangeRecord, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
 import { all, listed, one } from "./query.ts";
 
@@ -35,6 +36,25 @@ export function listExchanges(db: DatabaseSync, service: string, uuid: string, l
   const vault = findVault(db, service, uuid.toLowerCase())?.id;
   if (vault === undefined) return [];
   return all<ExchangeRow>(db, "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?", vault, limit).map(exchangeRecord);
+}
+
+const openExchanges = `exchanges.state IN (${listed(openStates)})`;
+
+/** See `Store.summaries`. Rows are not collected: there may be many. */
+export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
+  const open = new Map(
+    all<ExchangeRow & { vault: number }>(db, `SELECT exchanges.* FROM exchanges WHERE ${openExchanges}`).map((row) => [row.vault, row]),
+  );
+  const kept = "EXISTS (SELECT 1 FROM credentials WHERE vault = vaults.id AND sealed IS NOT NULL) AS kept";
+  const rows = db.prepare(`SELECT *, ${kept} FROM vaults WHERE service = ? AND forgotten = 0 ORDER BY uuid`).iterate(service);
+  return Array.from(rows as Iterable<Numbered & { kept: number }>, (row) => vaultSummary(row, row.kept === 1, open.get(row.id)));
+}
+
+/** See `Store.run`. */
+export function runExchanges(db: DatabaseSync, service: string, name: string, uuid: string | null): (ExchangeRow & { uuid: string })[] {
+  const sql = `SELECT uuid, exchanges.*, max(seq) FROM exchanges JOIN vaults ON vaults.id = vault
+    WHERE run = ? AND service = ? AND uuid = coalesce(?, uuid) GROUP BY vault`;
+  return all(db, sql, name, service, uuid);
 }
 
 /** Creations of a service without an outcome, oldest first. */

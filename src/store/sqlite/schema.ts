@@ -130,4 +130,10 @@ export const migrations: readonly string[] = [
   -- Services at which a start went unanswered, until one answers a probe.
   CREATE TABLE outages (service TEXT PRIMARY KEY, since TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
+  ALTER TABLE exchanges ADD COLUMN run TEXT;
+  ALTER TABLE exchanges ADD COLUMN digest TEXT;
+  CREATE INDEX exchanges_by_run ON exchanges (run) WHERE run IS NOT NULL;
+  `,
 ];

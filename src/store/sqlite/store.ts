@@ -1,6 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type { CreatedVault, Creation, ErrorNote, ExchangeRecord, InterruptedCreation, VaultRecord } from "../../exchange/records.ts";
+import type {
+  CreatedVault,
+  Creation,
+  ErrorNote,
+  ExchangeRecord,
+  InterruptedCreation,
+  RunExchange,
+  VaultRecord,
+  VaultSummary,
+} from "../../exchange/records.ts";
 import { creationEntry, dismissal } from "../journal/creations.ts";
 import { append } from "../journal/journal.ts";
 import type { LocalStore, StoreOptions } from "../local-store.ts";
@@ -9,9 +18,11 @@ import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
 import { one, run } from "./query.ts";
-import { findVaults, lastReads, listExchanges, listInterruptedCreations, listVaults } from "./read-vaults.ts";
+import { findVaults, lastReads, listExchanges, listInterruptedCreations, listVaults, runExchanges, summaries } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
+import { openDigest } from "../steps/exchange-rows.ts";
 import { completeCreation } from "../steps/import.ts";
+import { runExchange } from "../steps/vault-record.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import { migrations } from "./schema.ts";
 import type { ProfilePlace } from "../../secrets/sealing.ts";
@@ -92,6 +103,19 @@ class SqliteStore implements LocalStore, RekeyedStore {
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
     return await this.#query((db) => listExchanges(db, service, uuid, limit));
+  }
+
+  async summaries(service: string): Promise<VaultSummary[]> {
+    return await this.#query((db) => summaries(db, service));
+  }
+
+  async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
+    const rows = await this.#query((db) => runExchanges(db, service, name, uuid?.toLowerCase() ?? null));
+    const open = async (row: (typeof rows)[number]): Promise<string | null> =>
+      row.digest === null
+        ? null
+        : openDigest(await this.#keyring.key(keyIdOf(row.digest)), { service, uuid: row.uuid }, row.id, row.digest);
+    return await Promise.all(rows.map(async (row) => runExchange(row, await open(row))));
   }
 
   async beginCreation(creation: Creation): Promise<void> {

@@ -56,10 +56,20 @@ export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): str
   });
 }
 
-const tokenPlace = ({ state, service, uuid }: Sealed, exchangeId: string): VaultPlace => ({
+const tokenPlace = (place: Sealed, exchangeId: string): VaultPlace => placeOf(place, "exchanges.token", exchangeId);
+
+/** A digest of few possible contents would tell them: it is sealed. */
+export const sealDigest = (key: SealingKey, place: Sealed, exchangeId: string, digest: string): string =>
+  seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
+
+/** @throws `state` if the key does not open it */
+export const openDigest = (key: SealingKey, place: Sealed, exchangeId: string, sealed: string): string =>
+  unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);
+
+const placeOf = ({ state, service, uuid }: Sealed, column: VaultPlace["column"], row: string): VaultPlace => ({
   state,
   service,
   uuid,
-  column: "exchanges.token",
-  row: exchangeId,
+  column,
+  row,
 });

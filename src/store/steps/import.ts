@@ -77,6 +77,8 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
     counted_start: 1,
     counted_failed: 0,
     adopted: 1,
+    run: null,
+    digest: null,
   };
   if (known?.counted_start !== 1) vault.unacked_starts += 1;
   if (known === undefined) rows.exchanges.push(adopted);

@@ -103,6 +103,8 @@ export interface ExchangeRow {
   counted_start: number;
   counted_failed: number;
   adopted: number;
+  run: string | null;
+  digest: string | null;
 }
 
 /** @throws `no-credentials` if the vault is not known under this service */

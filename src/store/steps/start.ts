@@ -1,7 +1,7 @@
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { endExchange, exchangeIn, findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
+import { endExchange, exchangeIn, findExchange, openExchangeOf, sealDigest, sealToken } from "./exchange-rows.ts";
 import {
   addGeneration,
   updateSentWithPair,
@@ -18,7 +18,8 @@ import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 /** Step ①: a start may now be sent. */
-export function recordIntent(rows: VaultRows, { exchangeId, operation, kind, externalRef, generation }: Intent): void {
+export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Intent): void {
+  const { exchangeId, operation, kind, externalRef, generation, run } = intent;
   keptGeneration(rows, generation);
   if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
@@ -42,10 +43,12 @@ export function recordIntent(rows: VaultRows, { exchangeId, operation, kind, ext
     counted_start: 1,
     counted_failed: 1,
     adopted: 0,
+    run: run?.name ?? null,
+    digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
   });
   // Until its outcome is known the start may have failed: even a proven pair can be stale.
   count(rows, { starts: 1, failed: 1, possibly: 1 });
-  journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation });
+  journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
 export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNote): void {

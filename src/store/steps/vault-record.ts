@@ -1,4 +1,4 @@
-import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, Generation, OpenExchange, RunExchange, VaultRecord, VaultSummary } from "../../exchange/records.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { openExchangeOf } from "./exchange-rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
@@ -31,6 +31,27 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
     last: last === undefined ? null : exchangeRecord(last),
   };
 }
+
+/** What a list of many vaults needs of one. */
+export const vaultSummary = (vault: VaultRow, hasCredentials: boolean, open: ExchangeRow | undefined): VaultSummary => ({
+  uuid: vault.uuid,
+  label: vault.label,
+  kind: vault.kind,
+  limited: vault.limited === 1,
+  unackedStarts: vault.unacked_starts,
+  failedAttempts: vault.failed_attempts,
+  possiblyFailed: vault.possibly_failed,
+  hasCredentials,
+  lastError: vault.last_error === null ? null : (errorNote(vault.last_error)?.code ?? null),
+  open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
+});
+
+export const runExchange = (row: ExchangeRow & { uuid: string }, digest: string | null): RunExchange => ({
+  uuid: row.uuid,
+  operation: row.operation,
+  state: row.state,
+  digest,
+});
 
 /** Earlier versions spell one code `unauthorised`. */
 const errorNote = (json: string): VaultRecord["lastError"] =>
