@@ -79,7 +79,7 @@ export async function planExchange(
   choice: PairChoice = request,
 ): Promise<ExchangePlan> {
   const prepared = await prepare(context, record, request.operation, choice);
-  return { ...prepared, left: record === null ? "by the start" : toSettle(record, context.policy, request) };
+  return { ...prepared, left: record === null ? "by the start" : toSettle(record, context.policy, request, context.clock.now()) };
 }
 
 /** The generation to send: the chosen one, else the given pair unless an exchange is open, which decides between its two. */

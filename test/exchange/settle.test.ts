@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Handover } from "../../src/exchange/handover.ts";
+import { HandoverFailure } from "../../src/exchange/handover.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
 
 describe("what is left at ②, not delivered", () => {
@@ -92,6 +94,32 @@ describe("held", () => {
     await run(world, "get", { noAck: true });
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
     expect(await currentIsAccepted(world)).toBe(true);
+  });
+
+  it("get starts anew once the token has expired by our clock; an update is not started, and a held one not dropped", async () => {
+    const world = await knownVault();
+    await run(world, "get", { noAck: true });
+    world.time += 61_000;
+    expect((await run(world, "update")).code).toBe("pending");
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
+    await run(world, "update", { noAck: true });
+    world.time += 61_000;
+    expect((await run(world, "get")).code).toBe("pending");
+  });
+
+  it("get leaves one that owes a save to a person, whatever the token", async () => {
+    const world = await knownVault();
+    const fails: Handover = {
+      leavesState: true,
+      recordAttempts: async () => Promise.resolve(),
+      deliver: async () => Promise.reject(new HandoverFailure("save-cmd", "failed", { delivered: true, saveOwed: true })),
+      confirm: async () => Promise.resolve(),
+    };
+    await run(world, "get", { handover: fails });
+    world.time += 61_000;
+    expect((await run(world, "get")).code).toBe("pending");
+    expect((await known(world)).open).toMatchObject({ state: "held", saveOwed: true });
   });
 
   it("a delivery that failed is held, and nothing was acknowledged", async () => {

@@ -142,10 +142,10 @@ async function completeRequest(
   return { uuid, kind, record, request, out, pairs: pairsOf(document) };
 }
 
-function checkLeft(app: Pick<App, "settings">, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+function checkLeft(app: Pick<App, "host" | "settings">, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
   const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
-  if (toSettle(record, policy, choice) !== "acknowledge" && !choice.force) guardStart(record, policy);
+  if (toSettle(record, policy, choice, app.host.now()) !== "acknowledge" && !choice.force) guardStart(record, policy);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext, Policy } from "../context.ts";
-import { summarize } from "../context.ts";
+import { isTokenAlive, summarize } from "../context.ts";
 import { allows, guardStart, judge } from "../guard.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import type { EndOutcome } from "./send.ts";
@@ -21,15 +21,19 @@ export type Left = "acknowledge" | "by the start" | "for a person";
 
 /**
  * Decides what a new start does about an exchange that an earlier run left (DESIGN, Settling): it acknowledges the exchange first if an
- * end call may have been sent or if the user had asked for an update.
- * @throws `pending` for a held exchange
+ * end call may have been sent or if the user had asked for an update. `now` is by our clock.
+ * @throws `pending` for a held exchange, unless it is a get that nobody can acknowledge any more
  */
-export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice): Left {
+export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice, now: number): Left {
   const { open } = record;
   if (open === null) return "by the start";
   if (open.state === "ending") return "acknowledge";
   if (open.state === "in-doubt" || choice.discardPending) return "by the start";
-  if (open.state === "held") throw heldError(record.uuid, open);
+  if (open.state === "held") {
+    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, now);
+    if (isLapsed && choice.operation === "get") return "by the start";
+    throw heldError(record.uuid, open);
+  }
   if (choice.operation === "update") return "by the start";
   if (open.operation === "update") return "acknowledge";
   if (choice.force || allows(judge(record, policy))) return "by the start";

@@ -28,12 +28,14 @@ export const isRefused = (store: Store, number: number): boolean => store.refuse
 
 export const client: Client = {
   afterSuccess: ["store", "deliver", "ending", "send-end"],
-  toSettle(store, { do: operation, discard, force }) {
+  toSettle(store, { do: operation, discard, force, lapsed }) {
     const open = openOf(store);
     if (open === undefined) return "by the start";
     if (open.state === "ending") return "acknowledge";
     if (open.state === "in-doubt" || discard) return "by the start";
-    if (open.state === "held") return "pending";
+    if (open.state === "held") {
+      return lapsed && operation === "get" && open.operation === "get" && !open.saveOwed ? "by the start" : "pending";
+    }
     if (operation === "update") return "by the start";
     if (open.operation === "update") return "acknowledge";
     if (force || !client.guardRefuses(store)) return "by the start";

@@ -45,6 +45,7 @@ const plain = [get, update, ack, choose];
 const waiting: Command[] = [
   { name: "get --no-ack", do: "get", noAck: true },
   { name: "get --discard-pending", do: "get", discard: true },
+  { name: "get, after the token", do: "get", lapsed: true },
   { name: "ack --saved", do: "ack", saved: true },
 ];
 const unread: Command = { name: "ack --unread", do: "ack", unread: true };

@@ -39,8 +39,10 @@ export const writing = [
 ] as const satisfies readonly (keyof VaultSession)[];
 type Writing = (typeof writing)[number];
 
-/** By the clock of the program no token dies: its own clock settles nothing, and the service's is another. */
+/** By the clock of the program a token dies only where a command or a call says so: the service's is another. */
 const noon = Date.parse("2026-11-20T12:00:00Z");
+/** No token lives that long. */
+const ages = 365 * 86_400_000;
 
 /** The real engine on real parts, one call of a port at a time. */
 export class RealEngine {
@@ -62,7 +64,7 @@ export class RealEngine {
   async begin(command: Command, generation: number | undefined): Promise<Event> {
     this.#isDead = false;
     this.#time = noon;
-    this.#ahead = 0;
+    this.#ahead = command.lapsed ? ages : 0;
     this.#listen();
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
@@ -175,7 +177,7 @@ export class RealEngine {
   #late(outcome: string, call: (outcome: string) => Reply): Reply {
     const [, what = "", then] = /^(.*?)(, and no time is left|, and the token is past its expiry)?$/.exec(outcome) ?? [];
     if (then?.endsWith("left")) this.#time += 60_000;
-    else if (then !== undefined) this.#ahead += 365 * 86_400_000;
+    else if (then !== undefined) this.#ahead += ages;
     return call(what);
   }
 

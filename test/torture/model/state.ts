@@ -108,6 +108,8 @@ export interface Command {
   chooses?: true;
   noAck?: true;
   discard?: true;
+  /** The token of the held exchange has expired, by the program's clock. */
+  lapsed?: true;
   unread?: true;
   saved?: true;
   /** --credentials-out or --save-cmd: a recovery document leaves the state before the end call. */

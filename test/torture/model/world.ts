@@ -4,7 +4,7 @@ import type { Parts } from "./moves.ts";
 import * as moves from "./moves.ts";
 import { lockAt, serviceEnd, serviceStart } from "./service-part.ts";
 import type { Command, EndReply, Point, Process, StartReply, State } from "./state.ts";
-import { edit, generationOf } from "./state.ts";
+import { edit, generationOf, openOf } from "./state.ts";
 
 /** What may happen, and how much of it. */
 export interface Bounds {
@@ -75,7 +75,8 @@ export function steps(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
 function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): ModelStep[] {
   if (!bounds.lockBreaks && state.processes.some((process) => process !== null)) return [];
   if (state.processes.indexOf(null) !== place) return [];
-  const isOffered = ({ careful }: Command): boolean => careful !== true || !parts.client.guardRefuses(state.store);
+  const isOffered = ({ careful, lapsed }: Command): boolean =>
+    (careful !== true || !parts.client.guardRefuses(state.store)) && (lapsed !== true || openOf(state.store)?.state === "held");
   return bounds.commands.filter(isOffered).map((command) => {
     const to = edit(state);
     const code = begin(parts.client, to, place, command);
