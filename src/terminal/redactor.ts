@@ -1,12 +1,21 @@
 import { layersOf } from "./layers.ts";
 
 export interface Redactor {
-  /** Adds a secret to replace. An empty one is ignored. */
+  /** Adds a secret to replace, for good. An empty one is ignored. */
   add: (secret: string) => void;
+  /** Opens a scope for secrets that are replaced for a while. */
+  scope: () => SecretScope;
   /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
   redact: (text: string) => string;
   /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
   redactValue: <T>(value: T) => T;
+}
+
+/** Secrets that a redactor replaces until the scope ends, and longer if others have added them too. */
+export interface SecretScope {
+  add: (secret: string) => void;
+  /** Forgets what was added; a second call does nothing. */
+  end: () => void;
 }
 
 const mark = "«redacted»";
@@ -31,19 +40,31 @@ type Range = [start: number, end: number];
  * the longest is replaced whole, and no end of two overlapping secrets remains.
  */
 export function createRedactor(): Redactor {
-  const secrets = new Set<string>();
-  const needles: Needle[] = [];
+  const secrets = new Map<string, { needles: Needle[]; scopes: number }>();
 
-  function add(secret: string): void {
-    if (secret === "" || secrets.has(secret)) return;
-    secrets.add(secret);
-    if (secret.length < shortest) needles.push({ text: `"${secret}"`, inset: 1 });
-    else for (const text of spellings(secret)) needles.push({ text, inset: 0 });
+  function scope(): SecretScope {
+    const own = new Set<string>();
+    return {
+      add(secret) {
+        if (secret === "" || own.has(secret)) return;
+        own.add(secret);
+        const { needles, scopes } = secrets.get(secret) ?? { needles: needlesOf(secret), scopes: 0 };
+        secrets.set(secret, { needles, scopes: scopes + 1 });
+      },
+      end() {
+        for (const secret of own) {
+          const known = secrets.get(secret);
+          if (known !== undefined && (known.scopes -= 1) === 0) secrets.delete(secret);
+        }
+        own.clear();
+      },
+    };
   }
 
   function redact(text: string): string {
-    if (needles.length === 0) return text;
+    if (secrets.size === 0) return text;
     const ranges: Range[] = [];
+    const needles = [...secrets.values()].flatMap((secret) => secret.needles);
     for (const layer of layersOf(text)) {
       for (const { text: needle, inset } of needles) {
         for (let at = layer.text.indexOf(needle); at !== -1; at = layer.text.indexOf(needle, at + 1)) {
@@ -62,8 +83,11 @@ export function createRedactor(): Redactor {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactValue(inner)]));
   }
 
-  return { add, redact, redactValue: redactValue as Redactor["redactValue"] };
+  return { add: scope().add, scope, redact, redactValue: redactValue as Redactor["redactValue"] };
 }
+
+const needlesOf = (secret: string): Needle[] =>
+  secret.length < shortest ? [{ text: `"${secret}"`, inset: 1 }] : [...spellings(secret)].map((text) => ({ text, inset: 0 }));
 
 function spellings(secret: string): Set<string> {
   const bytes = Buffer.from(secret);

@@ -159,6 +159,33 @@ describe("redactValue", () => {
   });
 });
 
+describe("a scope", () => {
+  test("its secrets are replaced until it ends, and longer if others have added them too", () => {
+    const redactor = createRedactor();
+    const [one, two] = [redactor.scope(), redactor.scope()];
+    redactor.add("for-good");
+    for (const secret of ["for-good", "of-both", "of-both", "of-one"]) one.add(secret);
+    two.add("of-both");
+    const text = "for-good of-both of-one";
+    expect(redactor.redact(text)).toBe(`${mark} ${mark} ${mark}`);
+    one.end();
+    one.end();
+    expect(redactor.redact(text)).toBe(`${mark} ${mark} of-one`);
+    expect(redactor.redactValue(["of-both", "of-one"])).toEqual([mark, "of-one"]);
+    two.end();
+    expect(redactor.redact(text)).toBe(`${mark} of-both of-one`);
+  });
+
+  test("what the redactor itself is told later stays too", () => {
+    const redactor = createRedactor();
+    const scope = redactor.scope();
+    scope.add("secret-1");
+    redactor.add("secret-1");
+    scope.end();
+    expect(redactor.redact("secret-1")).toBe(mark);
+  });
+});
+
 describe("printable", () => {
   test.each([
     ["\u001B[2Jgone\u0007", "\\u{1b}[2Jgone\\u{7}"],
