@@ -13,8 +13,16 @@ export interface TerminalFacts {
   readonly color: boolean;
 }
 
+/** Runs a write, with something before and after it. */
+type AroundWrite = (write: () => Promise<void>) => Promise<void>;
+
+interface Surroundable {
+  /** Sets what is done around each write from now on, such as to erase a progress line on the same terminal and draw it again. */
+  surroundWrites(around: AroundWrite): void;
+}
+
 /** stdout, which carries data. Data is delivered when `write` resolves. */
-export interface DataStream extends TerminalFacts {
+export interface DataStream extends TerminalFacts, Surroundable {
   /**
    * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept). A regular file is synced before it
    * resolves. While it waits for a slow reader, the signal (by default the first SIGINT or SIGTERM) rejects it with its reason.
@@ -25,7 +33,7 @@ export interface DataStream extends TerminalFacts {
 }
 
 /** stderr, which carries messages. Writes are best effort: they resolve when the text is written or cannot be, and never reject. */
-export interface MessageStream extends TerminalFacts {
+export interface MessageStream extends TerminalFacts, Surroundable {
   /** Writes a text with secrets replaced and control characters escaped, except line ends. A terminal gets long lines wrapped. */
   write(text: string): Promise<void>;
   /**
@@ -68,6 +76,7 @@ export function dataStream(options: OutputOptions & { isClosed?: () => boolean }
   const methods = {
     write: (data: string | Uint8Array, signal = options.signal()) =>
       queue.write(typeof data === "string" ? Buffer.from(data) : data, signal),
+    surroundWrites: queue.surroundWrites,
     flush: () => queue.flush(),
     get isClosed() {
       return options.isClosed?.() ?? false;
@@ -96,6 +105,7 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
     redactWith: (next: Redaction) => {
       redaction = next;
     },
+    surroundWrites: queue.surroundWrites,
     flush: () => queue.flush(),
   };
   return withFacts(options.facts, methods);
@@ -107,20 +117,24 @@ export function descriptorWriter(fd: number): () => WriteAll {
 }
 
 /** Queues writes. A failed write does not prevent later ones. */
-function writeQueue(openWriter: () => WriteAll): { write: WriteAll; flush(): Promise<void> } {
+function writeQueue(openWriter: () => WriteAll) {
   let writer: WriteAll | undefined;
+  let around: AroundWrite | undefined;
   let last: Promise<void> = Promise.resolve();
   const writeNow: WriteAll = async (bytes, signal) => {
-    writer ??= openWriter();
-    await writer(bytes, signal);
+    const open = (writer ??= openWriter());
+    await (around === undefined ? open(bytes, signal) : around(() => open(bytes, signal)));
   };
   return {
-    write: (bytes, signal) => {
+    write: (bytes: Uint8Array, signal?: AbortSignal) => {
       const result = last.then(() => writeNow(bytes, signal));
       last = result.catch(() => {});
       return result;
     },
     flush: () => last,
+    surroundWrites: (next: AroundWrite) => {
+      around = next;
+    },
   };
 }
 

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createProgressBar, progressText } from "../../src/terminal/progress.ts";
+import { readingProgress } from "../../src/commands/audit-replay/progress.ts";
+import { createProgressBar, measuredSeconds, progressLine } from "../../src/terminal/progress.ts";
 import { widthOf } from "../../src/terminal/width.ts";
 
 const half = { bytes: 271_000_000, total: 470_000_000, items: 1_204_331, elapsedMs: 900 };
+
+const progressText = ({ elapsedMs, ...reading }: typeof half | (Omit<typeof half, "total"> & { total: null }), columns: number): string =>
+  progressLine(readingProgress(reading, measuredSeconds(elapsedMs)), columns);
 
 describe("the text of a progress bar", () => {
   test.each([
@@ -20,7 +24,7 @@ describe("the text of a progress bar", () => {
     [{ ...half, bytes: 470_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  470 of 470 MB"],
     // A file that grows while it is read.
     [{ ...half, bytes: 990_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  990 of 470 MB"],
-    [{ ...half, total: undefined }, "1,204,331 items  1.3 M items/s  271 MB"],
+    [{ ...half, total: null }, "1,204,331 items  1.3 M items/s  271 MB"],
     [{ ...half, total: 0, bytes: 0, items: 0 }, "0 items  0 items/s  0.0 MB"],
     [
       { bytes: 1_000_000, total: 400_000_000, items: 900, elapsedMs: 2000 },
@@ -40,7 +44,7 @@ describe("the bar", () => {
     const written: string[] = [];
     let time = 0;
     const terminal = { columns: 40, write: (text: string) => written.push(text) };
-    const bar = createProgressBar(terminal, () => time);
+    const bar = createProgressBar(terminal, () => time, readingProgress);
     return { bar, written, pass: (ms: number) => (time += ms), terminal };
   }
 
@@ -68,8 +72,27 @@ describe("the bar", () => {
     expect(written.slice(1)).toEqual(["\r\u001B[K", "\r  2 %\u001B[K"]);
   });
 
+  test("is erased while others write, and then drawn again", async () => {
+    const { bar, written, pass } = drawing();
+    await bar.around(async () => void written.push("first\n"));
+    bar.update({ bytes: 1, total: 100, items: 1 });
+    const line = written.at(-1);
+    const second = bar.around(async () => {
+      pass(1000);
+      bar.update({ bytes: 90, total: 100, items: 90 });
+      written.push("second\n");
+    });
+    const third = bar.around(async () => await Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
+    await second;
+    await expect(third).rejects.toMatchObject({ code: "EIO" });
+    expect(written).toEqual(["first\n", line, "\r\u001B[K", "second\n", line]);
+    bar.clear();
+    await bar.around(async () => void written.push("last\n"));
+    expect(written.slice(5)).toEqual(["\r\u001B[K", "last\n"]);
+  });
+
   test("is nothing without a terminal", () => {
-    const bar = createProgressBar(undefined, () => 0);
+    const bar = createProgressBar(undefined, () => 0, readingProgress);
     bar.update({ bytes: 1, total: 2, items: 1 });
     expect(() => bar.clear()).not.toThrow();
   });

@@ -44,6 +44,25 @@ describe("an output stream", () => {
     await stderr.flush();
     expect(seen).toBe("ab");
   });
+
+  test("surrounds each write, not the waiting for others, and still rejects", async () => {
+    for (const stream of [dataStream, messageStream]) {
+      const seen: string[] = [];
+      const under = stream(
+        output(async (text) => {
+          seen.push(text);
+          if (text === "bad") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+        }),
+      );
+      const first = under.write("first");
+      under.surroundWrites(async (write) => {
+        seen.push("<");
+        await write().finally(() => seen.push(">"));
+      });
+      await Promise.allSettled([first, under.write("bad"), under.write("last")]);
+      expect(seen).toEqual(["<", "first", ">", "<", "bad", ">", "<", "last", ">"]);
+    }
+  });
 });
 
 describe("stderr", () => {

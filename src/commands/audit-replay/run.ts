@@ -9,6 +9,7 @@ import { checkDistinct, checkTarget, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay, timeOf } from "./options.ts";
 import { printReplay } from "./output.ts";
+import { openProgress } from "./progress.ts";
 import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { defined } from "../../defined.ts";
@@ -95,16 +96,6 @@ function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOption
 function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOptions["timeline"] {
   if (timeline !== true && html === undefined) return "none";
   return vault === undefined ? "problems" : "vault";
-}
-
-/** Opens a progress bar on a terminal, for reading files. */
-async function openProgress({ host, flags }: Pick<App, "flags" | "host">, { files }: AuditReplayOptions) {
-  const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
-  if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
-  const { createProgressBar } = await import("../../terminal/progress.ts");
-  const bar = createProgressBar(host.terminal().output, () => host.now());
-  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) => bar.update({ bytes, total: total ?? undefined, items });
-  return { update, clear: () => bar.clear() };
 }
 
 /** Maximum number of vaults that a finding names, and of vaults that are searched for them. */
