@@ -9,6 +9,7 @@ import type { Service, Store, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
 import type { ValueSources } from "./secrets/secret-value.ts";
+import type { ServiceFor } from "./service/open-service.ts";
 import type { Probe } from "./service/probe.ts";
 import { directoryOf, openState, type OpenState } from "./open-state.ts";
 import { once } from "./settings/once.ts";
@@ -53,6 +54,8 @@ export interface App {
   state: (profile?: NamedProfile, anySource?: boolean) => Promise<OpenState>;
   /** The client. Throws `usage` where the application's uuid or key is missing. */
   service: () => Promise<Service>;
+  /** A client for one of several exchanges at a time, as `service`. `learnSecret` is told each secret of its calls and answers. */
+  exchangeService: (learnSecret: (secret: string) => void) => Promise<Service>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
   probe: (settings?: Settings) => Promise<Probe>;
   device: () => Promise<Device | undefined>;
@@ -93,6 +96,7 @@ export async function createApp(
   const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };
   const world = settingWorld({ host, sources, redactor });
   const state = once(async () => await openState(app, settings));
+  const clients = once(async () => await openClients(app, version));
   // The time that a person takes to answer questions is not waiting.
   const deadline = once(() => host.elapsed() + settings.maxWaitMs);
   const app: App = {
@@ -131,7 +135,8 @@ export async function createApp(
       if (other === undefined && anySource !== true) return await state();
       return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
     },
-    service: once(async () => await openClient(app, version)),
+    service: once(async () => (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor })),
+    exchangeService: async (learnSecret) => (await clients())({ learnSecret }),
     probe: async (wanted = settings) => {
       serviceName(wanted);
       const { baseUrl = "", apiPrefix, timeoutMs } = wanted;
@@ -148,8 +153,8 @@ export async function createApp(
   return app;
 }
 
-async function openClient(app: App, version: string): Promise<Service> {
-  const { host, settings, narrator, profile, redactor } = app;
+async function openClients(app: App, version: string): Promise<ServiceFor> {
+  const { host, settings, narrator, profile } = app;
   const name = app.serviceName();
   if (settings.live) narrator.note(`Production profile ${profile.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
@@ -161,8 +166,6 @@ async function openClient(app: App, version: string): Promise<Service> {
   return await openService({
     ...client,
     version,
-    learnSecret: redactor.add,
-    waitFor: narrator.waitFor,
     limit: {
       rate: settings.rate,
       clock: host,

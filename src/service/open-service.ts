@@ -1,6 +1,6 @@
 import type { Reply, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { ClientOptions } from "./client.ts";
+import type { ClientOptions, ServiceClient } from "./client.ts";
 import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
 import type { RateLimit } from "./rate-limited.ts";
@@ -11,25 +11,64 @@ interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   limit: RateLimit;
   /** The bearer token of the application, if it has one. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
-  /** Called with each secret of a call and of its answer, before anything else sees the answer. */
-  learnSecret: (secret: string) => void;
-  /** Told what is waited for: each call, and its turn under the rate limit. Settles as the promise does. */
-  waitFor: <T>(what: string, promise: Promise<T>) => Promise<T>;
   /** Receives the events of --debug. */
   trace?: Tracing["trace"] | undefined;
 }
 
+/** What an exchange does not share with others that run at the same time. */
+interface Own {
+  /** Called with each secret of a call and of its answer, before anything else sees the answer. */
+  learnSecret: (secret: string) => void;
+  /** Told what is waited for: each call, and its turn under the rate limit. Settles as the promise does. */
+  waitFor?: <T>(what: string, promise: Promise<T>) => Promise<T>;
+}
+
+/** Makes a client, with all its wrappers, for one exchange at a time. */
+export type ServiceFor = (own: Own) => Service;
+
 /**
- * Creates the client with all its wrappers.
+ * Opens the service. The clients that it makes share connections, the bearer token and the numbers of calls; each has a place of its
+ * own under the rate limit.
  * @throws `usage` for a base URL that is not an http or https URL
  */
-export async function openService({ limit, token, learnSecret, waitFor, trace, ...options }: ServiceOptions): Promise<Service> {
+export async function openService({ limit, token, trace, ...options }: ServiceOptions): Promise<ServiceFor> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
-  const limited = announced(rateLimited(learning(createClient(target), learnSecret), limit), waitFor);
-  const service = token === undefined ? limited : authenticated(limited, token);
-  if (trace === undefined) return service;
+  const connected = pooled(() => createClient(target));
+  let calls = 0;
+  const shown =
+    trace === undefined
+      ? (service: Service) => service
+      : await tracing({ target, trace, now: () => limit.clock.now(), nextCall: () => (calls += 1) });
+  return ({ learnSecret, waitFor }) => {
+    const limited = rateLimited(learning(connected, learnSecret), limit);
+    const told = waitFor === undefined ? limited : announced(limited, waitFor);
+    return shown(token === undefined ? told : authenticated(told, token));
+  };
+}
+
+async function tracing(options: Tracing): Promise<(service: Service) => Service> {
   const { traced } = await import("./traced.ts");
-  return traced(service, { target, trace, now: () => limit.clock.now() });
+  return (service) => traced(service, options);
+}
+
+/** Gives each call a client, and with it a connection, that no other call is using; there are as many as calls were ever under way. */
+function pooled(open: () => ServiceClient): Service {
+  const first = open();
+  const idle = [first];
+  const send = async (call: (client: Service) => Promise<Reply>): Promise<Reply> => {
+    const client = idle.pop() ?? open();
+    try {
+      return await call(client);
+    } finally {
+      idle.push(client);
+    }
+  };
+  return {
+    ...first,
+    start: async (call, signal) => await send(async (client) => await client.start(call, signal)),
+    end: async (call, signal) => await send(async (client) => await client.end(call, signal)),
+    single: async (call, signal) => await send(async (client) => await client.single(call, signal)),
+  };
 }
 
 /** Wraps a service so that the redaction knows every secret before an answer is read, shown or recorded. */
@@ -49,7 +88,7 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
 }
 
 /** Wraps a service so that whoever waits for a response, or for a turn to call, knows what for. */
-function announced<S extends Service>(service: S, waitFor: ServiceOptions["waitFor"]): S {
+function announced<S extends Service>(service: S, waitFor: NonNullable<Own["waitFor"]>): S {
   return {
     ...service,
     admit: async (kind, signal, deadline) => await waitFor("a turn under the rate limit", service.admit(kind, signal, deadline)),

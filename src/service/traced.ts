@@ -4,7 +4,7 @@ import type { HttpRequest, Target } from "./request.ts";
 import { endRequest, singleRequest, startRequest } from "./request.ts";
 
 interface CallFacts {
-  /** Number of the call, from 1, which a response shares with its request. */
+  /** Number of the call, which a response shares with its request. */
   call: number;
   method: string;
   path: string;
@@ -29,15 +29,14 @@ export interface Tracing {
   trace(event: TraceEvent): void;
   /** Time in milliseconds, for durations. */
   now(): number;
+  /** The number of the next call, from 1. */
+  nextCall(): number;
 }
 
 /** Wraps a service so that it reports each request before it is sent and each outcome before it is returned. */
 export function traced<S extends Service>(service: S, tracing: Tracing): S {
-  let calls = 0;
-
   async function report(request: HttpRequest, send: () => Promise<Reply>): Promise<Reply> {
-    calls += 1;
-    const facts: CallFacts = { call: calls, method: request.method, path: request.path };
+    const facts: CallFacts = { call: tracing.nextCall(), method: request.method, path: request.path };
     const { headers, body } = request;
     tracing.trace({ type: "request", ...facts, headers: maskSecrets(headers) as Record<string, unknown>, body: maskSecrets(body) });
     const startedAt = tracing.now();

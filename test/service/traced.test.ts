@@ -31,8 +31,9 @@ async function trace(url: string, run: (service: ReturnType<typeof clientOf>) =>
   const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: () => "aaa.bbb.ccc" };
   const events: TraceEvent[] = [];
   let time = 0;
-  const now = (): number => (time += 5);
-  await run(traced(clientOf(url, { jwt: () => "aaa.bbb.ccc" }), { target, trace: (event) => events.push(event), now }));
+  let calls = 0;
+  const tracing = { target, trace: (event: TraceEvent) => events.push(event), now: () => (time += 5), nextCall: () => (calls += 1) };
+  await run(traced(clientOf(url, { jwt: () => "aaa.bbb.ccc" }), tracing));
   return events;
 }
 

@@ -1,11 +1,8 @@
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
-import type { LockContext } from "../../src/exchange/lock-vault.ts";
-import { lockVault } from "../../src/exchange/lock-vault.ts";
-import { runExchange } from "../../src/exchange/run.ts";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/open-service.ts";
 import { openShared } from "../../src/store/postgres/open.ts";
+import { readWith, realClock } from "../support/read-with.ts";
 
 /** What a loop is told by its only argument, as JSON. */
 export interface LoopOptions {
@@ -19,11 +16,7 @@ export interface LoopOptions {
 
 /** Reads one vault again and again, at the default rate, with the parts that the program is made of: from the first line that it is sent to the second. Prints the times of its places under the rate limit. */
 async function loop({ location, keyFile, service, uuid, clockShift }: LoopOptions): Promise<void> {
-  const clock = {
-    now: () => Date.now() + clockShift,
-    elapsed: () => performance.now(),
-    sleep: async (ms: number, signal?: AbortSignal) => await setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
-  };
+  const clock = { ...realClock, now: () => Date.now() + clockShift };
   const nothing = (): undefined => undefined;
   const keySource = { type: "file", path: keyFile } as const;
   const waiting = { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal };
@@ -41,46 +34,16 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
       return until;
     },
   };
-  const client = await openService({
-    ...target,
-    timeoutMs: 30_000,
-    learnSecret: nothing,
-    waitFor: async (_, promise) => await promise,
-    limit,
-  });
-  const context = (): LockContext => ({
-    store,
-    service: async () => Promise.resolve(client),
-    serviceName: () => `${service.baseUrl}${defaults.apiPrefix}`,
-    isConfigured: true,
-    probe: async () => Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
-    clock,
-    policy: { unackedStarts: 5, failedAttempts: 3 },
-    waiting: { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal },
-    killed: new AbortController().signal,
-    emit: nothing,
-    redact: (text) => text,
-    learnSecret: nothing,
-  });
-  const handover = {
-    leavesState: false,
-    recordAttempts: async () => Promise.resolve(),
-    deliver: async () => Promise.resolve(),
-    confirm: async () => Promise.resolve(),
-  };
+  const clients = await openService({ ...target, timeoutMs: 30_000, limit });
+  const client = clients({ learnSecret: nothing });
+  const serviceName = `${service.baseUrl}${defaults.apiPrefix}`;
+  const world = { store, clock, serviceName, service: client };
   await store.list();
   process.stdout.write("ready\n");
   await once(process.stdin, "data");
   let isOver = false;
   process.stdin.once("data", () => (isOver = true));
-  while (!isOver) {
-    const held = await lockVault(context(), uuid);
-    try {
-      await runExchange(held, { operation: "get", force: false, noAck: false, discardPending: false, handover });
-    } finally {
-      await held.session.release();
-    }
-  }
+  while (!isOver) await readWith(world, uuid);
   process.stdout.write(`${JSON.stringify(places)}\n`, () => process.exit());
 }
 
