@@ -2,6 +2,9 @@ import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { retryWhileBusy } from "../files/retry-while-busy.ts";
 
+/** How long a process that waits for a lock may take to notice that it is free, in milliseconds. */
+export const longestPauseMs = 100;
+
 /**
  * Tries to take the lock of a vault (without `uuid`, of the whole state) until it succeeds. `obstacle` says what is in the way at the
  * deadline.
@@ -16,7 +19,7 @@ export async function waitForLock<T>(
 ): Promise<T> {
   try {
     waiting.signal.throwIfAborted();
-    const result = await retryWhileBusy(clock, waiting, 100, attempt);
+    const result = await retryWhileBusy(clock, waiting, longestPauseMs, attempt);
     if (result !== null) return result;
   } catch (error) {
     throw waiting.signal.aborted ? interrupted(uuid) : error;

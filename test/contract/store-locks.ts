@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
 import type { Make, StoreFixture } from "./store-fixture.ts";
 import { elsewhere, held, intent, known, pair, patient, service, uuid, eachOn } from "./store-fixture.ts";
 
@@ -78,6 +79,30 @@ export function describeLocks(name: string, make: Make): void {
       expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
       await (await rival.lock(service, other(77), patient(on.fixture.clock, 0))).release();
+    });
+
+    it("lets another process have its turn, though this one always has some vault of the same slot", async () => {
+      const { clock, store } = on.fixture;
+      const [wanted = "", ...ours] = Array.from({ length: 400 }, (_, n) => other(n + 100)).filter(
+        (id) => slotOf(id) === slotOf(other(100)),
+      );
+      const waiting = patient(clock, 10_000);
+      let isOver = false;
+      const keepTaking = async (): Promise<void> => {
+        for (let n = 0, last = await store.lock(service, ours[0] ?? "", waiting); ; n += 1) {
+          const next = isOver ? undefined : store.lock(service, ours[(n % (ours.length - 1)) + 1] ?? "", waiting);
+          await clock.sleep(50);
+          await last.release();
+          if (next === undefined) return;
+          last = await next;
+        }
+      };
+      const taking = keepTaking();
+      const rival = await on.fixture.another().lock(service, wanted, waiting);
+      expect(rival.uuid).toBe(wanted.toLowerCase());
+      await rival.release();
+      isOver = true;
+      await taking;
     });
 
     it("letting go twice lets go once, and nothing is written after it", async () => {

@@ -6,7 +6,7 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { waitForLock } from "../wait-for-lock.ts";
+import { longestPauseMs, waitForLock } from "../wait-for-lock.ts";
 
 /** Number of lock files, which all vaults share. They are never removed, because a lock on a removed file locks nothing. */
 export const lockSlots = 64;
@@ -23,23 +23,31 @@ export interface VaultLock {
   release(): void;
 }
 
+/** How long a process may hold a slot before others get their turn, in milliseconds: it then takes no further vault in it. */
+const turnMs = 1000;
+
 /** A slot that this process holds, for one or more vaults. */
 interface HeldSlot {
   connection: DatabaseSync;
   holders: Set<string>;
   epoch: Promise<number>;
+  /** On `Clock.elapsed`. */
+  takenAt: number;
+  /** Whether a vault of this process waits until others had their turn. */
+  isDue: boolean;
 }
 
 /**
  * The vault locks of one state. A slot is a small database with an open exclusive transaction, which the operating system ends
- * when the process dies. Vaults of this process with the same slot share it and never wait for each other; the same vault
- * cannot be locked twice.
+ * when the process dies. Vaults of this process with the same slot share it, for a turn; the same vault cannot be locked twice.
  */
 export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #takeEpoch: (slot: number) => Promise<number>;
   readonly #slots = new Map<number, HeldSlot>();
+  /** Until when a slot is left to other processes, on `Clock.elapsed`. */
+  readonly #leftUntil = new Map<number, number>();
 
   /** Calls `takeEpoch` once each time that this process takes a slot. */
   constructor(directory: string, clock: Clock, takeEpoch: (slot: number) => Promise<number>) {
@@ -86,14 +94,18 @@ export class VaultLocks {
 
   #tryTake(slot: number, holder: string): HeldSlot | null {
     const shared = this.#slots.get(slot);
+    const now = this.#clock.elapsed();
     if (shared !== undefined) {
       if (shared.holders.has(holder)) return null;
+      shared.isDue ||= now - shared.takenAt >= turnMs;
+      if (shared.isDue) return null;
       shared.holders.add(holder);
       return shared;
     }
+    if (now < (this.#leftUntil.get(slot) ?? 0)) return null;
     const connection = this.#tryOpen(slot);
     if (connection === null) return null;
-    const held = { connection, holders: new Set([holder]), epoch: this.#takeEpoch(slot) };
+    const held = { connection, holders: new Set([holder]), epoch: this.#takeEpoch(slot), takenAt: now, isDue: false };
     this.#slots.set(slot, held);
     return held;
   }
@@ -102,6 +114,7 @@ export class VaultLocks {
     held.holders.delete(holder);
     if (held.holders.size > 0) return;
     this.#slots.delete(slot);
+    if (held.isDue) this.#leftUntil.set(slot, this.#clock.elapsed() + longestPauseMs);
     releaseLockFile(held.connection);
   }
 
