@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import {
-  credentials,
   count,
+  credentials,
   fingerprint,
   kind,
   limits,
@@ -9,17 +9,19 @@ import {
   maybeTime,
   ofService,
   operation,
+  read,
   settled,
-  startedExchange,
+  state,
+  text,
+  updated,
+  vault,
 } from "./parts.ts";
-import { state, text, vault } from "./parts.ts";
 import { errorBody } from "./error.ts";
+import { plan } from "./many.ts";
 
-const read = { ...vault, vault: ofService, kind, exchange: z.object(startedExchange), settled };
+const got = z.object({ ...read, settled });
 
-const got = z.object(read);
-
-const receipt = z.object({ ...read, exchange: z.object({ ...startedExchange, state, acknowledgedAt: maybeTime }) });
+const receipt = z.object({ ...updated, settled });
 
 const oneMore = z.object({ unackedStarts: count, failedAttempts: count });
 
@@ -35,8 +37,9 @@ const dryRun = z.object({
   guard: text,
 });
 
-export const get = z.union([got, dryRun]);
-export const update = z.union([receipt, dryRun]);
+/** With many vaults, a line is an event, and --dry-run prints a plan. */
+export const get = z.union([got, dryRun, plan]);
+export const update = z.union([receipt, dryRun, plan]);
 
 /** With `ack --token`, what this machine does not know of the exchange is null. */
 const acknowledged = z.object({
@@ -54,7 +57,9 @@ const acknowledged = z.object({
   }),
 });
 
-export const ack = z.object({ acknowledged: z.array(acknowledged), failed: z.array(z.object({ ...vault, error: errorBody })) });
+const acknowledgedAll = z.object({ acknowledged: z.array(acknowledged), failed: z.array(z.object({ ...vault, error: errorBody })) });
+
+export const ack = z.union([acknowledgedAll, plan]);
 
 /** Of a service whose response holds no credentials that can be read, `answer` is all that there is. */
 export const create = z.union([
@@ -74,7 +79,7 @@ export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;
 export type DryRunDocument = z.infer<typeof dryRun>;
 export type Acknowledged = z.infer<typeof acknowledged>;
-export type AckDocument = z.infer<typeof ack>;
+export type AckDocument = z.infer<typeof acknowledgedAll>;
 export type CreateDocument = z.infer<typeof create>;
 export type DeleteDocument = z.infer<typeof deletion>;
 export type InfoDocument = z.infer<typeof info>;

@@ -64,3 +64,7 @@ export const credentials = z.object({ encryptedData: text, payload: text, hashed
 export const ofService = z.looseObject({});
 
 export const device = z.looseObject({});
+
+/** What a read delivers of a vault, and what an update has done there. */
+export const read = { ...vault, vault: ofService, kind, exchange: z.object(startedExchange) };
+export const updated = { ...read, exchange: z.object({ ...startedExchange, state, acknowledgedAt: maybeTime }) };

@@ -3,6 +3,7 @@ import { auditReplay, auditSummary } from "./audit.ts";
 import { error } from "./error.ts";
 import * as exchange from "./exchange.ts";
 import { help } from "./help.ts";
+import { manyEvent } from "./many.ts";
 import { recovery } from "./recovery.ts";
 import * as sandbox from "./sandbox.ts";
 import * as setup from "./setup.ts";
@@ -50,7 +51,7 @@ const documents = {
   "sandbox fault": sandbox.fault,
   help,
   error,
-  event: auditSummary,
+  event: z.union([auditSummary, manyEvent]),
   recovery,
 } as const;
 
