@@ -13,7 +13,7 @@ interface OutputChoice {
 }
 
 /** A result for a person, made only where the output asks for it. */
-type MakeView = (view: View) => string | Promise<string>;
+export type MakeView = (view: View) => string | Promise<string>;
 
 /** Prints the result of a command to stdout: as JSON, one field of it, or a view for a person. */
 export interface Output extends Readonly<OutputChoice> {

@@ -126,13 +126,15 @@ export function errorLines(error: VaultError): string {
             `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts`,
         ]),
   ];
-  // A hint lists alternatives, separated by `; `: a line for each.
+  const lines = [`vault: ${error.message}`, ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []), ...hintLines(hint)];
+  return lines.map(printableLine).join("\n");
+}
+
+/** Formats a hint, which lists alternatives separated by `; `: a line for each, advice first, then commands to run next. */
+export function hintLines(hint: string | undefined): string[] {
   const ways = hint?.split("; ") ?? [];
-  const lines = [
-    `vault: ${error.message}`,
-    ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
+  return [
     ...ways.filter((way) => !command.test(way)).map((way) => `  hint: ${way}`),
     ...ways.filter((way) => command.test(way)).map((way, index) => `${index === 0 ? "  next: " : "    or: "}${way}`),
   ];
-  return lines.map(printableLine).join("\n");
 }

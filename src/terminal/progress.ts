@@ -55,7 +55,7 @@ interface ProgressBar<T> {
   /** Erases the line so that something else can be written; the next update draws it again. */
   clear(): void;
   /** Erases the line while something else is written, and draws it again: for `surroundWrites` of a stream on the same terminal. */
-  around(write: () => Promise<void>): Promise<void>;
+  around: (write: () => Promise<void>) => Promise<void>;
 }
 
 const drawEveryMs = 100;

@@ -69,7 +69,7 @@ function breakWord(word: string, width: number): string[] {
  */
 export function wrapMessage(text: string, width: number): string {
   const wrapped = text.split("\n").map((line) => {
-    if (widthOf(line) <= width || /^ *(?:next|or): /.test(line)) return line;
+    if (widthOf(line) <= width || /^ *(?:next|or|then): /.test(line)) return line;
     const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
     return line.split(/(?<=\S) /).reduce((before, word) => {
       const end = before.slice(before.lastIndexOf("\n") + 1);

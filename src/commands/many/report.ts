@@ -1,0 +1,144 @@
+import type { App } from "../../app.ts";
+import type { MakeView } from "../../cli/output.ts";
+import { counted } from "../../terminal/count.ts";
+import type { Palette } from "../../terminal/palette.ts";
+import { createPalette } from "../../terminal/palette.ts";
+import { jsonText, printableLine } from "../../terminal/redactor.ts";
+import { wrapMessage } from "../../terminal/width.ts";
+import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
+import type { ManyEvent } from "../documents/many.ts";
+import { createCauses } from "./causes.ts";
+import type { Entry, Outcome } from "./entry.ts";
+import type { Tally } from "./progress.ts";
+import { showProgress } from "./progress.ts";
+import { skipWords } from "./skips.ts";
+
+/** What a command with many vaults prints while it runs, and at its end. */
+export interface Report {
+  /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
+  contents(document: GetDocument, view: MakeView): Promise<void>;
+  /** Prints what an update did, after its acknowledgement. A person has the row of the outcome instead. */
+  receipt(document: UpdateDocument): Promise<void>;
+  /** Once for each entry. */
+  outcome(entry: Pick<Entry, "uuid" | "label">, outcome: Outcome): Promise<void>;
+  end(summary: Summary): Promise<void>;
+  /** Erases the progress line; `end` does so too. Call it also where the command fails. */
+  close(): void;
+}
+
+export interface Summary {
+  run: string;
+  /** Includes `earlier`: done by an earlier command of the run. */
+  done: number;
+  earlier: number;
+  failed: number;
+  skipped: number;
+  seconds: number;
+  /** Requests sent to the service. */
+  calls: number;
+}
+
+interface ReportOptions {
+  operation: "get" | "update" | "ack";
+  /** Number of entries. */
+  total: number;
+  /** Lines for a program, or rows for a person. */
+  form: "ndjson" | "rows";
+  /** Returns the command line that repeats these vaults in the same run; without any, all that is left of it. */
+  again: (uuids: string[]) => string;
+}
+
+type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "redactor">;
+
+/** Creates the report of one command, and shows progress until it is closed. It holds no more for many vaults than for a few. */
+export function createReport(app: Needs, { operation, total, form, again }: ReportOptions): Report {
+  const { host, narrator, redactor } = app;
+  const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
+  const causes = createCauses(redactor.redact, again);
+  const progress = showProgress(app, tally);
+  let palette: Promise<Palette> | undefined;
+  const printLine = async (event: ManyEvent): Promise<void> => await host.stdout.write(`${jsonText(event)}\n`);
+  const count = ({ uuid }: Pick<Entry, "uuid">, outcome: Outcome): void => {
+    if (outcome.ok) tally.done += 1;
+    if (outcome.ok && outcome.earlier === true) tally.earlier += 1;
+    if ("error" in outcome) {
+      tally.failed += 1;
+      causes.fail(uuid, outcome.error);
+    }
+    if ("skipped" in outcome) {
+      tally.skipped += 1;
+      causes.skip(uuid, outcome.skipped);
+    }
+  };
+  return {
+    contents: async (document, view) => {
+      const { settled, ...rest } = document;
+      if (form === "ndjson") await printLine({ event: "contents", ...rest, ...(settled.length === 0 ? {} : { settled }) });
+      else await app.output.print(document, view);
+    },
+    receipt: async ({ settled, ...rest }) => {
+      if (form === "ndjson") await printLine({ event: "receipt", ...rest, ...(settled.length === 0 ? {} : { settled }) });
+    },
+    outcome: async (entry, outcome) => {
+      count(entry, outcome);
+      if (form === "ndjson") await printLine(outcomeLine(app, entry, outcome));
+      else await host.stdout.write(row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))));
+      progress.update();
+    },
+    end: async (summary) => {
+      progress.close();
+      const { earlier: _, ...facts } = summary;
+      if (form === "ndjson") await printLine({ event: "summary", ...facts });
+      const left = total - summary.done - summary.failed - summary.skipped;
+      const say = host.stderr.isTTY ? narrator.close : narrator.detail;
+      for (const line of [summaryLine(operation, total, left, summary), ...causes.lines(left > 0)]) say(line);
+    },
+    close: progress.close,
+  };
+}
+
+function outcomeLine({ redactor }: Pick<App, "redactor">, { uuid, label }: Pick<Entry, "uuid" | "label">, outcome: Outcome): ManyEvent {
+  const shown =
+    "error" in outcome ? { ok: false as const, error: redactor.redactValue(outcome.error.with({ uuid, label }).toJSON()) } : outcome;
+  return { event: "outcome", uuid, label, ...shown };
+}
+
+/** A row on a terminal: `UUID  failed   LABEL: what failed`. */
+function row(
+  { host, redactor }: Pick<App, "host" | "redactor">,
+  { uuid, label }: Pick<Entry, "uuid" | "label">,
+  outcome: Outcome,
+  palette: Palette,
+): string {
+  const { word, paint, why } = describe(outcome, palette);
+  const facts = [label, why].filter((fact) => fact !== null).join(": ");
+  const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
+  const wrapped = host.stdout.isTTY ? wrapMessage(text, host.stdout.columns) : text;
+  return `${wrapped.replace(word, paint)}\n`;
+}
+
+function describe(
+  outcome: Outcome,
+  { good, warn, bad, dim }: Palette,
+): { word: string; paint: (text: string) => string; why: string | null } {
+  if ("error" in outcome) return { word: "failed", paint: bad, why: outcome.error.message };
+  if ("skipped" in outcome) return { word: "skipped", paint: warn, why: skipWords[outcome.skipped].why };
+  return outcome.earlier === true ? { word: "earlier", paint: dim, why: null } : { word: "done", paint: good, why: null };
+}
+
+const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
+
+/** `2,000 vaults read in 171.2 s (23.4 calls a second): 1,990 done, 3 failed, 7 skipped. Run NAME.` */
+function summaryLine(operation: keyof typeof verbs, total: number, left: number, summary: Summary): string {
+  const { run, done, earlier, failed, skipped, seconds, calls } = summary;
+  const rate = seconds < 0.05 || calls === 0 ? "" : ` (${number(calls / seconds)} calls a second)`;
+  const counts = [
+    `${number(done)} done${earlier === 0 ? "" : ` (${number(earlier)} of them earlier)`}`,
+    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
+    ...(skipped === 0 ? [] : [`${number(skipped)} skipped`]),
+    ...(left === 0 ? [] : [`${number(left)} not started`]),
+  ];
+  return `${counted(total, "vault")} ${verbs[operation]} in ${number(seconds)} s${rate}: ${counts.join(", ")}. Run ${run}.`;
+}
+
+const number = (n: number): string => n.toLocaleString("en-US", { maximumFractionDigits: 1 });
