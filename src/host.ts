@@ -1,4 +1,4 @@
-import { fstatSync, readFile, readSync, statSync } from "node:fs";
+import { createReadStream, fstatSync, readFile, readSync, statSync } from "node:fs";
 import type { ChildProcess } from "node:child_process";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
@@ -33,6 +33,8 @@ export interface Host extends Clock, Interrupts {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   /** The whole file, `path` taken from `cwd`. Rejects with the system's error, or with the reason of `interrupted`. */
   readFile(path: string): Promise<Uint8Array>;
+  /** The same file, chunk by chunk. */
+  fileChunks(path: string): AsyncIterable<Uint8Array>;
   /** Command line that starts this program again: the runtime and the entry. */
   readonly program: readonly string[];
   /**
@@ -143,6 +145,7 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
       readFile(resolve(process.cwd(), path), (error, bytes) => (error ? whole.reject(error) : whole.resolve(bytes)));
       return orAborted(whole.promise, interrupts().interrupted);
     },
+    fileChunks: (path) => chunksOf(createReadStream(resolve(process.cwd(), path)), interrupts().interrupted),
     async flush() {
       await stdout.flush();
       await stderr.flush();

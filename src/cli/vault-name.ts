@@ -10,31 +10,84 @@ const fewestDigits = 4;
 const listedAtMost = 10;
 
 /**
- * Returns the UUID of the vault that `name` stands for, among those known here: an exact UUID (of any vault), else a label, else the
- * first digits of a UUID. Where `exact` is set, digits are taken only from a person who can be asked.
- * @throws `usage` for digits that are too few or not taken, and for what fits several vaults; `no-credentials` for what fits none
+ * Returns the UUID of the vault that `name` stands for, among those known here. Where `exact` is set, digits are taken only from a
+ * person who can be asked.
+ * @throws as `VaultNames.find`
  */
 export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string, exact: boolean): Promise<string> {
   if (validate(uuid, name).ok) return name;
-  const known = await (await app.store()).list();
-  const one = (found: typeof known): string | undefined => {
-    const uuids = new Map(found.map((record) => [record.uuid.toLowerCase(), record]));
-    if (uuids.size > 1) throw severalFit(name, [...uuids.values()]);
-    return found[0]?.uuid;
-  };
-  const labelled = one(known.filter(({ label }) => label === name));
-  if (labelled !== undefined) return labelled;
-  if (!/^[\da-f-]+$/i.test(name)) throw unknown(name);
-  if (name.replaceAll("-", "").length < fewestDigits) {
-    throw new VaultError("usage", `${name}: at least ${fewestDigits} digits of a UUID are needed, or a label`, { hint: "vault status" });
-  }
-  const prefixed = one(known.filter((record) => record.uuid.toLowerCase().startsWith(name.toLowerCase())));
-  if (prefixed === undefined) throw unknown(name);
-  if (exact && !app.ask.isPossible) {
-    throw new VaultError("usage", `${name}: without a terminal, this command takes the whole UUID (${prefixed}) or a label`);
-  }
-  return prefixed;
+  const names = new VaultNames(await (await app.store()).list());
+  return names.find(name, { shown: printableLine(name), exact: exact && !app.ask.isPossible }).uuid;
 }
+
+interface FindOptions {
+  /** How errors show the name; without it they do not. */
+  shown?: string;
+  /** Digits are not taken. */
+  exact: boolean;
+}
+
+/** Vaults known here, by name. */
+export class VaultNames<V extends Named> {
+  readonly #byUuid = new Map<string, V>();
+  readonly #byLabel = new Map<string, V[]>();
+
+  constructor(known: Iterable<V>) {
+    for (const vault of known) {
+      const key = vault.uuid.toLowerCase();
+      if (!this.#byUuid.has(key)) this.#byUuid.set(key, vault);
+      if (vault.label === null) continue;
+      const labelled = this.#byLabel.get(vault.label);
+      if (labelled === undefined) this.#byLabel.set(vault.label, [vault]);
+      else if (labelled.every((other) => other.uuid.toLowerCase() !== key)) labelled.push(vault);
+    }
+  }
+
+  /**
+   * Finds what a name stands for: an exact UUID (of any vault; `vault` is undefined if it is not known), else a label, else the
+   * first digits of a UUID.
+   * @throws `usage` for digits that are too few or not taken, and for what fits several vaults; `no-credentials` for what fits none
+   */
+  find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
+    if (validate(uuid, name).ok) {
+      const vault = this.#byUuid.get(name.toLowerCase());
+      return { uuid: vault?.uuid ?? name, vault };
+    }
+    const vault = one(this.#byLabel.get(name) ?? [], options) ?? this.#byDigits(name, options);
+    return { uuid: vault.uuid, vault };
+  }
+
+  #byDigits(name: string, options: FindOptions): V {
+    const { shown, exact } = options;
+    if (!/^[\da-f-]+$/i.test(name)) throw unknown(shown);
+    const start = shown === undefined ? "" : `${shown}: `;
+    if (name.replaceAll("-", "").length < fewestDigits) {
+      throw new VaultError("usage", `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`, { hint: "vault status" });
+    }
+    const digits = name.toLowerCase();
+    const found = one(
+      [...this.#byUuid].filter(([key]) => key.startsWith(digits)).map(([, vault]) => vault),
+      options,
+    );
+    if (found === undefined) throw unknown(shown);
+    if (exact) throw new VaultError("usage", `${start}without a terminal, this command takes the whole UUID (${found.uuid}) or a label`);
+    return found;
+  }
+}
+
+function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions): V | undefined {
+  if (found.length <= 1) return found[0];
+  const listed = found.slice(0, listedAtMost).map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
+  const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
+  throw new VaultError("usage", `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`, { hint: "vault status" });
+}
+
+const unknown = (shown: string | undefined): VaultError =>
+  new VaultError(
+    "no-credentials",
+    `no vault known here has ${shown === undefined ? "this label or UUID" : `the label or UUID ${shown}`}; nothing was sent`,
+    { hint: "vault status" },
+  );
 
 /** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
 export async function withLabel(app: Pick<App, "store">, error: VaultError): Promise<VaultError> {
@@ -42,19 +95,6 @@ export async function withLabel(app: Pick<App, "store">, error: VaultError): Pro
   if (uuid === undefined) return error;
   const [record] = await (async () => await (await app.store()).find(uuid))().catch(() => []);
   return error.with({ label: record?.label ?? null });
-}
-
-const unknown = (name: string): VaultError =>
-  new VaultError("no-credentials", `no vault known here has the label or UUID ${printableLine(name)}; nothing was sent`, {
-    hint: "vault status",
-  });
-
-function severalFit(name: string, found: readonly Named[]): VaultError {
-  const shown = found.slice(0, listedAtMost).map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
-  const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : "";
-  return new VaultError("usage", `${printableLine(name)} fits ${found.length} vaults: ${shown.join(", ")}${more}`, {
-    hint: "vault status",
-  });
 }
 
 type Named = { uuid: string; label: string | null };

@@ -38,6 +38,15 @@ export interface Generation {
   placed: Placed | null;
 }
 
+/** What the checks before a start need of a vault's record. */
+export interface KnownVault {
+  uuid: string;
+  label: string | null;
+  kind: Kind;
+  /** Empty for a forgotten vault. */
+  generations: readonly Pick<Generation, "proven" | "device">[];
+}
+
 /** Operations that the journal records as starts. A delete is guarded and counted like one, but never acknowledged. */
 export type JournalledOperation = Operation | "delete";
 

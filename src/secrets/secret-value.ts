@@ -10,6 +10,8 @@ export interface ValueSources {
    * @throws `usage` for a second option
    */
   readStdin(flag: string): Promise<string>;
+  /** The same text of a file, or of standard input (`-`), piece by piece. Rejects as these two do. */
+  readPieces(path: string, flag: string): AsyncIterable<string>;
   warn(message: string): void;
 }
 

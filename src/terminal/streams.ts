@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { wrapMessage } from "./width.ts";
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
@@ -175,7 +176,7 @@ export async function readAll(input: NodeJS.ReadStream, limit: number, signal?: 
 }
 
 /** Yields the chunks of a stream. Destroys it when aborted: a pending read would keep the process alive. */
-export async function* chunksOf(input: NodeJS.ReadStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const onAbort = (): void => void input.destroy(signal?.reason as Error);
   if (signal?.aborted === true) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });

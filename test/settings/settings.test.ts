@@ -118,6 +118,9 @@ describe("values", () => {
     readFile: async (path: string) =>
       path === "there" ? Promise.resolve("from a file\n") : Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })),
     readStdin: async () => Promise.resolve("from stdin\r\n"),
+    readPieces: () => {
+      throw new Error("nothing here is read in pieces");
+    },
     warn: (message: string) => void warnings.push(message),
   };
 

@@ -59,6 +59,13 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const start = options.now ?? Date.parse("2026-11-21T12:00:00Z");
   const now = (): number => (start === "real" ? Date.now() : start) + slept;
 
+  const readGiven = async (path: string): Promise<Uint8Array> => {
+    if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
+    const text = options.files?.[path];
+    if (text === undefined) throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
+    return Buffer.from(text);
+  };
+
   return {
     env: options.env ?? {},
     cwd: options.cwd ?? "/home/ada",
@@ -91,11 +98,9 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       throw new Error("a fake host has no terminal to prompt on");
     },
     endGroup,
-    readFile: async (path) => {
-      if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
-      const text = options.files?.[path];
-      if (text === undefined) throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
-      return Buffer.from(text);
+    readFile: readGiven,
+    fileChunks: async function* (path) {
+      yield await readGiven(path);
     },
     flush: async () => {
       await stdout.flush();

@@ -115,7 +115,7 @@ describe("stdin", () => {
 
   test("comes piece by piece, and lets go of what is not read to its end", async () => {
     const source = new PassThrough();
-    const chunks = chunksOf(source as unknown as NodeJS.ReadStream);
+    const chunks = chunksOf(source);
     source.write("one");
     expect(Buffer.from((await chunks.next()).value as Uint8Array).toString()).toBe("one");
     source.write("two");

@@ -1,21 +1,13 @@
 import * as z from "zod/mini";
 import type { App } from "../../app.ts";
-import { VaultError } from "../../errors.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { device, type Device, uuid } from "../../protocol/fields.ts";
-import { parseJson } from "../../protocol/json.ts";
-import { validate } from "../../protocol/validate.ts";
-import { optionTypes } from "../../cli/option-types.ts";
+import type { Device } from "../../protocol/fields.ts";
+import { parseGivenJson } from "../../protocol/json.ts";
+import { checkObject, givenCredentials, linesOf, vaultProperties } from "../many/lines.ts";
 
-const line = z.object({
-  uuid,
-  kind: z.optional(optionTypes.kind),
-  credentials: z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' }),
-  device: z.optional(device),
-  label: z.optional(z.nullable(optionTypes.text)),
-});
+const line = z.object({ ...vaultProperties, credentials: givenCredentials });
 
 /** One vault to import, checked as far as it can be without the state. */
 export interface Entry {
@@ -37,55 +29,30 @@ export const placeName = (place: Place): string => ("line" in place ? `line ${pl
  * @throws `invalid-input` with the place of the first entry that is not valid
  */
 export async function readImportFile(app: Pick<App, "sources">, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
-  const content = path === "-" ? await app.sources.readStdin("--file") : await readNamed(app, path);
-  if (content.trimStart().startsWith("[")) {
-    const list = readJson(content, "--file") as unknown[];
-    return list.map((value, index) => {
-      const place = { item: index + 1 };
-      return { place, entry: readEntry(value, `--file ${placeName(place)}`, rebind) };
-    });
+  const entries: { place: Place; entry: Entry }[] = [];
+  let list: string | undefined;
+  for await (const { number, text } of linesOf(app, { flag: "--file", path, example: "vault import --file vaults.ndjson" })) {
+    if (list === undefined && entries.length === 0 && text.trimStart().startsWith("[")) list = "";
+    if (list !== undefined) {
+      list += `${text}\n`;
+      continue;
+    }
+    const where = `--file line ${number}`;
+    entries.push({ place: { line: number }, entry: asEntry(parseGivenJson(text, where, example), where, rebind) });
   }
-  return content.split("\n").flatMap((row, index) => {
-    const place = { line: index + 1 };
-    const where = `--file ${placeName(place)}`;
-    return row.trim() === "" ? [] : [{ place, entry: readEntry(readJson(row, where), where, rebind) }];
+  if (list === undefined) return entries;
+  return (parseGivenJson(list, "--file", example) as unknown[]).map((value, index) => {
+    const place = { item: index + 1 };
+    return { place, entry: asEntry(value, `--file ${placeName(place)}`, rebind) };
   });
 }
 
-async function readNamed(app: Pick<App, "sources">, path: string): Promise<string> {
-  try {
-    return await app.sources.readFile(path);
-  } catch (cause) {
-    throw new VaultError(
-      "invalid-input",
-      `--file: cannot read the file ${path} (${(cause as NodeJS.ErrnoException).code ?? "unreadable"})`,
-      {
-        hint: "vault import --file vaults.ndjson (or --file -, for standard input)",
-        cause,
-      },
-    );
-  }
-}
+const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
 
-function readJson(text: string, where: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    throw new VaultError("invalid-input", `${where}: not valid JSON`, {
-      hint: 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}',
-    });
-  }
-}
-
-function readEntry(value: unknown, where: string, rebind: boolean): Entry {
-  const checked = validate(line, value);
-  if (!checked.ok) {
-    const [first] = checked.violations;
-    throw new VaultError("invalid-input", `${where}: ${first?.path ?? ""} ${first?.rule ?? ""}`, { hint: "nothing was imported" });
-  }
-  const given = parseCredentials(JSON.stringify(checked.value.credentials), `${where}: credentials`);
-  const { uuid, kind = kindOf(given), device, label } = checked.value;
-  return { uuid, kind, given, device, label: label ?? undefined, rebind };
+function asEntry(value: unknown, where: string, rebind: boolean): Entry {
+  const { uuid, kind, device, label, credentials } = checkObject(value, line, where, "nothing was imported");
+  const given = parseCredentials(JSON.stringify(credentials), `${where}: credentials`);
+  return { uuid, kind: kind ?? kindOf(given), given, device, label: label ?? undefined, rebind };
 }
 
 /** Where a document names the kind, it need not stand beside it. */

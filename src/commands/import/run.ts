@@ -18,6 +18,7 @@ import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
 import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
 import { lookUp } from "../exchange/look-up.ts";
+import { placed } from "../many/lines.ts";
 import { learnAll } from "../exchange/options.ts";
 import { defined } from "../../defined.ts";
 
@@ -73,15 +74,12 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
   const [first, ...others] = outcome.failed;
   if (first === undefined) return undefined;
   const last = outcome.failed.at(-1) ?? first;
-  if (concernsAll(outcome)) return placed(last.place, last.error);
+  if (concernsAll(outcome)) return placed(`--file ${placeName(last.place)}`, last.error);
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
   const { hint } = error.facts;
   return new VaultError("partial", `${outcome.failed.length} of ${entries} vaults could not be imported${told}`, defined({ hint }));
 }
-
-const placed = (place: Place, error: VaultError): VaultError =>
-  new VaultError(error.code, `--file ${placeName(place)}: ${error.message}`, error.facts);
 
 async function print(app: Pick<App, "output" | "redactor">, { imported, failed }: Outcome): Promise<void> {
   const errors = failed.map(({ place, error, ...vault }) => ({ ...place, ...vault, error: app.redactor.redactValue(error.toJSON()) }));
@@ -130,7 +128,7 @@ async function checkPlaced(app: Pick<App, "serviceName" | "store">, place: Place
     await checkEntry(app, entry);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    if (error.code !== "no-credentials") throw placed(place, error);
+    if (error.code !== "no-credentials") throw placed(`--file ${placeName(place)}`, error);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
 import { guardDevice, refusedBeforeError } from "../guard.ts";
-import type { Credentials, Generation, VaultRecord } from "../records.ts";
+import type { Credentials, Generation, KnownVault, VaultRecord } from "../records.ts";
 
 /** What the user gave for the start, already validated. */
 export interface PairChoice {
@@ -33,7 +33,7 @@ export interface ChosenPair {
  * The kind of the vault: the given one while no pair is proven, else the recorded one.
  * @throws `usage` if it is neither given nor recorded, `invalid-input` if it differs from that of a proven vault
  */
-export function chooseKind(uuid: string, record: VaultRecord | null, given: Kind | undefined): Kind {
+export function chooseKind(uuid: string, record: KnownVault | null, given: Kind | undefined): Kind {
   const known = record !== null && record.generations.length > 0 ? record : null;
   if (known === null) {
     if (given !== undefined) return given;

@@ -4,7 +4,7 @@ import { findEndpoint, isOnline, kinds } from "../../protocol/endpoints.ts";
 import type { PairChoice } from "./choose-pair.ts";
 import { checkGiven, chooseKind } from "./choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
-import type { VaultRecord } from "../records.ts";
+import type { KnownVault, VaultRecord } from "../records.ts";
 
 /** What is known about a start before anything is written or sent. */
 export interface Prepared {
@@ -35,9 +35,9 @@ export async function prepare(
  */
 export function checkStart(
   uuid: string,
-  record: VaultRecord | null,
+  record: KnownVault | null,
   operation: Operation,
-  choice: PairChoice,
+  choice: Pick<PairChoice, "device" | "given" | "kind">,
 ): Pick<Prepared, "kind" | "endpoint"> {
   const known = record !== null && record.generations.length > 0;
   if (!known && choice.given === undefined) throw noCredentials(uuid);

@@ -1,0 +1,86 @@
+import * as z from "zod/mini";
+import type { App } from "../../app.ts";
+import { optionTypes } from "../../cli/option-types.ts";
+import type { ErrorKind } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
+import { device, uuid } from "../../protocol/fields.ts";
+import { parseGivenJson } from "../../protocol/json.ts";
+import { validate } from "../../protocol/validate.ts";
+
+/** Given or stored credentials, or a recovery document; `parseCredentials` checks which. */
+export const givenCredentials = z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' });
+
+/** Properties of one vault in a file of many. */
+export const vaultProperties = {
+  uuid,
+  kind: z.optional(optionTypes.kind),
+  credentials: z.optional(givenCredentials),
+  device: z.optional(device),
+  label: z.optional(z.nullable(optionTypes.text)),
+};
+
+/** A file of vaults that a flag names; `-` is standard input. */
+export interface VaultFile {
+  flag: string;
+  path: string;
+  /** A command line that reads one, for hints. */
+  example: string;
+}
+
+export interface Line {
+  /** From 1. */
+  number: number;
+  text: string;
+}
+
+/**
+ * Yields the lines of a file, without the empty ones, as they are read.
+ * @throws `invalid-input` if it cannot be read, `interrupted`
+ */
+export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): AsyncGenerator<Line> {
+  let number = 0;
+  let rest = "";
+  const line = (text: string): Line[] => {
+    number += 1;
+    return text.trim() === "" ? [] : [{ number, text }];
+  };
+  for await (const piece of readable(app, file)) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    for (const text of lines) yield* line(text);
+  }
+  yield* line(rest);
+}
+
+async function* readable(app: Pick<App, "sources">, { flag, path, example }: VaultFile): AsyncGenerator<string> {
+  try {
+    yield* app.sources.readPieces(path, flag);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof VaultError || path === "-" || code === undefined) throw cause;
+    throw new VaultError("invalid-input", `${flag}: cannot read the file ${path} (${code})`, {
+      hint: `${example} (or ${flag} -, for standard input)`,
+      cause,
+    });
+  }
+}
+
+/**
+ * Parses and checks one vault of such a file; `where` names its place.
+ * @throws `invalid-input`, which names the property and the rule and never shows a value
+ */
+export function readObject<T>(text: string, schema: z.core.$ZodType<T>, where: string, hint: string): T {
+  return checkObject(parseGivenJson(text, where, hint), schema, where, hint);
+}
+
+/** As `readObject`, of what is parsed already. */
+export function checkObject<T>(value: unknown, schema: z.core.$ZodType<T>, where: string, hint: string): T {
+  const checked = validate(schema, value);
+  if (checked.ok) return checked.value;
+  const [first] = checked.violations;
+  throw new VaultError("invalid-input", `${where}: ${[first?.path, first?.rule].filter(Boolean).join(" ")}`, { hint });
+}
+
+/** The error with its place in the file before it. */
+export const placed = (where: string, error: VaultError, code: ErrorKind = error.code): VaultError =>
+  new VaultError(code, `${where}: ${error.message}`, error.facts);

@@ -1,0 +1,196 @@
+import * as z from "zod/mini";
+import type { App } from "../../app.ts";
+import { byLabel, VaultNames } from "../../cli/vault-name.ts";
+import { defined } from "../../defined.ts";
+import { VaultError } from "../../errors.ts";
+import { checkRecovery } from "../../exchange/recovery/adopt.ts";
+import { parseCredentials } from "../../exchange/recovery/document.ts";
+import { deviceOf, labelOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import type { KnownVault } from "../../exchange/records.ts";
+import { checkStart, noCredentials } from "../../exchange/start/prepare.ts";
+import type { Kind, Operation } from "../../protocol/endpoints.ts";
+import { creditCard, externalRef, uuid } from "../../protocol/fields.ts";
+import { printableLine } from "../../terminal/redactor.ts";
+import type { Contents } from "../exchange/contents.ts";
+import { checkContentsOptions } from "../exchange/contents.ts";
+import type { Entry } from "./entry.ts";
+import { linesOf, placed, readObject, vaultProperties } from "./lines.ts";
+
+/** Which vaults: `vaults`, `from` and `all` exclude each other. */
+export interface ListChoice {
+  /** Names on the command line. */
+  vaults: readonly string[];
+  /** A file, or `-`: a vault a line, or NDJSON. */
+  from?: string | undefined;
+  /** Every known vault with credentials. */
+  all?: boolean | undefined;
+  /** For entries that do not say it themselves. */
+  defaults?: Pick<Entry, "kind" | "device" | "contents"> | undefined;
+}
+
+type ListOperation = Operation | "ack";
+type Needs = Pick<App, "ask" | "sources">;
+
+/**
+ * Reads the list of a command that takes many vaults and checks all that can be checked before anything is sent (contract, Many
+ * vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
+ * when the turn of their entry comes.
+ * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
+ * and `no-credentials`, as for a single vault
+ */
+export async function readList(app: Needs, choice: ListChoice, operation: ListOperation, known: readonly KnownVault[]): Promise<Entry[]> {
+  checkChoice(choice, operation);
+  const { all, from, defaults } = choice;
+  const lister = new Lister(app, operation, known, defaults);
+  if (from !== undefined) return await lister.readFile(from);
+  return all === true ? lister.all() : choice.vaults.map((name) => lister.named(name));
+}
+
+function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
+  const given = [...(vaults.length > 0 ? ["a vault"] : []), ...(from === undefined ? [] : ["--from"]), ...(all === true ? ["--all"] : [])];
+  if (given.length <= 1) return;
+  throw new VaultError("usage", `${given.join(" and ")} exclude each other`, {
+    hint: `vault ${operation} VAULT…; vault ${operation} --from FILE; vault ${operation} --all`,
+  });
+}
+
+const hasNothingElse = (words: readonly string[]) => ({
+  error: ({ code, keys }: { code?: string | undefined; keys?: readonly string[] }): string =>
+    code === "unrecognized_keys"
+      ? `has an unknown property ${printableLine((keys ?? []).join(", "))}; known are ${words.join(", ")}`
+      : 'must be an object, such as {"uuid":"…"}',
+});
+
+const strict = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject(shape, hasNothingElse(Object.keys(shape)));
+
+const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
+const contents = { card: z.optional(creditCard), content: z.optional(z.string({ error: "must be text" })) };
+
+const get = strict({ ...read });
+const update = strict({ ...read, ...contents });
+const ack = strict({ uuid });
+
+/** One vault of the list as it is given. */
+type Given = z.infer<typeof update>;
+
+const objects: Readonly<Record<ListOperation, z.core.$ZodType<Given>>> = { get, update, ack };
+
+const examples: Readonly<Record<ListOperation, string>> = {
+  get: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
+  update: '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
+  ack: '{"uuid":"…"}',
+};
+
+const usages: Readonly<Record<ListOperation, string>> = {
+  get: "vault get --from vaults.txt",
+  update: "vault update --from updates.ndjson",
+  ack: "vault ack --from vaults.txt",
+};
+
+class Lister {
+  readonly #operation: ListOperation;
+  readonly #defaults: NonNullable<ListChoice["defaults"]>;
+  readonly #known: readonly KnownVault[];
+  readonly #names: VaultNames<KnownVault>;
+  readonly #exact: boolean;
+  readonly #sources: Needs["sources"];
+  /** Where each vault stands, by its UUID in lower case. */
+  readonly #places = new Map<string, string | number>();
+
+  constructor({ ask, sources }: Needs, operation: ListOperation, known: readonly KnownVault[], defaults: ListChoice["defaults"] = {}) {
+    this.#operation = operation;
+    this.#defaults = defaults;
+    this.#known = known;
+    this.#names = new VaultNames(known);
+    this.#exact = operation === "update" && !ask.isPossible;
+    this.#sources = sources;
+  }
+
+  all(): Entry[] {
+    const able = this.#known.filter(({ generations }) => generations.length > 0).toSorted(byLabel);
+    return able.map((vault) => this.#entry({ uuid: vault.uuid }, vault));
+  }
+
+  /** A vault of the command line. */
+  named(name: string): Entry {
+    const { uuid, vault } = this.#names.find(name, { shown: printableLine(name), exact: this.#exact });
+    const before = this.#place(uuid, name);
+    if (before === undefined) return this.#entry({ uuid }, vault);
+    throw new VaultError("usage", `${printableLine(name)}: the same vault as ${printableLine(String(before))}`, {
+      uuid,
+      hint: "name each vault once",
+    });
+  }
+
+  async readFile(path: string): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    const operation = this.#operation;
+    const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
+    for await (const { number, text } of linesOf({ sources: this.#sources }, { flag: "--from", path, example: usages[operation] })) {
+      const where = `--from line ${number}`;
+      const line = text.trim();
+      const given = line.startsWith("{") ? readObject(line, objects[operation], where, hint) : undefined;
+      try {
+        entries.push(this.#listed(given ?? line, number));
+      } catch (error) {
+        throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
+      }
+    }
+    return entries;
+  }
+
+  #listed(given: Given | string, line: number): Entry {
+    const isName = typeof given === "string";
+    const { uuid, vault } = this.#names.find(isName ? given : given.uuid, { exact: this.#exact });
+    const before = this.#place(uuid, line);
+    if (before !== undefined) {
+      throw new VaultError("invalid-input", `the same vault as in line ${before}`, {
+        uuid,
+        hint: "nothing was sent; list each vault once",
+      });
+    }
+    return this.#entry(isName ? { uuid } : { ...given, uuid }, vault);
+  }
+
+  /** Records where a vault stands. Returns where it stood before. */
+  #place(uuid: string, place: string | number): string | number | undefined {
+    const key = uuid.toLowerCase();
+    const before = this.#places.get(key);
+    if (before === undefined) this.#places.set(key, place);
+    return before;
+  }
+
+  #entry(line: Given, vault: KnownVault | undefined): Entry {
+    const { uuid } = line;
+    const operation = this.#operation;
+    const known = vault ?? null;
+    if (operation === "ack") {
+      if (known === null || known.generations.length === 0) throw noCredentials(uuid);
+      return { uuid, label: known.label };
+    }
+    const given = line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
+    const named = vaultOf(given);
+    if (named !== undefined) checkRecovery(uuid, { uuid: named });
+    const kind = line.kind ?? (given?.type === "pair" ? given.kind : undefined) ?? this.#defaults.kind;
+    const device = line.device ?? deviceOf(given) ?? this.#defaults.device;
+    const pair = given?.type === "pair" ? given.credentials : undefined;
+    const used = given?.type === "recovery" ? given.document.kind : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
+    const contents = operation === "update" ? contentsOf(line, this.#defaults.contents, used) : undefined;
+    const label = known?.label ?? line.label ?? labelOf(given);
+    return { uuid, label, ...defined({ kind, given, device, externalRef: line.externalRef, contents }) };
+  }
+}
+
+/**
+ * The new contents of a vault: those of its line, else those for all.
+ * @throws `invalid-input` if there are none, `usage` if they do not fit the kind of the vault
+ */
+function contentsOf({ card, content }: Given, forAll: Contents | undefined, kind: Kind): Contents {
+  if (card === undefined && content === undefined) {
+    if (forAll === undefined) throw new VaultError("invalid-input", "card or content is missing", { hint: "nothing was sent" });
+    checkContentsOptions("content" in forAll ? forAll : { card: "given" }, kind);
+    return forAll;
+  }
+  checkContentsOptions({ card: card && "given", content }, kind);
+  return card === undefined ? { content: content ?? "" } : { creditCard: card };
+}
