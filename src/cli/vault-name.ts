@@ -1,7 +1,6 @@
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
-import { uuid } from "../protocol/fields.ts";
-import { validate } from "../protocol/validate.ts";
+import { isUuid } from "../protocol/fields.ts";
 import { printableLine } from "../terminal/redactor.ts";
 
 /** Shorter prefixes would fit by chance. */
@@ -15,7 +14,7 @@ const listedAtMost = 10;
  * @throws as `VaultNames.find`
  */
 export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string, exact: boolean): Promise<string> {
-  if (validate(uuid, name).ok) return name;
+  if (isUuid(name)) return name;
   const names = new VaultNames(await (await app.store()).list());
   return names.find(name, { shown: printableLine(name), exact: exact && !app.ask.isPossible }).uuid;
 }
@@ -49,7 +48,7 @@ export class VaultNames<V extends Named> {
    * @throws `usage` for digits that are too few or not taken, and for what fits several vaults; `no-credentials` for what fits none
    */
   find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
-    if (validate(uuid, name).ok) {
+    if (isUuid(name)) {
       const vault = this.#byUuid.get(name.toLowerCase());
       return { uuid: vault?.uuid ?? name, vault };
     }

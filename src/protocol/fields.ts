@@ -8,7 +8,8 @@ import { characters, limits } from "./limits.ts";
 const text = (rule: string, check: (value: string) => boolean) => z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
 const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
-export const uuid = text(uuidRule, (value) => /^[0-9a-fA-F-]{36}$/.test(value));
+export const isUuid = (value: string): boolean => /^[0-9a-fA-F-]{36}$/.test(value);
+export const uuid = text(uuidRule, isUuid);
 
 export const externalRef = text(
   `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`,

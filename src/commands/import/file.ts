@@ -31,14 +31,14 @@ export const placeName = (place: Place): string => ("line" in place ? `line ${pl
 export async function readImportFile(app: Pick<App, "sources">, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
   const entries: { place: Place; entry: Entry }[] = [];
   let list: string | undefined;
-  for await (const { number, text } of linesOf(app, { flag: "--file", path, example: "vault import --file vaults.ndjson" })) {
-    if (list === undefined && entries.length === 0 && text.trimStart().startsWith("[")) list = "";
-    if (list !== undefined) {
-      list += `${text}\n`;
-      continue;
+  for await (const lines of linesOf(app, { flag: "--file", path, example: "vault import --file vaults.ndjson" })) {
+    for (const { number, text } of lines) {
+      if (list === undefined && entries.length === 0 && text.trimStart().startsWith("[")) list = "";
+      if (list === undefined) {
+        const where = `--file line ${number}`;
+        entries.push({ place: { line: number }, entry: asEntry(parseGivenJson(text, where, example), where, rebind) });
+      } else list += `${text}\n`;
     }
-    const where = `--file line ${number}`;
-    entries.push({ place: { line: number }, entry: asEntry(parseGivenJson(text, where, example), where, rebind) });
   }
   if (list === undefined) return entries;
   return (parseGivenJson(list, "--file", example) as unknown[]).map((value, index) => {

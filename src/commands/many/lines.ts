@@ -34,22 +34,24 @@ export interface Line {
 }
 
 /**
- * Yields the lines of a file, without the empty ones, as they are read.
+ * Yields the lines of a file, without the empty ones, as they are read: those of each piece together, which a long file makes
+ * worthwhile.
  * @throws `invalid-input` if it cannot be read, `interrupted`
  */
-export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): AsyncGenerator<Line> {
-  let number = 0;
+export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): AsyncGenerator<Line[]> {
+  let count = 0;
   let rest = "";
-  const line = (text: string): Line[] => {
-    number += 1;
-    return text.trim() === "" ? [] : [{ number, text }];
+  const numbered = (texts: readonly string[]): Line[] => {
+    const first = count + 1;
+    count += texts.length;
+    return texts.map((text, index) => ({ number: first + index, text })).filter(({ text }) => text.trim() !== "");
   };
   for await (const piece of readable(app, file)) {
-    const lines = (rest + piece).split("\n");
-    rest = lines.pop() ?? "";
-    for (const text of lines) yield* line(text);
+    const texts = (rest + piece).split("\n");
+    rest = texts.pop() ?? "";
+    yield numbered(texts);
   }
-  yield* line(rest);
+  yield numbered([rest]);
 }
 
 async function* readable(app: Pick<App, "sources">, { flag, path, example }: VaultFile): AsyncGenerator<string> {

@@ -126,14 +126,16 @@ class Lister {
     const entries: Entry[] = [];
     const operation = this.#operation;
     const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-    for await (const { number, text } of linesOf({ sources: this.#sources }, { flag: "--from", path, example: usages[operation] })) {
-      const where = `--from line ${number}`;
-      const line = text.trim();
-      const given = line.startsWith("{") ? readObject(line, objects[operation], where, hint) : undefined;
-      try {
-        entries.push(this.#listed(given ?? line, number));
-      } catch (error) {
-        throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
+    for await (const lines of linesOf({ sources: this.#sources }, { flag: "--from", path, example: usages[operation] })) {
+      for (const { number, text } of lines) {
+        const where = `--from line ${number}`;
+        const line = text.trim();
+        const given = line.startsWith("{") ? readObject(line, objects[operation], where, hint) : undefined;
+        try {
+          entries.push(this.#listed(given ?? line, number));
+        } catch (error) {
+          throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
+        }
       }
     }
     return entries;
