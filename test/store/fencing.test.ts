@@ -14,6 +14,7 @@ import {
   startExchange,
   uuid,
 } from "../contract/store-fixture.ts";
+import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
 
@@ -78,6 +79,17 @@ describe("a process that has lost its vault", () => {
     state.sql("UPDATE locks SET epoch = epoch - 1");
     await step();
     expect(everything()).not.toEqual(left);
+  });
+
+  it("loses that one alone, where it changes several at the same time", async () => {
+    const others = ["1", "2", "3"].map((n) => `${uuid.slice(0, -1)}${n}`).filter((id) => slotOf(id) !== slotOf(uuid));
+    const sessions = await Promise.all(others.map(async (id) => await state.store.lock(service, id, patient(state.clock))));
+    state.sql(`UPDATE locks SET epoch = epoch + 1 WHERE slot = ${slotOf(uuid)}`);
+    const given = { credentials: pair("given"), kind: "generic/offline" } as const;
+    const outcomes = await Promise.allSettled([...sessions, session].map(async (each) => await each.recordPair(given)));
+    expect(outcomes.map(({ status }) => status)).toEqual([...others.map(() => "fulfilled"), "rejected"]);
+    expect(outcomes.at(-1)).toMatchObject({ reason: { code: "state" } });
+    expect((await state.store.list()).map((vault) => vault.generations.length)).toEqual([1, ...others.map(() => 1)]);
   });
 
   it("has lost it to whoever took it since, even if its lock file went away", async () => {

@@ -4,9 +4,20 @@ import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
 import type { Durability } from "../stored-session.ts";
+import { run } from "./query.ts";
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
 const busyTimeoutMs = 30_000;
+
+/** What a change of a committed transaction has returned, or thrown: then it alone was not made. */
+type Outcome = { result: unknown } | { error: unknown };
+
+/** A change that waits for its transaction. */
+interface Pending {
+  change: (db: DatabaseSync) => unknown;
+  durability: Durability;
+  settle: PromiseWithResolvers<unknown>;
+}
 
 /**
  * One connection, used in short transactions that never span an await. SQLite itself does not wait, which would block signals;
@@ -17,6 +28,9 @@ export class StateDatabase {
   readonly #connection: DatabaseSync;
   readonly #path: string;
   readonly #clock: Clock;
+  /** In the order of the calls. */
+  #pending: Pending[] = [];
+  #isWriting = false;
 
   constructor(connection: DatabaseSync, path: string, clock: Clock) {
     this.#connection = connection;
@@ -29,17 +43,66 @@ export class StateDatabase {
     return await retryBusyDatabase(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
   }
 
-  /** Runs a change as one transaction: if it throws, nothing has changed. May run it again if the database is busy. */
+  /**
+   * Makes a change that is whole or, if it throws, not made, and resolves when it is committed. May run it again if the database is
+   * busy. Changes that are asked for in one turn of the event loop share a transaction, and with it the sync of its commit.
+   */
   async write<T>(change: (db: DatabaseSync) => T, durability: Durability = "synced"): Promise<T> {
-    return await retryBusyDatabase(this.#clock, this.#path, () => {
-      if (durability === "synced") return this.#transaction("BEGIN IMMEDIATE", change);
-      this.#connection.exec("PRAGMA synchronous = NORMAL");
+    const settle = Promise.withResolvers<unknown>();
+    this.#pending.push({ change, durability, settle });
+    if (!this.#isWriting) {
+      this.#isWriting = true;
+      setImmediate(() => void this.#writePending());
+    }
+    return (await settle.promise) as T;
+  }
+
+  async #writePending(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
       try {
-        return this.#transaction("BEGIN IMMEDIATE", change);
-      } finally {
-        this.#connection.exec("PRAGMA synchronous = FULL");
+        const outcomes = await retryBusyDatabase(this.#clock, this.#path, () => this.#commit(batch));
+        for (const [n, outcome] of outcomes.entries()) {
+          const settle = batch[n]?.settle;
+          if ("error" in outcome) settle?.reject(outcome.error);
+          else settle?.resolve(outcome.result);
+        }
+      } catch (error) {
+        for (const { settle } of batch) settle.reject(error);
       }
-    });
+    }
+    this.#isWriting = false;
+  }
+
+  /** Makes changes in one transaction, which is synced if one of them is to be. */
+  #commit(batch: readonly Pending[]): Outcome[] {
+    const isSynced = batch.some(({ durability }) => durability === "synced");
+    if (!isSynced) this.#connection.exec("PRAGMA synchronous = NORMAL");
+    try {
+      return this.#transaction("BEGIN IMMEDIATE", (db) =>
+        batch.map(({ change }) => (batch.length === 1 ? { result: change(db) } : this.#alone(change))),
+      );
+    } finally {
+      if (!isSynced) this.#connection.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  /** Makes one of several changes: if it throws, the others stay. */
+  #alone(change: Pending["change"]): Outcome {
+    const db = this.#connection;
+    run(db, "SAVEPOINT change");
+    try {
+      const result = change(db);
+      run(db, "RELEASE change");
+      return { result };
+    } catch (error) {
+      // Then all of them are to be made again, or SQLite has undone all of them.
+      if (isBusy(error) || !db.isTransaction) throw error;
+      run(db, "ROLLBACK TO change");
+      run(db, "RELEASE change");
+      return { error: asStateError(this.#path, error) };
+    }
   }
 
   /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */

@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { StateDatabase } from "../../src/store/sqlite/state-database.ts";
+import { TestClock } from "../contract/store-fixture.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+/** A database whose commands are recorded. */
+function open() {
+  const path = join(tempDir("commits"), "state.db");
+  const connection = new DatabaseSync(path);
+  connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON;
+    CREATE TABLE parents (id INTEGER PRIMARY KEY);
+    CREATE TABLE notes (text TEXT UNIQUE, parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`);
+  const commands: string[] = [];
+  const exec = connection.exec.bind(connection);
+  vi.spyOn(connection, "exec").mockImplementation((sql) => {
+    commands.push(sql);
+    exec(sql);
+  });
+  const clock = new TestClock("2026-11-21T10:00:00Z");
+  const database = new StateDatabase(connection, path, clock);
+  const count = (command: string): number => commands.filter((sql) => sql === command).length;
+  const note = (text: string) => (db: DatabaseSync) => {
+    db.prepare("INSERT INTO notes VALUES (?, NULL)").run(text);
+    return text;
+  };
+  const notes = async () =>
+    await database.read((db) =>
+      db
+        .prepare("SELECT text FROM notes ORDER BY rowid")
+        .all()
+        .map((row) => row["text"]),
+    );
+  return { path, connection, clock, database, count, note, notes };
+}
+
+describe("changes that are asked for at the same time", () => {
+  let on: ReturnType<typeof open>;
+  beforeEach(() => {
+    on = open();
+  });
+  afterEach(() => on.connection.close());
+
+  const write = async (...texts: string[]) => await Promise.allSettled(texts.map(async (text) => await on.database.write(on.note(text))));
+
+  test("share a commit, in their order, and none resolves before it", async () => {
+    const committed: number[] = [];
+    const texts = ["a", "b", "c", "d"];
+    const all = texts.map(async (text) => {
+      expect(await on.database.write(on.note(text))).toBe(text);
+      committed.push(on.count("COMMIT"));
+    });
+    expect(on.count("COMMIT")).toBe(0);
+    await Promise.all(all);
+    expect(committed).toEqual([1, 1, 1, 1]);
+    expect(await on.notes()).toEqual(texts);
+    await write("e");
+    expect(on.count("COMMIT")).toBe(3);
+  });
+
+  test("one that fails leaves the others alone, with what it had done undone", async () => {
+    const half = (db: DatabaseSync): void => {
+      on.note("half")(db);
+      throw new Error("no further");
+    };
+    const outcomes = [write("a"), on.database.write(half), write("b", "b"), write("c")];
+    await expect(outcomes[1]).rejects.toThrow("no further");
+    const [, second] = (await outcomes[2]) as PromiseSettledResult<unknown>[];
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "state" } });
+    await Promise.all([outcomes[0], outcomes[3]]);
+    expect(await on.notes()).toEqual(["a", "b", "c"]);
+    expect(on.count("ROLLBACK")).toBe(0);
+  });
+
+  test("all fail if the commit does", async () => {
+    const orphan = (db: DatabaseSync) => db.prepare("INSERT INTO notes VALUES ('orphan', 7)").run();
+    const outcomes = await Promise.allSettled([
+      on.database.write(on.note("a")),
+      on.database.write(orphan),
+      on.database.write(on.note("b")),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await on.notes()).toEqual([]);
+    await write("later");
+    expect(await on.notes()).toEqual(["later"]);
+  });
+
+  test("all fail if SQLite has ended the transaction, as it does on a full disk", async () => {
+    const full = (db: DatabaseSync): void => {
+      db.exec("ROLLBACK");
+      throw new Error("disk is full");
+    };
+    const outcomes = await Promise.allSettled([on.database.write(on.note("a")), on.database.write(full), on.database.write(on.note("b"))]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await on.notes()).toEqual([]);
+  });
+
+  test("wait together while another program has the database, and those that come meanwhile are next", async () => {
+    const other = new DatabaseSync(on.path);
+    other.exec("BEGIN IMMEDIATE");
+    let later: Promise<unknown> | undefined;
+    on.clock.meanwhile = () => {
+      later ??= write("c");
+      if (on.clock.slept.length === 3) other.exec("COMMIT");
+    };
+    await write("a", "b");
+    await later;
+    expect(await on.notes()).toEqual(["a", "b", "c"]);
+    other.close();
+  });
+
+  test("are synced together if one of them is to be", async () => {
+    const unsynced = async (text: string) => await on.database.write(on.note(text), "unsynced");
+    await Promise.all([unsynced("a"), write("b")]);
+    expect(on.count("PRAGMA synchronous = NORMAL")).toBe(0);
+    await Promise.all([unsynced("c"), unsynced("d")]);
+    expect(on.count("PRAGMA synchronous = NORMAL")).toBe(1);
+    expect(on.connection.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+  });
+});
