@@ -26,7 +26,8 @@ interface Surroundable {
 export interface DataStream extends TerminalFacts, Surroundable {
   /**
    * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept). A regular file is synced before it
-   * resolves. While it waits for a slow reader, the signal (by default the first SIGINT or SIGTERM) rejects it with its reason.
+   * resolves; calls that share a sync also share its failure. While it waits for a slow reader, the signal (by default the first SIGINT
+   * or SIGTERM) rejects it with its reason.
    */
   write(data: string | Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Whether the program was started without a standard output, so that nobody can read what is written. */
@@ -117,22 +118,36 @@ export function descriptorWriter(fd: number): () => WriteAll {
   return () => openWriteAll(fd, { sync: fd === 1 });
 }
 
-/** Queues writes. A failed write does not prevent later ones. */
+/** Queues writes; those that wait while a file is synced share the next sync. A failed write does not prevent later ones. */
 function writeQueue(openWriter: () => WriteAll) {
   let writer: WriteAll | undefined;
   let around: AroundWrite | undefined;
   let last: Promise<void> = Promise.resolve();
-  const writeNow: WriteAll = async (bytes, signal) => {
+  const waiting: { bytes: Uint8Array; signal: AbortSignal | undefined; settle: PromiseWithResolvers<void> }[] = [];
+  const writeNow = async (bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> => {
     const open = (writer ??= openWriter());
     await (around === undefined ? open(bytes, signal) : around(() => open(bytes, signal)));
   };
+  const takeTurn = async (): Promise<void> => {
+    const turn = waiting.splice(0, writer?.syncs === true ? waiting.length : 1);
+    const [first] = turn;
+    // Written with an earlier one.
+    if (first === undefined) return;
+    try {
+      await writeNow(turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes)), first.signal);
+      for (const { settle } of turn) settle.resolve();
+    } catch (error) {
+      for (const { settle } of turn) settle.reject(error);
+    }
+  };
   return {
-    write: (bytes: Uint8Array, signal?: AbortSignal) => {
-      const result = last.then(() => writeNow(bytes, signal));
-      last = result.catch(() => {});
-      return result;
+    write: async (bytes: Uint8Array, signal?: AbortSignal) => {
+      const settle = Promise.withResolvers<void>();
+      waiting.push({ bytes, signal, settle });
+      last = last.then(takeTurn);
+      await settle.promise;
     },
-    flush: () => last,
+    flush: async () => await last,
     surroundWrites: (next: AroundWrite) => {
       around = next;
     },

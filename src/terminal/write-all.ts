@@ -7,7 +7,11 @@ import { pause } from "./signals.ts";
  * for full pipes. Aborting has an effect only during such a wait: the call rejects with the signal's reason, and some of the bytes may
  * have been written. One call at a time.
  */
-export type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void>;
+export interface WriteAll {
+  (bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** A call ends with a sync, which takes as long for much as for little. */
+  readonly syncs?: boolean;
+}
 
 /**
  * Chooses how to write to a descriptor of this process, by its type. With `sync`, a write to a regular file resolves only after an
@@ -16,7 +20,7 @@ export type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void
  */
 export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
   const stat = fs.fstatSync(fd);
-  if (stat.isFile() && options.sync) return (bytes) => writeToFile(fd, bytes);
+  if (stat.isFile() && options.sync) return Object.assign(async (bytes: Uint8Array) => await writeToFile(fd, bytes), { syncs: true });
   if (stat.isFIFO() || stat.isCharacterDevice()) {
     const own = reopenNonBlocking(fd);
     if (own !== null) return (bytes, signal) => writeWhenReady(own, bytes, signal);
