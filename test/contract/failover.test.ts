@@ -3,7 +3,7 @@ import { postgres } from "../support/postgres.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
-import { held, imported, intent, patient, service, started, uuid } from "./store-fixture.ts";
+import { exchange, held, imported, intent, known, pair, patient, service, started, uuid } from "./store-fixture.ts";
 
 let state: SharedState;
 let copy: SchemaCopy;
@@ -29,4 +29,26 @@ describe("the rows go back to what they were some commits ago, as after a failov
     expect(await state.store.locks()).toHaveLength(1);
     await next.release();
   });
+
+  it("and the machine that has acknowledged an exchange brings it back, though the clock of the new server is behind", async () => {
+    await lose("x1");
+    const other = await state.another().lock(service, uuid, patient(state.clock));
+    await other.recordPair({ credentials: pair("other"), kind: "credit-card/offline" });
+    await other.release();
+    const session = await held(state);
+    const { generations } = await known(session);
+    expect(await session.credentials(generations[0]?.generation ?? 0)).toMatchObject(pair("lost"));
+    await session.release();
+  });
+
+  /** An exchange after which the rows go back: at an earlier time than its own, by the clock of the server that has taken over. */
+  async function lose(id: string): Promise<void> {
+    await (await imported(state)).release();
+    await copy.take();
+    const session = await held(state);
+    await exchange(session, id, 1, "lost");
+    await session.release();
+    await copy.putBack();
+    await state.sql("INSERT INTO schema.meta VALUES ('set-back', '2026-11-21T09:00:00.000Z')");
+  }
 });

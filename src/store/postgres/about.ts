@@ -28,7 +28,7 @@ export interface About extends Incarnation {
   now: number;
   /** Id of the key that seals the state. */
   keyId: string;
-  /** When something that was written may have been lost for the last time, ISO 8601; empty for never. */
+  /** When something that was written may have been lost for the last time, ISO 8601 by the clock of that server; empty for never. */
   setBack: string;
   /** Time of the oldest entry of the journal. */
   oldest: string | null;

@@ -36,14 +36,16 @@ export interface SeenVault {
 export interface Kept {
   /** By the database's clock, ISO 8601. */
   at: string;
+  /** `About.setBack` at that time: another one says that something may have been lost since. */
+  setBack: string;
   /** Its recovery document, sealed. */
   document: string;
 }
 
-/** A vault as it was seen in a state; without an exchange that is kept, both are null. */
+/** A vault as it was seen in a state; without an exchange that is kept, the last two are null. */
 export interface SeenBefore extends SeenVault {
   state: string;
-  at: string | null;
+  setBack: string | null;
   document: string | null;
 }
 
@@ -68,7 +70,7 @@ export const recordMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- Brings credentials back that a failover has lost.
   CREATE TABLE outbox (
-    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, document TEXT NOT NULL,
+    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, set_back TEXT NOT NULL, document TEXT NOT NULL,
     PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
   `,
@@ -122,7 +124,7 @@ export class MachineRecord {
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql =
-      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, at, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, set_back AS setBack, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }
@@ -140,13 +142,13 @@ export class MachineRecord {
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
-  async keep(state: string, position: number, vault: SeenVault, { at, document }: Kept): Promise<void> {
+  async keep(state: string, position: number, vault: SeenVault, { at, setBack, document }: Kept): Promise<void> {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
     await this.#write("synced", (db) => {
       note(db, state, vault);
       run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?)", state, vault.service, vault.uuid, at, document);
+      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)", state, vault.service, vault.uuid, at, setBack, document);
     });
   }
 

@@ -17,11 +17,13 @@ interface Keeping {
   machine: MachineRecord;
   /** How far the database had got when the vault was locked. */
   position: number;
+  /** `About.setBack` at that time. */
+  setBack: string;
   key: SealingKey;
 }
 
 /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
-export async function keep({ machine, position, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
+export async function keep({ machine, position, setBack, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
   const { state = "", service, uuid, at } = rows;
   const { label, kind } = vaultOf(rows);
   const made = keptGeneration(rows, exchange.new_generation ?? 0);
@@ -37,7 +39,7 @@ export async function keep({ machine, position, key }: Keeping, rows: VaultRows,
   };
   const { generation, fingerprint } = made;
   const seen = { service, uuid, generation, fingerprint, label, kind };
-  await machine.keep(state, position, seen, { at, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
+  await machine.keep(state, position, seen, { at, setBack, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
 }
 
 /** What the database and this machine know of a vault that has been locked. */
@@ -56,9 +58,9 @@ interface Known {
  */
 export async function bringBack({ session, rows, seen, about, key, warn }: Known): Promise<void> {
   if (seen === undefined) return;
-  const { document, at, generation, fingerprint } = seen;
+  const { document, setBack, generation, fingerprint } = seen;
   const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
-  const isLost = last < generation || (forgotten === 0 && at !== null && about.setBack > at);
+  const isLost = last < generation || (forgotten === 0 && setBack !== null && about.setBack !== setBack);
   if (!isLost || rows.superseded.has(fingerprint) || rows.credentials.some((row) => row.fingerprint === fingerprint)) return;
   if (document === null) {
     throw new VaultError(

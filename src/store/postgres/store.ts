@@ -88,9 +88,9 @@ export class PostgresStore implements Store {
     const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
       const about = await this.#checked(facts, sentAt);
-      const { state, key, position } = about;
+      const { state, key, position, setBack } = about;
       const vault = storedVault(this.#place(about, service, lower), key, row, outage);
-      const parts = { schema, state, lease, key, database, machine, position, now: () => this.#time.now() };
+      const parts = { schema, state, lease, key, database, machine, position, setBack, now: () => this.#time.now() };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
       const seen = (await machine.vault(service, lower)).find((each) => each.state === state);

@@ -23,6 +23,8 @@ interface SessionParts {
   machine: MachineRecord;
   /** How far the database had got when the vault was locked. */
   position: number;
+  /** `About.setBack` at that time. */
+  setBack: string;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
 }
