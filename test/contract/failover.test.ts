@@ -41,6 +41,16 @@ describe("the rows go back to what they were some commits ago, as after a failov
     await session.release();
   });
 
+  it("and what the machine has kept is of no use, where others have gone on with the pair that it began with", async () => {
+    await lose("x1");
+    const other = await state.another().lock(service, uuid, patient(state.clock));
+    await exchange(other, "x2", 1, "next");
+    await other.release();
+    const session = await held(state);
+    expect(await known(session)).toMatchObject({ generations: [{ generation: 2, standing: "current", proven: true }, { generation: 1 }] });
+    await session.release();
+  });
+
   /** An exchange after which the rows go back: at an earlier time than its own, by the clock of the server that has taken over. */
   async function lose(id: string): Promise<void> {
     await (await imported(state)).release();
