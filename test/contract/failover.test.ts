@@ -3,7 +3,9 @@ import { postgres } from "../support/postgres.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
-import { exchange, held, imported, intent, known, pair, patient, service, started, uuid } from "./store-fixture.ts";
+import type { SeenVault } from "../../src/store/postgres/machine-record.ts";
+import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import { exchange, held, imported, intent, known, lower, pair, patient, service, started, uuid } from "./store-fixture.ts";
 
 let state: SharedState;
 let copy: SchemaCopy;
@@ -39,6 +41,25 @@ describe("the rows go back to what they were some commits ago, as after a failov
     const { generations } = await known(session);
     expect(await session.credentials(generations[0]?.generation ?? 0)).toMatchObject(pair("lost"));
     await session.release();
+  });
+
+  it("and the machine still knows what it has seen and kept after it has listed the vaults as they are now", async () => {
+    await lose("x1");
+    const other = state.another() as PostgresStore;
+    const { parts } = state.store;
+    await other.parts.machine.noteVaults((await other.ready()).state, [{ ...(await parts.machine.vault(service, lower))[0] } as SeenVault]);
+    for (const store of [other, state.store]) await store.list();
+    await expect(other.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    // Others get as far with a pair of their own.
+    const third = await state.another().lock(service, uuid, patient(state.clock));
+    await third.recordPair({ credentials: pair("third"), kind: "credit-card/offline" });
+    await third.release();
+    await state.store.list();
+    const session = await held(state);
+    const { generations } = await known(session);
+    expect(await session.credentials(generations[0]?.generation ?? 0)).toMatchObject(pair("lost"));
+    await session.release();
+    await (await other.lock(service, uuid, patient(state.clock))).release();
   });
 
   it("and what the machine has kept is of no use, where others have gone on with the pair that it began with", async () => {

@@ -42,9 +42,11 @@ export interface Kept {
   document: string;
 }
 
-/** A vault as it was seen in a state; without an exchange that is kept, the last two are null. */
+/** A vault as it was seen in a state; without an exchange that is kept, the last three are null. */
 export interface SeenBefore extends SeenVault {
   state: string;
+  /** Fingerprint of the new pair of the exchange that is kept. */
+  kept: string | null;
   setBack: string | null;
   document: string | null;
 }
@@ -70,7 +72,8 @@ export const recordMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- Brings credentials back that a failover has lost.
   CREATE TABLE outbox (
-    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, set_back TEXT NOT NULL, document TEXT NOT NULL,
+    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, fingerprint TEXT NOT NULL, set_back TEXT NOT NULL,
+    document TEXT NOT NULL,
     PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
   `,
@@ -124,12 +127,12 @@ export class MachineRecord {
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql =
-      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, set_back AS setBack, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, set_back AS setBack, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }
 
-  /** Notes all vaults that the state lists, as they are now. */
+  /** Notes all vaults that the state lists, as they are now. What was seen of a later generation stays: the database may have lost it. */
   async noteVaults(state: string, vaults: readonly SeenVault[]): Promise<void> {
     const sql = "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ? AND listed = 1";
     const known = new Set(((await this.#read((db) => all<SeenVault>(db, sql, state))) ?? []).map((row) => JSON.stringify(row)));
@@ -137,18 +140,28 @@ export class MachineRecord {
     if (isSame) return;
     await this.#write("unsynced", (db) => {
       run(db, "UPDATE vaults SET listed = 0 WHERE state = ?", state);
-      for (const vault of vaults) note(db, state, vault);
+      for (const vault of vaults) {
+        run(
+          db,
+          `INSERT INTO vaults AS seen VALUES (?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET
+            generation = max(seen.generation, excluded.generation),
+            fingerprint = iif(seen.generation > excluded.generation, seen.fingerprint, excluded.fingerprint),
+            label = excluded.label, kind = excluded.kind, listed = 1`,
+          ...columnsOf(state, vault),
+        );
+      }
     });
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
   async keep(state: string, position: number, vault: SeenVault, { at, setBack, document }: Kept): Promise<void> {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
+    const { service, uuid, fingerprint } = vault;
     await this.#write("synced", (db) => {
-      note(db, state, vault);
+      run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", ...columnsOf(state, vault));
       run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)", state, vault.service, vault.uuid, at, setBack, document);
+      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", state, service, uuid, at, fingerprint, setBack, document);
     });
   }
 
@@ -175,6 +188,5 @@ export class MachineRecord {
   }
 }
 
-function note(db: DatabaseSync, state: string, { service, uuid, generation, fingerprint, label, kind }: SeenVault): void {
-  run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", state, service, uuid, generation, fingerprint, label, kind);
-}
+const columnsOf = (state: string, { service, uuid, generation, fingerprint, label, kind }: SeenVault) =>
+  [state, service, uuid, generation, fingerprint, label, kind] as const;

@@ -58,11 +58,11 @@ interface Known {
  */
 export async function bringBack({ session, rows, seen, about, key, warn }: Known): Promise<void> {
   if (seen === undefined) return;
-  const { document, setBack, generation, fingerprint } = seen;
+  const { document, kept, setBack, generation, fingerprint } = seen;
   const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
-  const isLost = last < generation || (forgotten === 0 && setBack !== null && about.setBack !== setBack);
-  if (!isLost || rows.superseded.has(fingerprint) || rows.credentials.some((row) => row.fingerprint === fingerprint)) return;
-  if (document === null) {
+  const isThere = (print: string): boolean => rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
+  const isBehind = last < generation && !isThere(fingerprint);
+  if (isBehind && kept !== fingerprint) {
     throw new VaultError(
       "state",
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
@@ -72,6 +72,8 @@ export async function bringBack({ session, rows, seen, about, key, warn }: Known
       },
     );
   }
+  if (document === null || kept === null || isThere(kept)) return;
+  if (!isBehind && (forgotten === 1 || about.setBack === setBack)) return;
   try {
     await session.adopt(JSON.parse(unseal(key, documentPlace(rows), document)) as AdoptedExchange);
   } catch (error) {

@@ -83,7 +83,7 @@ export class PostgresStore implements Store {
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     const { schema, database, machine, warn } = this.parts;
     const lower = uuid.toLowerCase();
-    const prints = (await machine.vault(service, lower)).map(({ fingerprint }) => fingerprint);
+    const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [fingerprint, kept ?? fingerprint]);
     const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
     const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
