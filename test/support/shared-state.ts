@@ -19,8 +19,11 @@ import { atEndOfFile } from "./end-of-file.ts";
 export interface SharedState extends StoreFixture {
   store: PostgresStore;
   location: string;
-  /** The same state reached by another port, with another patience in milliseconds; by default the database's clock is the test's. */
-  through(port: number, patienceMs?: number, time?: DatabaseClock): PostgresStore;
+  /**
+   * The same state reached by another port, with another patience in milliseconds; by default the database's clock is the test's, and
+   * the machine one that has seen nothing.
+   */
+  through(port: number, patienceMs?: number, time?: DatabaseClock, machine?: string): PostgresStore;
   /** Runs SQL; `schema` stands for the state's. */
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
@@ -35,7 +38,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const location = server.location(schema);
   const keySource = { type: "file", path: join(root, "state.key") } as const;
   const stores: PostgresStore[] = [];
-  const through: SharedState["through"] = (port, patienceMs, own) => {
+  const through: SharedState["through"] = (port, patienceMs, own, machine = String(stores.length)) => {
     const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const holder = { host: "here", pid: stores.length, user: "tester" };
@@ -54,7 +57,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       holder,
       warn: () => undefined,
       time: own ?? time,
-      directory: join(root, String(stores.length)),
+      directory: join(root, machine),
       platform: "linux",
     });
     stores.push(store);

@@ -8,7 +8,7 @@ import { writing } from "./model/real-engine.ts";
 
 export const vaultService = "https://vaults.test/vaultsvc/v1-2";
 
-export type Command = "get" | "update" | "ack" | "get --no-ack" | "get --discard-pending" | "guard --reset";
+export type Command = "get" | "update" | "ack" | "get --no-ack" | "get --discard-pending" | "guard --reset" | `get --generation ${number}`;
 
 /** What a process uses beside its own store. */
 interface Surroundings {
@@ -124,6 +124,7 @@ export class TeamProcess {
         force: false,
         noAck: command === "get --no-ack",
         discardPending: command === "get --discard-pending",
+        generation: command.startsWith("get --generation") ? Number(command.split(" ")[2]) : undefined,
         handover: {
           leavesState: false,
           recordAttempts: async () => Promise.resolve(),

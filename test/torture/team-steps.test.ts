@@ -15,7 +15,6 @@ afterEach(async () => {
   await closeConnections();
 });
 
-/** A failover after an acknowledgement loses the new pair as long as no machine brings it back: `TeamWorld` leaves that out. */
 describe("three processes on one vault, each stopped before everything that others could see of it", () => {
   it.each([
     ["leases end at any time, processes come back or die, answers of the database and of the service get lost", false],

@@ -1,20 +1,15 @@
 import pg from "pg";
-import type { Reply, Service } from "../../src/exchange/ports.ts";
-import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { fingerprint } from "../../src/secrets/fingerprints.ts";
-import type { HttpRequest, Target } from "../../src/service/request.ts";
-import { endRequest, startRequest } from "../../src/service/request.ts";
+import type { Reply } from "../../src/exchange/ports.ts";
 import { Dice } from "../support/dice.ts";
 import type { Proxy, SharedState } from "../support/shared-state.ts";
 import { cuttingProxy, sharedState } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
+import { setBack } from "../../src/store/postgres/set-back.ts";
+import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import type { Command } from "./team-process.ts";
 import { TeamProcess, vaultService } from "./team-process.ts";
-
-const application = { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" };
-const target: Target = { baseUrl: "https://vaults.test", apiPrefix: "/vaultsvc/v1-2", application, version: "test" };
-const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+import { TeamService } from "./team-service.ts";
 
 /** What a command may end with, whatever happens. */
 const allowed = ["ok", "busy", "state", "guard", "pending", "in-doubt", "network", "service", "no-credentials"];
@@ -35,33 +30,27 @@ export class TeamWorld {
   readonly #state: SharedState;
   readonly #dice: Dice;
   readonly #proxies: readonly Proxy[];
-  readonly #sandbox;
-  readonly #handle;
-  readonly #uuid: string;
+  readonly #service: TeamService;
   readonly #processes: TeamProcess[] = [];
-  /** The one that has the lease. */
-  #holder: TeamProcess | null = null;
+  /** Processes whose command was under way when the rows went back: these may lack what it has counted, and that it has the vault. */
+  readonly #unsure = new Set<TeamProcess>();
+  /** Whether the rows have gone back since all leases ended: who had one cannot know that somebody else may have the vault by now. */
+  #areLeasesLost = false;
   readonly #log: string[] = [];
   #standby: SchemaCopy | null = null;
-  /** What the service accepted when the copy was made; null where there is none. */
-  #copied: string | null = null;
+  #isCopied = false;
+  /** Whether the rows have gone back: what they lack then, a machine has. */
+  #hasGoneBack = false;
   readonly #sql: pg.Client;
+  readonly #schema: string;
 
-  private constructor(state: SharedState, seed: string, proxies: readonly Proxy[], sql: pg.Client) {
+  private constructor(state: SharedState, seed: string, proxies: readonly Proxy[], sql: pg.Client, schema: string) {
     this.#state = state;
+    this.#schema = schema;
     this.#sql = sql;
     this.#dice = new Dice(seed);
     this.#proxies = proxies;
-    const { sandbox, handle } = openSandbox({
-      now: () => state.clock.now(),
-      randomSeed: seed,
-      application,
-      seed: [{ kind: "credit-card/offline", creditCard }],
-      policy: { tokenTtlMs: 60_000, rate: 0 },
-    });
-    this.#sandbox = sandbox;
-    this.#handle = handle;
-    this.#uuid = sandbox.vaults()[0]?.uuid ?? "";
+    this.#service = new TeamService(seed, () => state.clock.now(), this.#dice, this.#log);
   }
 
   /** With failovers there is a copy of the rows, which they go back to. */
@@ -72,11 +61,14 @@ export class TeamWorld {
     const sql = new pg.Client({ connectionString: state.location });
     await sql.connect();
     await sql.query(`SET search_path = ${schema}`);
-    const world = new TeamWorld(state, seed, await proxies, sql);
+    const world = new TeamWorld(state, seed, await proxies, sql, schema);
     for (const place of world.#proxies.keys()) world.#processes[place] = world.#another(place);
     const { store, clock } = world.#state;
-    const session = await store.lock(vaultService, world.#uuid, { deadline: clock.elapsed(), signal: new AbortController().signal });
-    const [vault] = world.#sandbox.vaults();
+    const session = await store.lock(vaultService, world.#service.uuid, {
+      deadline: clock.elapsed(),
+      signal: new AbortController().signal,
+    });
+    const [vault] = world.#service.sandbox.vaults();
     if (vault !== undefined) await session.recordPair({ credentials: vault.credentials, kind: vault.kind });
     await session.release();
     if (hasFailovers) world.#standby = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
@@ -125,18 +117,30 @@ export class TeamWorld {
   async settle(): Promise<string> {
     for (const proxy of this.#proxies) proxy.cutAt(Number.POSITIVE_INFINITY, "before");
     await this.#endLeases();
-    const process = new TeamProcess(this.#state.store, this.#around(null));
+    // After a failover only the machine that has made the last exchange has its credentials; after that all others have them too.
+    const places = [...this.#processes.keys()];
+    for (const place of places) if ((await this.#bringInStep(place)) === "ok") break;
+    const codes: string[] = [];
+    for (const place of places) codes.push(await this.#bringInStep(place));
+    await this.#check();
+    const { failedAccesses, unackedStarts } = this.#service.sandbox.inspect(this.#service.uuid);
+    return codes.find((code) => code !== "ok") ?? (failedAccesses > 0 || unackedStarts > 0 ? "not in step" : "ok");
+  }
+
+  async #bringInStep(place: number): Promise<string> {
+    const process = new TeamProcess(this.#store(place), this.#around(null));
+    this.#log.push(`a person at ${place}`);
     let code = "";
-    for (let tries = 0; tries < 6 && code !== "ok"; tries += 1) {
+    for (let tries = 0; tries < 6 && code !== "ok" && code !== "state"; tries += 1) {
       if (code === "guard") {
-        this.#sandbox.unlock(this.#uuid);
+        this.#service.unlock();
         await this.#whole(process, "guard --reset");
       }
-      code = await this.#whole(process, "get --discard-pending");
+      // Where several may be valid, a person says which.
+      const live = code === "guard" ? await this.#generation() : undefined;
+      code = await this.#whole(process, live === undefined ? "get --discard-pending" : `get --generation ${live}`);
     }
-    await this.#check();
-    const { failedAccesses, unackedStarts } = this.#sandbox.inspect(this.#uuid);
-    return code === "ok" && (failedAccesses > 0 || unackedStarts > 0) ? "not in step" : code;
+    return code;
   }
 
   async #whole(process: TeamProcess, command: Command): Promise<string> {
@@ -152,13 +156,16 @@ export class TeamWorld {
       await process.step();
     } else {
       const { command } = process.code === "guard" && this.#isQuiet() ? { command: "guard --reset" as const } : this.#dice.draw(commands);
-      if (command === "guard --reset") this.#sandbox.unlock(this.#uuid);
+      if (command === "guard --reset") this.#service.unlock();
       this.#log.push(`${place} begins ${command}`);
       await process.begin(command);
     }
     if (process.at !== null) return;
+    this.#unsure.delete(process);
     this.#log.push(`${place} ends: ${process.code}`);
-    if (!allowed.includes(process.code)) this.violations.push(`a command ended with ${process.code}`);
+    // After a failover others have only what is superseded by then: the guard counts it.
+    const isAllowed = allowed.includes(process.code) || (process.code === "rejected" && this.#hasGoneBack);
+    if (!isAllowed) this.violations.push(`a command ended with ${process.code}`);
   }
 
   #isQuiet(): boolean {
@@ -168,82 +175,76 @@ export class TeamWorld {
   async #copy(): Promise<void> {
     this.#log.push("the rows are copied");
     await this.#standby?.take();
-    this.#copied = this.#accepted();
+    this.#isCopied = true;
   }
 
-  /**
-   * Not where an exchange is acknowledged or about to be: what has been lost then is not in the database any more. Nor are starts
-   * that were counted since: an administrator has a look, and sets the service's counters to what the rows say.
-   */
+  /** Starts that were counted since are lost: an administrator has a look, and sets the service's counters to what the rows say. */
   async #failover(): Promise<void> {
-    const isEnding = this.#processes.some(({ at }) => at === "send end" || at === "noteEndAnswered");
-    if (this.#copied !== this.#accepted() || isEnding) return;
+    if (!this.#isCopied) return;
     this.#log.push("the rows go back to the copy");
+    for (const process of this.#processes) if (process.at !== null) this.#unsure.add(process);
     await this.#standby?.putBack();
-    this.#sandbox.unlock(this.#uuid);
-  }
-
-  #accepted(): string {
-    return fingerprint(this.#uuid, this.#sandbox.inspect(this.#uuid).currentPair);
+    // As the first command marks it that finds another server.
+    for (const { sql, values } of setBack(this.#schema, "another server has taken over")) await this.#sql.query(sql, [...(values ?? [])]);
+    this.#hasGoneBack = this.#areLeasesLost = true;
+    this.#service.unlock();
   }
 
   /** By then so much time has gone by for everybody. */
   async #endLeases(): Promise<void> {
     this.#log.push("leases end");
     await this.#sql.query("UPDATE leases SET ends_at = '-infinity'");
+    this.#areLeasesLost = false;
     await this.#state.clock.sleep(16_000);
   }
 
   #another(place: number): TeamProcess {
-    const store = this.#state.through(this.#proxies[place]?.port ?? 0);
     const process: TeamProcess = new TeamProcess(
-      store,
+      this.#store(place),
       this.#around(() => process),
     );
-    const lock = store.lock.bind(store);
-    store.lock = async (...given) => {
-      const session = await lock(...given);
-      this.#holder = process;
-      return session;
-    };
     return process;
   }
 
+  /** Whether the rows name it as the last that took the vault. */
+  async #holds({ store }: TeamProcess): Promise<boolean> {
+    const holder = "SELECT 1 FROM leases WHERE uuid = $1 AND holder::json ->> 'pid' = $2";
+    return (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.holder.pid)])).rows.length > 0;
+  }
+
+  /** Of the pair that the service accepts, if the rows have it. */
+  async #generation(): Promise<number | undefined> {
+    const kept = "SELECT generation FROM credentials WHERE sealed IS NOT NULL AND fingerprint = $1";
+    const { rows } = await this.#sql.query<{ generation: number }>(kept, [this.#service.accepted()]);
+    return rows[0]?.generation;
+  }
+
+  /** A process of a machine, which has what those before it have kept. */
+  #store(place: number): PostgresStore {
+    return this.#state.through(this.#proxies[place]?.port ?? 0, undefined, undefined, `machine ${place}`);
+  }
+
   #around(of: (() => TeamProcess) | null): ConstructorParameters<typeof TeamProcess>[1] {
-    const send = async (name: string, request: HttpRequest): Promise<Reply> => {
-      if (of !== null && of() !== this.#holder) this.violations.push(`${name} was sent by a process that had lost its vault`);
-      return Promise.resolve(this.#exchangeBytes(name, request, of !== null));
+    const { clock } = this.#state;
+    const sending = async (name: string, call: () => Reply): Promise<Reply> => {
+      const process = of?.();
+      const isUnsure = process !== undefined && this.#unsure.has(process);
+      if (process !== undefined && !(isUnsure && this.#areLeasesLost) && !(await this.#holds(process)))
+        this.violations.push(`${name} was sent by a process that had lost its vault`);
+      const reply = call();
+      // The administrator who has a look after the failover sees it too.
+      if (isUnsure) this.#service.unlock();
+      return reply;
     };
-    const service: Pick<Service, "start" | "end"> = {
-      start: async (call) => await send("start", startRequest(target, call)),
-      end: async (call) => await send("end", endRequest(target, call)),
-    };
-    return { clock: this.#state.clock, uuid: this.#uuid, service, probe: () => of === null || this.#dice.chance(0.8) };
+    const service = this.#service.calls(sending, of !== null);
+    return { clock, uuid: this.#service.uuid, service, probe: () => of === null || this.#dice.chance(0.8) };
   }
 
-  #exchangeBytes(name: string, { method, path, headers, body }: HttpRequest, mayFail: boolean): Reply {
-    const weather = mayFail
-      ? this.#dice.draw([
-          { weight: 20, what: "fine" },
-          { weight: 1, what: "not sent" },
-          { weight: 1, what: "lost" },
-          { weight: 1, what: "answer lost" },
-        ]).what
-      : "fine";
-    this.#log.push(`  ${name}: ${weather}`);
-    if (weather === "not sent") return { type: "not-sent", cause: "connection refused" };
-    if (weather === "lost") return { type: "no-answer", cause: "reset" };
-    const response = this.#handle({ method, path, headers, body: JSON.stringify(body) ?? "", remoteAddress: "127.0.0.1" });
-    if (weather === "answer lost") return { type: "no-answer", cause: "reset" };
-    return { type: "answer", answer: { httpStatus: response.status, body: JSON.parse(response.body) as Record<string, unknown> } };
-  }
-
-  /** Whatever has happened: the pair that the service accepts is kept, and the vault is far from a lock. */
+  /** Whatever has happened: the pair that the service accepts is kept (by a machine: `settle` finds out), and the vault is far from a lock. */
   async #check(): Promise<void> {
-    const { state, maxFailedAccesses, maxUnackedStarts } = this.#sandbox.inspect(this.#uuid);
-    const kept = "SELECT 1 FROM credentials WHERE sealed IS NOT NULL AND fingerprint = $1";
-    const { rows } = await this.#sql.query(kept, [this.#accepted()]);
-    if (rows.length === 0) this.violations.push("the pair that the service accepts is not kept");
+    const { state, maxFailedAccesses, maxUnackedStarts } = this.#service.sandbox.inspect(this.#service.uuid);
+    if (!this.#hasGoneBack && (await this.#generation()) === undefined)
+      this.violations.push("the pair that the service accepts is not kept");
     if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${state} or near to a lock`);
   }
 }

@@ -1,0 +1,71 @@
+import type { Reply, Service } from "../../src/exchange/ports.ts";
+import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { fingerprint } from "../../src/secrets/fingerprints.ts";
+import type { HttpRequest, Target } from "../../src/service/request.ts";
+import { endRequest, startRequest } from "../../src/service/request.ts";
+import type { Dice } from "../support/dice.ts";
+
+const application = { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" };
+const target: Target = { baseUrl: "https://vaults.test", apiPrefix: "/vaultsvc/v1-2", application, version: "test" };
+const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+
+type Sending = (name: string, call: () => Reply) => Promise<Reply>;
+
+/** The service with one vault, behind a network whose weather is drawn by lot. */
+export class TeamService {
+  readonly sandbox;
+  readonly uuid: string;
+  readonly #handle;
+  readonly #dice: Dice;
+  readonly #log: string[];
+
+  constructor(seed: string, now: () => number, dice: Dice, log: string[]) {
+    const { sandbox, handle } = openSandbox({
+      now,
+      randomSeed: seed,
+      application,
+      seed: [{ kind: "credit-card/offline", creditCard }],
+      policy: { tokenTtlMs: 60_000, rate: 0 },
+    });
+    this.sandbox = sandbox;
+    this.#handle = handle;
+    this.uuid = sandbox.vaults()[0]?.uuid ?? "";
+    this.#dice = dice;
+    this.#log = log;
+  }
+
+  /** The calls of one process, each made by way of `sending`. */
+  calls(sending: Sending, mayFail: boolean): Pick<Service, "start" | "end"> {
+    return {
+      start: async (call) => await sending("start", () => this.#exchange("start", startRequest(target, call), mayFail)),
+      end: async (call) => await sending("end", () => this.#exchange("end", endRequest(target, call), mayFail)),
+    };
+  }
+
+  /** Fingerprint of the pair that it accepts. */
+  accepted(): string {
+    return fingerprint(this.uuid, this.sandbox.inspect(this.uuid).currentPair);
+  }
+
+  /** An administrator unlocks the vault. */
+  unlock(): void {
+    this.sandbox.unlock(this.uuid);
+  }
+
+  #exchange(name: string, { method, path, headers, body }: HttpRequest, mayFail: boolean): Reply {
+    const weather = mayFail
+      ? this.#dice.draw([
+          { weight: 20, what: "fine" },
+          { weight: 1, what: "not sent" },
+          { weight: 1, what: "lost" },
+          { weight: 1, what: "answer lost" },
+        ]).what
+      : "fine";
+    this.#log.push(`  ${name}: ${weather}`);
+    if (weather === "not sent") return { type: "not-sent", cause: "connection refused" };
+    if (weather === "lost") return { type: "no-answer", cause: "reset" };
+    const response = this.#handle({ method, path, headers, body: JSON.stringify(body) ?? "", remoteAddress: "127.0.0.1" });
+    if (weather === "answer lost") return { type: "no-answer", cause: "reset" };
+    return { type: "answer", answer: { httpStatus: response.status, body: JSON.parse(response.body) as Record<string, unknown> } };
+  }
+}
