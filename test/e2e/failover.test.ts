@@ -3,7 +3,8 @@ import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { cloneOf, promote, standbyOf, startServer } from "../support/postgres.ts";
+import { cloneOf, postgres, promote, standbyOf, startServer } from "../support/postgres.ts";
+import { SchemaCopy } from "../support/schema-copy.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
 
@@ -50,6 +51,33 @@ describe("a server that takes over, and lacks an exchange", () => {
     expect(again.stderr).toContain("its credentials are candidates again");
     expectExit(await second.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, third, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+});
+
+describe("a server that takes over, and lacks only that an exchange was acknowledged", () => {
+  it.each([
+    { whose: "the machine that has made it", next: 0 },
+    { whose: "another one", next: 1 },
+  ])("$whose finds the new credentials", async ({ next }) => {
+    const all = await team();
+    const { lab, uuid, schema, machines, sql } = all;
+    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    lab.faults("get-end:delay=1s");
+    const sent = requests(all);
+    const acknowledged = machines[0].vault("get", uuid, "--json");
+    await expect.poll(() => requests(all), patient).toBe(sent + 2);
+    await rows.take();
+    expectExit(await acknowledged, 0);
+    await rows.putBack();
+    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+
+    const first = await (machines[next] as Machine).vault("get", uuid, "--json");
+    expect(first.stderr).toContain("another server has taken over");
+    expect(documentOf(first).vault.content).toBe(note);
+    for (const machine of machines) expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machines[2], uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
     expectFarFromLock(lab, uuid);
   });
 });
