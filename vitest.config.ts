@@ -22,7 +22,6 @@ const deepened = [
   "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
   "test/e2e/shared-state.test.ts",
-  "test/contract/pooled-store.test.ts",
   "test/store/postgres/move.test.ts",
 ];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
@@ -58,7 +57,7 @@ export default defineConfig({
     include:
       torture === undefined
         ? [stories ? "test/stories/**/*.test.ts" : "test/**/*.test.ts"]
-        : ["test/torture/**/*.test.ts", ...(torture === "whole" ? deepened : [])],
+        : ["test/torture/**/*.test.ts", "test/contract/pooled-store.test.ts", ...(torture === "whole" ? deepened : [])],
     exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : []), ...(stories ? [] : ["test/stories/**"])],
     globalSetup: ["test/support/build-once.ts", ...(torture === undefined ? [] : ["test/torture/figures.ts"])],
     reporters: ["default", "./test/support/summary-reporter.ts"],

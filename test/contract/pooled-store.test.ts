@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { isWhole } from "../support/campaign.ts";
+import { isCampaign } from "../support/campaign.ts";
 import { hasPgBouncer, pgBouncer, pooled } from "../support/pgbouncer.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(!hasPgBouncer)("PostgreSQL through PgBouncer in transaction mode (skipped where there is none)", () => {
-  if (isWhole) describeStore("PostgreSQL through PgBouncer", async () => await sharedState(pooler));
+  if (isCampaign) describeStore("PostgreSQL through PgBouncer", async () => await sharedState(pooler));
 
   it(`serves many processes at once over ${pooled} connections`, async () => {
     const state = await sharedState(pooler);

@@ -1,3 +1,5 @@
+export const isCampaign = process.env["TORTURE"] !== undefined;
+
 /** `npm run torture` tries everything; `npm run torture:short` a sample of it that takes two minutes, and the suite one as small. */
 export const isWhole = process.env["TORTURE"] === "whole";
 
