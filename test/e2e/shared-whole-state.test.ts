@@ -1,11 +1,23 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { postgres } from "../support/postgres.ts";
+import { SchemaCopy } from "../support/schema-copy.ts";
+import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
 import { tempDir } from "../support/temp-dir.ts";
+
+/** The first machine acknowledges an exchange, of which a failover leaves nothing. */
+async function loseExchange({ schema, sql, uuid, machines }: Team): Promise<void> {
+  const copy = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+  await copy.take();
+  expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+  await copy.putBack();
+  await sql("INSERT INTO schema.meta VALUES ('set-back', '2026-11-21T10:00:00.000Z')");
+}
 
 describe("the whole of a shared state", () => {
   it("is copied into a file that holds no secret, and brought back; what was used since is offered by who used it", async () => {
@@ -42,6 +54,50 @@ describe("the whole of a shared state", () => {
     expectError(await second.vault("status", "--json"), 14, "state", /wrong key/);
     expectExit(await first.vault("ack", uuid), 0);
     await expectInStep(lab, first, uuid);
+  });
+
+  it("changes its key, and with it what the machine has kept: a failover before that has lost an exchange", async () => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    await loseExchange(all);
+    expect(documentOf(await machines[0].vault("state", "rekey", "--yes", "--json"))).toMatchObject({ rekeyed: { source: "file" } });
+    const again = await machines[0].vault("get", uuid, "--json");
+    expect(documentOf(again).vault.content).toBe(note);
+    expect(again.stderr).toContain("had lost the last exchange");
+    await expectInStep(lab, machines[0], uuid);
+  });
+
+  it.each(["former key", "claim"])("changes its key elsewhere: who has kept a lost exchange needs a %s", async (way) => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    const [first, second] = machines;
+    await loseExchange(all);
+    const [key, former] = ["state.key", "former.key"].map((name) => join(first.configDir, name)) as [string, string];
+    cpSync(key, former);
+    expectExit(await second.vault("state", "rekey", "--yes"), 0);
+    cpSync(join(second.configDir, "state.key"), key);
+    const sent = lab.service.sandbox.requests().length;
+    expectError(
+      await first.vault("get", uuid, "--json"),
+      14,
+      "state",
+      /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/,
+    );
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    // A vault that nothing was lost of is no concern of it.
+    expectExit(await first.vault("status"), 0);
+
+    if (way === "claim") {
+      expectExit(await second.vault("state", "claim", "--yes"), 0);
+      const { code, stderr } = await first.vault("get", uuid, "--json");
+      expect(stderr).toContain("this machine goes on without it, since the state was claimed");
+      expect(code).toBe(6);
+      return expectFarFromLock(lab, uuid);
+    }
+    cpSync(former, key);
+    const again = await first.vault("get", uuid, "--json", "--state-key", `@${join(second.configDir, "state.key")}`);
+    expect(documentOf(again).vault.content).toBe(note);
+    await expectInStep(lab, second, uuid);
   });
 
   it("has a journal, which is replayed", async () => {

@@ -9,6 +9,7 @@ import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Durability } from "../stored-session.ts";
+import type { About } from "./about.ts";
 
 /** How long the last exchange of a vault is kept, in milliseconds. */
 const keptMs = 7 * 86_400_000;
@@ -36,19 +37,25 @@ export interface SeenVault {
 export interface Kept {
   /** By the database's clock, ISO 8601. */
   at: string;
-  /** `About.setBack` at that time: another one says that something may have been lost since. */
-  setBack: string;
   /** Its recovery document, sealed. */
   document: string;
 }
 
-/** A vault as it was seen in a state; without an exchange that is kept, the last three are null. */
+/** What the state said of itself when a vault was locked: a later set-back says that something may have been lost since. */
+export type LockedAt = Pick<About, "state" | "position" | "setBack" | "claims">;
+
+/** A vault as it was seen in a state; without an exchange that is kept, the last four are null. */
 export interface SeenBefore extends SeenVault {
   state: string;
   /** Fingerprint of the new pair of the exchange that is kept. */
   kept: string | null;
   setBack: string | null;
+  claims: number | null;
   document: string | null;
+}
+
+interface SealedDocument extends Pick<SeenVault, "service" | "uuid"> {
+  document: string;
 }
 
 interface Options {
@@ -73,8 +80,7 @@ export const recordMigrations: readonly string[] = [
   -- Brings credentials back that a failover has lost.
   CREATE TABLE outbox (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, fingerprint TEXT NOT NULL, set_back TEXT NOT NULL,
-    document TEXT NOT NULL,
-    PRIMARY KEY (state, service, uuid)
+    claims INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
   `,
 ];
@@ -127,7 +133,7 @@ export class MachineRecord {
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql =
-      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, set_back AS setBack, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, set_back AS setBack, claims, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }
@@ -154,14 +160,40 @@ export class MachineRecord {
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
-  async keep(state: string, position: number, vault: SeenVault, { at, setBack, document }: Kept): Promise<void> {
+  async keep({ state, position, setBack, claims }: LockedAt, vault: SeenVault, { at, document }: Kept): Promise<void> {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
     const { service, uuid, fingerprint } = vault;
     await this.#write("synced", (db) => {
       run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", ...columnsOf(state, vault));
       run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      run(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", state, service, uuid, at, fingerprint, setBack, document);
+      run(
+        db,
+        "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        state,
+        service,
+        uuid,
+        at,
+        fingerprint,
+        setBack,
+        claims,
+        document,
+      );
+    });
+  }
+
+  /** The documents of all exchanges that are kept. */
+  async documents(state: string): Promise<SealedDocument[]> {
+    const sql = "SELECT service, uuid, document FROM outbox WHERE state = ?";
+    return (await this.#read((db) => all<SealedDocument>(db, sql, state))) ?? [];
+  }
+
+  /** Puts documents in the place of those that are kept. */
+  async replace(state: string, documents: readonly SealedDocument[]): Promise<void> {
+    if (documents.length === 0) return;
+    const sql = "UPDATE outbox SET document = ? WHERE state = ? AND service = ? AND uuid = ?";
+    await this.#write("synced", (db) => {
+      for (const { service, uuid, document } of documents) run(db, sql, document, state, service, uuid);
     });
   }
 

@@ -2,29 +2,26 @@ import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
+import type { Keyring } from "../keys/keyring.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
-import { seal, unseal } from "../../secrets/sealing.ts";
+import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { openToken } from "../steps/exchange-rows.ts";
 import { keptGeneration, openCredentials } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { vaultOf } from "../steps/rows.ts";
-import type { About } from "./about.ts";
-import type { MachineRecord, SeenBefore } from "./machine-record.ts";
+import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
 
 const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "outbox.document", row: "" });
 
 interface Keeping {
   machine: MachineRecord;
-  /** How far the database had got when the vault was locked. */
-  position: number;
-  /** `About.setBack` at that time. */
-  setBack: string;
+  about: LockedAt;
   key: SealingKey;
 }
 
 /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
-export async function keep({ machine, position, setBack, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
-  const { state = "", service, uuid, at } = rows;
+export async function keep({ machine, about, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
+  const { service, uuid, at } = rows;
   const { label, kind } = vaultOf(rows);
   const made = keptGeneration(rows, exchange.new_generation ?? 0);
   const document: AdoptedExchange = {
@@ -39,7 +36,7 @@ export async function keep({ machine, position, setBack, key }: Keeping, rows: V
   };
   const { generation, fingerprint } = made;
   const seen = { service, uuid, generation, fingerprint, label, kind };
-  await machine.keep(state, position, seen, { at, setBack, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
+  await machine.keep(about, seen, { at, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
 }
 
 /** What the database and this machine know of a vault that has been locked. */
@@ -47,16 +44,16 @@ interface Known {
   session: Pick<VaultSession, "adopt">;
   rows: VaultRows;
   seen: SeenBefore | undefined;
-  about: Pick<About, "setBack">;
-  key: SealingKey;
+  about: LockedAt;
+  keyring: Pick<Keyring, "key">;
   warn: (message: string) => void;
 }
 
 /**
  * Makes the last exchange of this machine a candidate again if the database has lost it.
- * @throws `state` if it has lost what this machine has seen and not kept
+ * @throws `state` if it has lost what this machine has seen and not kept, or cannot open any more
  */
-export async function bringBack({ session, rows, seen, about, key, warn }: Known): Promise<void> {
+export async function bringBack({ session, rows, seen, about, keyring, warn }: Known): Promise<void> {
   if (seen === undefined) return;
   const { document, kept, setBack, generation, fingerprint } = seen;
   const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
@@ -74,6 +71,15 @@ export async function bringBack({ session, rows, seen, about, key, warn }: Known
   }
   if (document === null || kept === null || isThere(kept)) return;
   if (!isBehind && (forgotten === 1 || about.setBack === setBack)) return;
+  const id = keyIdOf(document);
+  const key = await keyring.key(id).catch(() => null);
+  if (key === null) {
+    const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
+    if (about.claims === seen.claims)
+      throw new VaultError("state", `${what}, which is not available`, { uuid: rows.uuid, hint: formerKey(rows.uuid) });
+    warn(`${what}, which is not available: this machine goes on without it, since the state was claimed`);
+    return;
+  }
   try {
     await session.adopt(JSON.parse(unseal(key, documentPlace(rows), document)) as AdoptedExchange);
   } catch (error) {
@@ -82,4 +88,25 @@ export async function bringBack({ session, rows, seen, about, key, warn }: Known
     throw error;
   }
   warn(`the database had lost the last exchange of vault ${rows.uuid}; its credentials are candidates again`);
+}
+
+const formerKey = (uuid: string): string =>
+  `vault get ${uuid} --state-key @FILE (the key of now), with the former key file in its place; vault state claim (goes on without them)`;
+
+/** Seals what this machine keeps with another key. What does not open stays as it is. */
+export async function resealKept(
+  { machine, keyring }: { machine: MachineRecord; keyring: Pick<Keyring, "key"> },
+  state: string,
+  to: SealingKey,
+): Promise<void> {
+  const resealed = [];
+  for (const { service, uuid, document } of await machine.documents(state)) {
+    const place = documentPlace({ state, service, uuid, at: "" });
+    try {
+      resealed.push({ service, uuid, document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)) });
+    } catch {
+      // A rekey elsewhere has left it behind.
+    }
+  }
+  await machine.replace(state, resealed);
 }

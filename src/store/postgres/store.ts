@@ -81,20 +81,20 @@ export class PostgresStore implements Store {
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
-    const { schema, database, machine, warn } = this.parts;
+    const { schema, database, keyring, machine, warn } = this.parts;
     const lower = uuid.toLowerCase();
     const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [fingerprint, kept ?? fingerprint]);
     const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
     const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
       const about = await this.#checked(facts, sentAt);
-      const { state, key, position, setBack } = about;
+      const { state, key } = about;
       const vault = storedVault(this.#place(about, service, lower), key, row, outage);
-      const parts = { schema, state, lease, key, database, machine, position, setBack, now: () => this.#time.now() };
+      const parts = { schema, state, lease, key, database, machine, about, now: () => this.#time.now() };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
       const seen = (await machine.vault(service, lower)).find((each) => each.state === state);
-      await bringBack({ session, rows: vault.rows, seen, about, key, warn });
+      await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
       return session;
     } catch (error) {
       await lease.release();

@@ -7,7 +7,7 @@ import { StoredVaultSession } from "../stored-session.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
-import type { MachineRecord } from "./machine-record.ts";
+import type { LockedAt, MachineRecord } from "./machine-record.ts";
 import { keep } from "./outbox.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { readVault, storedVault } from "./read-vaults.ts";
@@ -21,10 +21,7 @@ interface SessionParts {
   key: SealingKey;
   database: Database;
   machine: MachineRecord;
-  /** How far the database had got when the vault was locked. */
-  position: number;
-  /** `About.setBack` at that time. */
-  setBack: string;
+  about: LockedAt;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
 }

@@ -9,6 +9,7 @@ import { migrate } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { checkVersion, readMeta } from "./about.ts";
 import type { DatabasePlace } from "./place.ts";
+import { resealKept } from "./outbox.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
 import { reborn, setBack } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
@@ -103,9 +104,14 @@ export class SharedState {
 
   /** Does the work of a rekey while nobody else holds a vault. */
   async rekey<T>(waiting: Waiting, work: (shared: LockedShared) => Promise<T>): Promise<T> {
-    const { keyId } = await this.#store.ready();
+    const { keyId, state } = await this.#store.ready();
     const place = this.#place;
-    const locked = { shown: place.shown, keyId, reseal: async (to: SealingKey) => await place.reseal(to) };
+    const reseal = async (to: SealingKey): Promise<number> => {
+      const values = await place.reseal(to);
+      await resealKept(this.#store.parts, state, to);
+      return values;
+    };
+    const locked = { shown: place.shown, keyId, reseal };
     return await place.exclusively(waiting, async () => await work(locked));
   }
 }
