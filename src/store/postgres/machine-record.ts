@@ -5,7 +5,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
 import type { Opening } from "../sqlite/open-database.ts";
-import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
+import { createDatabase, migrate, openDatabase, schemaVersion } from "../sqlite/open-database.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Durability } from "../stored-session.ts";
@@ -79,9 +79,19 @@ export const recordMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- Brings credentials back that a failover has lost.
   CREATE TABLE outbox (
-    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, fingerprint TEXT NOT NULL, set_back TEXT NOT NULL,
-    claims INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (state, service, uuid)
+    state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, document TEXT NOT NULL,
+    PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Of the new pair, and what the state said of itself. Of earlier ones the vault's last pair is the new one.
+  ALTER TABLE outbox ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
+  ALTER TABLE outbox ADD COLUMN set_back TEXT NOT NULL DEFAULT '';
+  ALTER TABLE outbox ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
+  UPDATE outbox SET
+    fingerprint = coalesce((SELECT fingerprint FROM vaults AS seen
+      WHERE (seen.state, seen.service, seen.uuid) = (outbox.state, outbox.service, outbox.uuid)), ''),
+    claims = coalesce((SELECT claims FROM states WHERE id = outbox.state), 0);
   `,
 ];
 
@@ -169,15 +179,8 @@ export class MachineRecord {
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
       run(
         db,
-        "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        state,
-        service,
-        uuid,
-        at,
-        fingerprint,
-        setBack,
-        claims,
-        document,
+        "INSERT OR REPLACE INTO outbox (state, service, uuid, at, document, fingerprint, set_back, claims) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ...[state, service, uuid, at, document, fingerprint, setBack, claims],
       );
     });
   }
@@ -201,8 +204,11 @@ export class MachineRecord {
     const { path } = this.#opening;
     const { clock } = this.#options;
     const connection = this.#database === null ? await retryBusyDatabase(clock, path, () => openDatabase(this.#opening)) : null;
-    if (connection !== null) this.#database = new StateDatabase(connection, path, clock);
-    return this.#database;
+    if (connection === null) return this.#database;
+    const database = new StateDatabase(connection, path, clock);
+    if (schemaVersion(connection) < recordMigrations.length) await database.write((db) => migrate(db, recordMigrations));
+    this.#database = database;
+    return database;
   }
 
   async #read<T>(query: (db: DatabaseSync) => T): Promise<T | undefined> {
