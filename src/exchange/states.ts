@@ -33,7 +33,9 @@ export type HoldReason =
   /** --credentials-out could not be written. */
   | "credentials-out"
   /** --save-cmd failed. */
-  | "save-cmd";
+  | "save-cmd"
+  /** --exec failed. */
+  | "exec";
 
 /** States in which a new pair waits for its acknowledgement, or may have received it. */
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];

@@ -37,7 +37,7 @@ export const statusWords = [
 const exchange = z.object({
   ...storedExchange,
   tokenSecondsLeft: z.nullable(count),
-  holdReason: z.nullable(z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd"])),
+  holdReason: z.nullable(z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec"])),
   delivered: z.boolean(),
   saveOwed: z.boolean(),
   endsUnanswered: count,

@@ -1,4 +1,3 @@
-import { environmentWithoutSecrets } from "../../settings/child-command.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/handover.ts";
@@ -180,21 +179,12 @@ export async function saveRecovery(
   learnAll(app, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
-    const [{ runSaveCommand }, { createHash }] = await Promise.all([import("./save-command.ts"), import("node:crypto")]);
-    await runSaveCommand(
-      {
-        command,
-        cwd: app.host.cwd,
-        timeoutMs: app.settings.timeoutMs,
-        env: environmentWithoutSecrets(app.host.env, (text) => app.redactor.redact(text)),
-        exchangeId: document.exchangeId,
-        givenSha256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
-        signal: app.host.interrupted,
-        endGroup: (pid) => app.host.endGroup(pid),
-        say: (text) => void app.host.stderr.writeColored(text),
-      },
-      text,
-    );
+    const [{ childOf, runWithDocument }, { createHash }] = await Promise.all([import("./document-command.ts"), import("node:crypto")]);
+    await runWithDocument({ ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted }, text, {
+      VAULTSVC_EXCHANGE_ID: document.exchangeId,
+      // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
+      VAULTSVC_GIVEN_SHA256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
+    });
     return text;
   } catch (error) {
     throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });

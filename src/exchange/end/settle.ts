@@ -96,6 +96,8 @@ function describeHold(held: ExchangeRecord): string {
       return "--credentials-out could not be written";
     case "save-cmd":
       return "--save-cmd failed";
+    case "exec":
+      return "--exec failed";
     case "no-ack":
     case null:
       return "by --no-ack";
