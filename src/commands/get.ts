@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import { exchangeFields, exchangeFlags } from "./exchange/flags.ts";
+import { exchangeFields, exchangeFlags, outFlag } from "./exchange/flags.ts";
 import type { ExchangeNeeds } from "./exchange/plan.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
@@ -11,7 +11,7 @@ export const get = command(
     summary: "read a vault",
     description: "Read a vault: start, store the new credentials durably, print the contents, acknowledge.",
     arguments: { uuid: vaultArgument },
-    options: { ...exchangeFlags, yes: { flag: "--yes", help: "with --generation and --force: do not ask" } },
+    options: { ...exchangeFlags, ...outFlag, yes: { flag: "--yes", help: "with --generation and --force: do not ask" } },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
       "vault get $VAULT --json",
@@ -21,7 +21,8 @@ export const get = command(
     fields: exchangeFields,
   },
   async (app: ExchangeNeeds, options) => {
-    refuseClosedOutput(app);
+    if (options.out === undefined) refuseClosedOutput(app);
+    else refuseField(app);
     const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");
     await withPlan(app, options, "get", async (planned) => {
       const result = await runPlanned(app, planned, options.dryRun === true);
@@ -36,5 +37,13 @@ function refuseClosedOutput({ host }: Pick<App, "host">): void {
   if (!host.stdout.isClosed) return;
   throw new VaultError("usage", "standard output is closed, and the contents would be lost; nothing was sent", {
     hint: "run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the contents)",
+  });
+}
+
+/** --out writes the whole document: a field of it would go nowhere. */
+function refuseField({ output }: Pick<App, "output">): void {
+  if (output.field === undefined) return;
+  throw new VaultError("usage", "--out writes the whole document, and excludes --field; nothing was sent", {
+    hint: `vault get VAULT --field ${output.field} > FILE`,
   });
 }

@@ -24,15 +24,19 @@ export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings
 }
 
 /**
- * Checks, before anything is sent, that --credentials-out can be written.
+ * Checks, before anything is sent, that the file of a flag can be written.
  * @throws `invalid-input`
  */
-export function checkCredentialsFile(app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">, path: string): void {
-  checkNotOurs(app, "--credentials-out", path);
+export function checkWritable(
+  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
+  flag: "--credentials-out" | "--out",
+  path: string,
+): void {
+  checkNotOurs(app, flag, path);
   const folder = dirname(resolve(app.host.cwd, path));
   const refuse = (why: string): VaultError =>
-    new VaultError("invalid-input", `--credentials-out: ${why}; nothing was sent`, {
-      hint: "name a file in a folder that you can write to, such as --credentials-out ./pair.json",
+    new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
+      hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
     });
   const why = obstacleAt(resolve(app.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);

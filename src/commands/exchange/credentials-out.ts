@@ -9,7 +9,7 @@ import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
-import { checkCredentialsFile } from "./credentials-file.ts";
+import { checkWritable } from "./credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
 
@@ -138,7 +138,7 @@ export async function withCredentialsOut<T>(
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  checkCredentialsFile(app, path);
+  checkWritable(app, "--credentials-out", path);
   const named = resolve(app.host.cwd, path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(named)), basename(named));

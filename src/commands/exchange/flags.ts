@@ -31,7 +31,12 @@ export const exchangeFlags = {
   force: { flag: "--force", help: "send a request that the guard would refuse" },
 } as const satisfies Flags;
 
-export type ExchangeOptions = OptionValues<typeof exchangeFlags> & { yes?: boolean | undefined };
+/** Of a read. */
+export const outFlag = {
+  out: { flag: "--out <file>", help: "write the contents to FILE (0600) instead of printing them" },
+} as const satisfies Flags;
+
+export type ExchangeOptions = OptionValues<typeof exchangeFlags> & Partial<OptionValues<typeof outFlag>> & { yes?: boolean | undefined };
 
 /** The contents of a vault: `update` and `create` share them. */
 export const contentsFlags = {

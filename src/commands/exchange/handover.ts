@@ -7,17 +7,19 @@ import type { GivenCredentials, RecoveryDocument } from "../../exchange/recovery
 import { credentialsJson, recoveryJson } from "../../exchange/recovery/document.ts";
 import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import type { GetDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { GivenPair } from "./options.ts";
+import { getDocument } from "./delivered.ts";
 import { learnAll } from "./options.ts";
 import { defined } from "../../defined.ts";
 
 type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
 
 interface HandoverOptions {
+  /** --out: the contents go there, in place of stdout. */
+  outFile: string | undefined;
   out: CredentialsOut | undefined;
   saveCmd: string | undefined;
   /** --no-ack: a masked last read is printed, because nothing is acknowledged. */
@@ -107,8 +109,15 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
 async function deliverContents(
   app: Pick<App, "ask" | "host" | "output">,
   delivery: Delivery,
-  { noAck, saveOwed }: { noAck: boolean; saveOwed: boolean },
+  { outFile, noAck, saveOwed }: Pick<HandoverOptions, "outFile" | "noAck"> & { saveOwed: boolean },
 ): Promise<boolean> {
+  if (outFile !== undefined) {
+    await orHeld(app, saveOwed, async () => {
+      const { writeOutFile } = await import("../many/out-file.ts");
+      writeOutFile(app, outFile, getDocument(delivery));
+    });
+    return true;
+  }
   let reveal = app.output.reveal;
   if (delivery.lastRead && !showsContents(app, reveal)) reveal = await askToReveal(app);
   const isWhole = !delivery.lastRead || showsContents(app, reveal);
@@ -137,13 +146,18 @@ async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
 }
 
 async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
-  const { label, vault, kind, exchange, settled } = delivery;
-  const document: GetDocument = { uuid: delivery.recovery.uuid, label, vault, kind, exchange, settled };
-  try {
-    await app.output.print(document, async (view) => {
+  await orHeld(app, saveOwed, async () => {
+    await app.output.print(getDocument(delivery), async (view) => {
       const { vaultTable } = await import("../../cli/vault-view.ts");
       return await vaultTable(delivery, { ...view, reveal });
     });
+  });
+}
+
+/** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
+async function orHeld(app: Pick<App, "host">, saveOwed: boolean, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
   } catch (error) {
     if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while printing the contents", { cause: error });
     const { code, message } = error as NodeJS.ErrnoException;

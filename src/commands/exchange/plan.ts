@@ -118,6 +118,8 @@ async function completeRequest(
   const named = vaultOf(document);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, exact);
+  const { out: outFile, credentialsOut } = options;
+  if (outFile !== undefined) (await import("../many/out-file.ts")).checkOut(app, { out: outFile, credentialsOut }, uuid);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
     const question = `Send generation ${choice.generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
@@ -125,7 +127,16 @@ async function completeRequest(
   }
   const noAck = options.ack === false;
   const label = record?.label ?? labelOf(document);
-  const handover = createHandover(app, { out, saveCmd: options.saveCmd, noAck, uuid, label, kind, given: { document, exact } });
+  const handover = createHandover(app, {
+    outFile,
+    out,
+    saveCmd: options.saveCmd,
+    noAck,
+    uuid,
+    label,
+    kind,
+    given: { document, exact },
+  });
   if (handover.leavesState && record === null && out?.isState !== true && options.dryRun !== true) {
     app.narrator.warn(`vault ${uuid} is new to this state; the lockout guard knows only this run`);
   }

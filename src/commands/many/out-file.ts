@@ -1,0 +1,105 @@
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as z from "zod/mini";
+import type { App } from "../../app.ts";
+import { VaultError } from "../../errors.ts";
+import { obstacleAt, replaceFile } from "../../files/durable-file.ts";
+import { createFolder } from "../../files/private-directory.ts";
+import { uuid } from "../../protocol/fields.ts";
+import { parseJson } from "../../protocol/json.ts";
+import { validate } from "../../protocol/validate.ts";
+import { jsonText } from "../../terminal/redactor.ts";
+import type { GetDocument } from "../documents/exchange.ts";
+import { checkNotOurs, checkWritable } from "../exchange/credentials-file.ts";
+
+type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">;
+
+/**
+ * Checks, before anything is sent, that --out can be written for this vault.
+ * @throws `invalid-input`, and `usage` if --credentials-out names the same file
+ */
+export function checkOut(app: Needs, { out, credentialsOut }: { out: string; credentialsOut?: string | undefined }, uuid: string): void {
+  const { cwd } = app.host;
+  if (credentialsOut !== undefined && resolve(cwd, credentialsOut) === resolve(cwd, out)) {
+    throw new VaultError("usage", "--out and --credentials-out name the same file; nothing was sent", {
+      hint: "--out vault.json --credentials-out pair.json",
+    });
+  }
+  checkWritable(app, "--out", out);
+  check("--out", cwd, out, uuid);
+}
+
+/**
+ * Makes the folder of --out-dir (0700) if it is missing.
+ * @throws `invalid-input` if its files could not be written
+ */
+export function prepareOutDir(app: Needs, folder: string): void {
+  const path = resolve(app.host.cwd, folder);
+  checkNotOurs(app, "--out-dir", join(path, "x"));
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) createFolder(path);
+    if (!statSync(path).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" });
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "ENOTDIR" || code === "EEXIST" ? "is not a folder" : `cannot be written to (${code})`;
+    throw new VaultError("invalid-input", `--out-dir: ${folder} ${why}; nothing was sent`, {
+      hint: "name a folder that you can write to, such as --out-dir ./vaults",
+    });
+  }
+}
+
+/**
+ * Checks, before the start of a vault, that its file in the folder of --out-dir can be written.
+ * @throws `invalid-input`
+ */
+export function checkTarget({ host }: Pick<App, "host">, folder: string, uuid: string): void {
+  check("--out-dir", host.cwd, fileOf(folder, uuid), uuid);
+}
+
+/**
+ * Writes the contents of a vault into the folder of --out-dir: whole and durable when it returns.
+ * @throws an error that names the file if that holds something else by now; Node's error
+ */
+export function writeOut(app: Pick<App, "host">, folder: string, document: GetDocument): void {
+  writeOutFile(app, fileOf(folder, document.uuid), document);
+}
+
+/** As `writeOut`, for the file of --out. */
+export function writeOutFile({ host }: Pick<App, "host">, path: string, document: GetDocument): void {
+  const file = resolve(host.cwd, path);
+  const why = reasonAgainst(file, document.uuid);
+  if (why !== null) throw new Error(`${path} ${why}`);
+  replaceFile(file, `${jsonText(document, 2)}\n`);
+}
+
+const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.json`);
+
+function check(flag: string, cwd: string, path: string, uuid: string): void {
+  const why = reasonAgainst(resolve(cwd, path), uuid);
+  if (why === null) return;
+  throw new VaultError("invalid-input", `${flag}: ${path} ${why}, and is not replaced; nothing was sent`, {
+    uuid,
+    hint: "name another place, or move this file away",
+  });
+}
+
+const contentsOfVault = z.looseObject({ uuid, vault: z.looseObject({}), exchange: z.looseObject({}) });
+
+/** Why a file is not to be replaced; null if it is new or empty, or holds earlier contents of the same vault. */
+function reasonAgainst(file: string, vault: string): string | null {
+  const obstacle = obstacleAt(file);
+  if (obstacle !== null) return `is ${obstacle}`;
+  try {
+    const text = readFileSync(file, "utf8");
+    if (text.trim() === "") return null;
+    const held = validate(contentsOfVault, parseJson(text));
+    return held.ok && held.value.uuid.toLowerCase() === vault.toLowerCase() ? null : other;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    return code === undefined ? other : `cannot be read (${code})`;
+  }
+}
+
+const other = "holds something else than contents of this vault";
