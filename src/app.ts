@@ -4,7 +4,7 @@ import type { Known } from "./completion/candidates.ts";
 import { createKnown } from "./completion/known.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
-import type { LockOptions } from "./exchange/lock-vault.ts";
+import type { LockOptions, Own } from "./exchange/lock-vault.ts";
 import type { Service, Store, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
@@ -60,7 +60,7 @@ export interface App {
   probe: (settings?: Settings) => Promise<Probe>;
   device: () => Promise<Device | undefined>;
   /** See `lockVault`. */
-  hold: (uuid: string, options?: LockOptions) => Promise<ExchangeContext>;
+  hold: (uuid: string, options?: LockOptions, own?: Own) => Promise<ExchangeContext>;
   /** See `withLockFile`. */
   withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -146,7 +146,7 @@ export async function createApp(
     device: once(
       async () => settings.deviceSpec && (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
     ),
-    hold: async (uuid, options) => await hold(app, uuid, options),
+    hold: async (uuid, options, own) => await hold(app, uuid, options, own),
     withLock: async (lockFile, what, work) =>
       await (await import("./files/lock-file.ts")).withLockFile(lockFile, what, host, app.waiting, work),
   };
@@ -176,7 +176,7 @@ async function openClients(app: App, version: string): Promise<ServiceFor> {
   });
 }
 
-async function hold(app: App, uuid: string, options?: LockOptions): Promise<ExchangeContext> {
+async function hold(app: App, uuid: string, options?: LockOptions, own: Own = {}): Promise<ExchangeContext> {
   const { host, settings, narrator } = app;
   const [store, { lockVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
   let who = "another process that is";
@@ -189,14 +189,16 @@ async function hold(app: App, uuid: string, options?: LockOptions): Promise<Exch
       probe: app.probe,
       clock: host,
       policy: settings.policy,
-      waiting: { ...app.waiting, tell: (holder) => (who = holder) },
       killed: host.killed,
       emit: narrator.tell,
       redact: app.redactor.redact,
       learnSecret: app.redactor.add,
+      ...own,
+      waiting: { ...(own.waiting ?? app.waiting), tell: (holder) => (who = holder) },
     },
     uuid,
     options,
   );
-  return await narrator.waitFor(() => `${who} using vault ${uuid}`, locked);
+  // One of many is not waited for by a person.
+  return own.waiting === undefined ? await narrator.waitFor(() => `${who} using vault ${uuid}`, locked) : await locked;
 }

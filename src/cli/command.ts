@@ -34,6 +34,9 @@ export interface ArgumentSpec extends ValueSpec {
 /** The argument of a command that is about a vault; its value is the UUID by the time the command is run. */
 export const vaultArgument = { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } as const;
 
+/** The argument of a command that takes one vault or many. */
+export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
+
 /**
  * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
  * it imports next to nothing.

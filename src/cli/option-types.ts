@@ -33,6 +33,8 @@ export const optionTypes = {
   operation: oneOf(operations),
   keySource: oneOf(keySourceNames),
   anyKeySource: oneOf([...keySourceNames, "given"]),
+  /** Also part of an idempotency key. */
+  runName: z.string().check(z.regex(/^[\w.-]{1,64}$/, { error: "must be 1 to 64 letters, digits, dots, hyphens or underscores" })),
   wholeNumber: z.pipe(
     z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, such as 3" })),
     z.transform(Number),

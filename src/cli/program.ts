@@ -88,9 +88,12 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
 async function withVault(app: App, { arguments: terms = {} }: Descriptor, options: object = {}): Promise<object> {
   const [name, spec] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
   const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
-  if (name === undefined || typeof given !== "string") return options;
+  // Several are resolved together, by the command.
+  const [only, ...more] = [given].flat();
+  if (name === undefined || typeof only !== "string" || more.length > 0) return options;
   const { vaultNamed } = await import("./vault-name.ts");
-  return { ...options, [name]: await vaultNamed(app, given, spec?.exact === true) };
+  const uuid = await vaultNamed(app, only, spec?.exact === true);
+  return { ...options, [name]: Array.isArray(given) ? [uuid] : uuid };
 }
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */

@@ -1,28 +1,39 @@
 import type { App } from "../app.ts";
-import { command, vaultArgument } from "../cli/command.ts";
+import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import { exchangeFields, exchangeFlags, outFlag } from "./exchange/flags.ts";
-import type { ExchangeNeeds } from "./exchange/plan.ts";
+import { deliveryFlags, isMany, manyFlags, runFlag } from "./many/flags.ts";
+import type { ManyNeeds } from "./many/run.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
   {
     name: "get",
-    summary: "read a vault",
+    summary: "read a vault, or many",
     description: "Read a vault: start, store the new credentials durably, print the contents, acknowledge.",
-    arguments: { uuid: vaultArgument },
-    options: { ...exchangeFlags, ...outFlag, yes: { flag: "--yes", help: "with --generation and --force: do not ask" } },
+    arguments: { vaults: vaultsArgument },
+    options: {
+      ...exchangeFlags,
+      ...outFlag,
+      ...manyFlags,
+      ...deliveryFlags,
+      ...runFlag,
+      yes: { flag: "--yes", help: "with --generation and --force: do not ask" },
+    },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
       "vault get $VAULT --json",
       "vault get $VAULT --field vault.creditCard.number",
       "vault get $VAULT --dry-run",
+      "vault get --all --out-dir cards --run 2026-11",
     ],
     fields: exchangeFields,
   },
-  async (app: ExchangeNeeds, options) => {
-    if (options.out === undefined) refuseClosedOutput(app);
+  async (app: ManyNeeds, { vaults, ...given }) => {
+    if (given.out === undefined) refuseClosedOutput(app);
     else refuseField(app);
+    if (isMany({ vaults, ...given })) return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
+    const options = { ...given, uuid: vaults[0] };
     const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");
     await withPlan(app, options, "get", async (planned) => {
       const result = await runPlanned(app, planned, options.dryRun === true);

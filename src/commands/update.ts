@@ -1,13 +1,14 @@
 import type { App } from "../app.ts";
-import { command, vaultArgument } from "../cli/command.ts";
+import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeResult } from "../exchange/run.ts";
-import type { UpdateDocument } from "./documents/exchange.ts";
 import type { Contents } from "./exchange/contents.ts";
 import { contentsFlags, exchangeFields, exchangeFlags } from "./exchange/flags.ts";
-import type { ExchangeNeeds, PlannedExchange } from "./exchange/plan.ts";
+import { isMany, manyFlags, runFlag } from "./many/flags.ts";
+import type { ManyNeeds } from "./many/run.ts";
+import type { PlannedExchange } from "./exchange/plan.ts";
 
-type Needs = ExchangeNeeds & Pick<App, "profile">;
+type Needs = ManyNeeds;
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
@@ -17,24 +18,27 @@ export const update = command(
     description:
       "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
       "On a terminal, show the new contents, masked, and ask before sending them.",
-    arguments: { uuid: { ...vaultArgument, exact: true } },
-    options: { ...contentsFlags, ...exchangeFlags, yes: { flag: "--yes", help: "do not ask" } },
+    arguments: { vaults: { ...vaultsArgument, exact: true } },
+    options: { ...contentsFlags, ...exchangeFlags, ...manyFlags, ...runFlag, yes: { flag: "--yes", help: "do not ask" } },
     examples: [
       "vault update $VAULT --card @card.json",
       "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",
       "vault update $VAULT --card @card.json --dry-run",
+      "vault update --from cards.ndjson --run 2026-11",
     ],
     fields: exchangeFields,
   },
-  async (app: Needs, options) => {
+  async (app: Needs, { vaults, ...given }) => {
+    if (isMany({ vaults, ...given })) return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "update");
+    const options = { ...given, uuid: vaults[0] };
     const [{ checkContentsOptions, completeContents, readContents }, { closeExchange, runPlanned, withPlan }] = await Promise.all([
       import("./exchange/contents.ts"),
       import("./exchange/plan.ts"),
     ]);
-    const given = await readContents(app, options);
+    const contentsGiven = await readContents(app, options);
     await withPlan(app, options, "update", async (planned) => {
       checkContentsOptions(options, planned.kind);
-      const contents = await completeContents(app, planned.kind, given);
+      const contents = await completeContents(app, planned.kind, contentsGiven);
       const dryRun = options.dryRun === true;
       if (!dryRun && options.yes !== true) await confirmUpdate(app, planned, contents);
       const result = await runPlanned(app, { ...planned, request: { ...planned.request, newVault: contents } }, dryRun);
@@ -66,18 +70,14 @@ async function confirmUpdate(
   throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
 }
 
-async function printReceipt(
-  app: Pick<App, "output">,
-  uuid: string,
-  { delivery, exchange }: ExchangeResult,
-  contents: Contents,
-): Promise<void> {
-  const { label, vault, kind, settled } = delivery;
-  const { state, acknowledgedAt } = exchange;
-  const shown = { ...delivery.exchange, state, acknowledgedAt };
-  const document: UpdateDocument = { uuid, label, vault, kind, exchange: shown, settled };
-  const [{ receiptTable }, { summarize }] = await Promise.all([import("../cli/vault-view.ts"), import("../exchange/context.ts")]);
-  const hint = state === "held" ? `vault ack ${uuid}` : `vault status ${uuid}`;
-  const done = { what: `the update is ${state}`, uuid, exchange: summarize(exchange), hint };
-  await app.output.printDone(document, async (view) => await receiptTable(delivery, contents, exchange, view), done);
+async function printReceipt(app: Pick<App, "output">, uuid: string, result: ExchangeResult, contents: Contents): Promise<void> {
+  const { delivery, exchange } = result;
+  const [{ receiptTable }, { summarize }, { updateDocument }] = await Promise.all([
+    import("../cli/vault-view.ts"),
+    import("../exchange/context.ts"),
+    import("./exchange/delivered.ts"),
+  ]);
+  const hint = exchange.state === "held" ? `vault ack ${uuid}` : `vault status ${uuid}`;
+  const done = { what: `the update is ${exchange.state}`, uuid, exchange: summarize(exchange), hint };
+  await app.output.printDone(updateDocument(result), async (view) => await receiptTable(delivery, contents, exchange, view), done);
 }

@@ -15,6 +15,9 @@ export interface LockContext extends Omit<ExchangeContext, "session" | "service"
   isConfigured: boolean;
 }
 
+/** What one of many vaults has of its own. */
+export type Own = Partial<Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "service" | "waiting">>;
+
 export interface LockOptions {
   /** Move a vault that is known under another base URL to this one, with all its records. */
   rebind?: boolean;

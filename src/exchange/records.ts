@@ -44,7 +44,7 @@ export interface KnownVault {
   label: string | null;
   kind: Kind;
   /** Empty for a forgotten vault. */
-  generations: readonly Pick<Generation, "proven" | "device">[];
+  generations: readonly { proven: boolean; device: unknown }[];
 }
 
 /** Operations that the journal records as starts. A delete is guarded and counted like one, but never acknowledged. */
@@ -136,13 +136,9 @@ export interface RunExchange {
   digest: string | null;
 }
 
-/** What a command with many vaults needs to know of each before its turn comes. */
-export interface VaultSummary extends Pick<
-  VaultRecord,
-  "uuid" | "label" | "kind" | "limited" | "open" | "unackedStarts" | "failedAttempts" | "possiblyFailed"
-> {
-  /** Whether credentials are kept. */
-  hasCredentials: boolean;
+/** What a command with many vaults needs to know of each before its turn comes; `generations` sums up those that are kept. */
+export interface VaultSummary
+  extends KnownVault, Pick<VaultRecord, "limited" | "open" | "unackedStarts" | "failedAttempts" | "possiblyFailed"> {
   /** Code of the last error. */
   lastError: string | null;
 }

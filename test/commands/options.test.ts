@@ -33,19 +33,19 @@ async function read(line: readonly string[]): Promise<unknown> {
 }
 
 test.each<[string, unknown]>([
-  [`get ${uuid}`, { uuid, ack: true }],
-  [`get ${uuid} --no-ack`, { uuid, ack: false }],
-  ["get", { ack: true }],
-  [`update ${uuid} --card @card.json --yes`, { uuid, ack: true, card: "@card.json", yes: true }],
+  [`get ${uuid}`, { vaults: [uuid], ack: true }],
+  [`get ${uuid} --no-ack`, { vaults: [uuid], ack: false }],
+  ["get", { vaults: [], ack: true }],
+  [`update ${uuid} --card @card.json --yes`, { vaults: [uuid], ack: true, card: "@card.json", yes: true }],
   [
     "update --card-number - --card-name Ada --expiry 04/2031 --no-ack --kind credit-card/offline --save-cmd true",
-    { ack: false, cardNumber: "-", cardName: "Ada", expiry: "04/2031", kind: "credit-card/offline", saveCmd: "true" },
+    { vaults: [], ack: false, cardNumber: "-", cardName: "Ada", expiry: "04/2031", kind: "credit-card/offline", saveCmd: "true" },
   ],
-  [`update ${uuid} --content @text`, { uuid, ack: true, content: "@text" }],
+  [`update ${uuid} --content @text`, { vaults: [uuid], ack: true, content: "@text" }],
   [
     `get ${uuid} --kind generic/offline --credentials @p --hashed-pin env:P --external-ref r --credentials-out f --save-cmd true`,
     {
-      uuid,
+      vaults: [uuid],
       ack: true,
       kind: "generic/offline",
       credentials: "@p",
@@ -57,11 +57,14 @@ test.each<[string, unknown]>([
   ],
   [
     `get ${uuid} --generation 3 --force --discard-pending --dry-run --encrypted-data - --payload @p`,
-    { uuid, ack: true, generation: 3, force: true, discardPending: true, dryRun: true, encryptedData: "-", payload: "@p" },
+    { vaults: [uuid], ack: true, generation: 3, force: true, discardPending: true, dryRun: true, encryptedData: "-", payload: "@p" },
   ],
-  ["ack --all", { all: true }],
-  [`ack ${uuid} --unread --saved --save-cmd true`, { uuid, unread: true, saved: true, saveCmd: "true" }],
-  [`ack ${uuid} --token @t --kind generic/offline --operation get`, { uuid, token: "@t", kind: "generic/offline", operation: "get" }],
+  ["ack --all", { vaults: [], all: true }],
+  [`ack ${uuid} --unread --saved --save-cmd true`, { vaults: [uuid], unread: true, saved: true, saveCmd: "true" }],
+  [
+    `ack ${uuid} --token @t --kind generic/offline --operation get`,
+    { vaults: [uuid], token: "@t", kind: "generic/offline", operation: "get" },
+  ],
   ["status --pending --history --fail-on locked,at-risk", { pending: true, history: true, failOn: ["locked", "at-risk"] }],
   ["audit-replay", { files: [] }],
   ["audit-replay a.ndjson - b.csv.gz --problems --reenact", { files: ["a.ndjson", "-", "b.csv.gz"], problems: true, reenact: true }],

@@ -22,15 +22,28 @@ export function describeRuns(name: string, make: Make): void {
       await far.release();
       await on.session.recordIntent(intent("01B", 1));
       await on.session.reject("01B", null, { ...problem, code: "locked" });
-      const zero = { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0 };
+      const counts = { unackedStarts: 1, failedAttempts: 0, possiblyFailed: 0 };
+      const known = {
+        label: null,
+        kind: "credit-card/offline",
+        limited: false,
+        generations: [{ proven: false, device: null }],
+        lastError: null,
+        open: null,
+        ...counts,
+      };
       expect(await on.fixture.another().summaries(service)).toEqual([
         {
-          ...{ uuid: lower, label: null, kind: "credit-card/offline", limited: false, hasCredentials: true },
-          ...{ ...zero, unackedStarts: 1, lastError: "locked", open: null },
+          ...known,
+          uuid: lower,
+          lastError: "locked",
         },
         {
-          ...{ uuid: other.toLowerCase(), label: "Ada", kind: "credit-card/offline", limited: true, hasCredentials: true },
-          ...{ ...zero, unackedStarts: 1, lastError: null },
+          ...known,
+          uuid: other.toLowerCase(),
+          label: "Ada",
+          limited: true,
+          generations: [{ proven: true, device: null }],
           open: expect.objectContaining({ id: "01A", state: "held", saveOwed: true }) as unknown,
         },
       ]);

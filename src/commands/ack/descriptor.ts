@@ -1,12 +1,14 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultArgument } from "../../cli/command.ts";
+import { vaultsArgument } from "../../cli/command.ts";
+import { manyFlags } from "../many/flags.ts";
 
 export const ack = {
   name: "ack",
-  summary: "acknowledge a pending or held exchange",
+  summary: "acknowledge pending or held exchanges",
   description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error.",
-  arguments: { uuid: vaultArgument },
+  arguments: { vaults: vaultsArgument },
   options: {
+    ...manyFlags,
     all: { flag: "--all", help: "every pending exchange" },
     unread: { flag: "--unread", help: "also acknowledge reads that may not have been delivered (uses up a read)" },
     saveCmd: {

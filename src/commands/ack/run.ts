@@ -1,6 +1,7 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
@@ -11,13 +12,19 @@ import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
 import { saveRecovery } from "../exchange/handover.ts";
+import type { Entry, Outcome } from "../many/entry.ts";
+import { isMany } from "../many/flags.ts";
+import { readList } from "../many/list.ts";
+import { createReport } from "../many/report.ts";
+import { newRun } from "../many/same-run.ts";
+import { takeAll } from "../many/take-all.ts";
+import type { Turn } from "../many/turn.ts";
+import type { TurnsNeeds } from "../many/turns.ts";
+import { takeTurns } from "../many/turns.ts";
 
-type Needs = Pick<
-  App,
-  "ask" | "hold" | "host" | "narrator" | "output" | "redactor" | "secretOption" | "service" | "serviceName" | "settings" | "store"
->;
+type Needs = TurnsNeeds & Pick<App, "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store">;
 
-interface Outcome {
+interface Result {
   acknowledged: Acknowledged[];
   failed: { uuid: string; label: string | null; error: VaultError }[];
 }
@@ -28,23 +35,21 @@ export async function runAck(app: Needs, given: AckOptions): Promise<number> {
   checkCombination(options);
   await askSettings(app);
   await app.service();
-  const outcome: Outcome = { acknowledged: [], failed: [] };
-  if (options.token !== undefined) {
-    outcome.acknowledged.push(await acknowledgeToken(app, options));
-  } else {
-    for (const target of options.uuid === undefined ? await pendingVaults(app, outcome) : [options.uuid]) {
-      await acknowledgeOne(app, target, options, outcome);
-    }
-  }
-  const failure = failureOf(outcome);
-  await print(app, outcome).catch((error: unknown) => {
+  const result: Result = { acknowledged: [], failed: [] };
+  const [uuid] = options.vaults;
+  if (options.token !== undefined) result.acknowledged.push(await acknowledgeToken(app, { ...options, uuid }));
+  else if (uuid !== undefined && !isMany(options)) await acknowledgeOne(app, uuid, options, result);
+  else await acknowledgeMany(app, options, result);
+  if (isEvents(app, options)) return 0;
+  const failure = failureOf(result);
+  await print(app, result).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
   return 0;
 }
 
-function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
+function failureOf({ acknowledged, failed }: Result): VaultError | undefined {
   const [failure, ...others] = failed;
   if (failure === undefined) return undefined;
   if (others.length === 0 && acknowledged.length === 0) return failure.error;
@@ -59,64 +64,110 @@ function failureOf({ acknowledged, failed }: Outcome): VaultError | undefined {
 
 /** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
 async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "store">, options: AckOptions): Promise<AckOptions> {
-  const { uuid, all, token, kind, operation } = options;
-  if (uuid !== undefined || all === true || !app.ask.isPossible || [token, kind, operation].some((given) => given !== undefined))
-    return options;
+  const { vaults, token, kind, operation } = options;
+  const isAsked = vaults.length === 0 && !isMany(options) && [token, kind, operation].every((given) => given === undefined);
+  if (!isAsked || !app.ask.isPossible) return options;
   const pending = (record: VaultRecord): boolean => record.open !== null;
   const isAny = (await (await app.store()).list()).some(pending);
-  return isAny ? { ...options, uuid: await askVault(app, undefined, "ack", pending) } : { ...options, all: true };
+  return isAny ? { ...options, vaults: [await askVault(app, undefined, "ack", pending)] } : { ...options, all: true };
 }
 
 function checkCombination(options: AckOptions): void {
   const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
-  if (options.uuid === undefined && options.all !== true) throw usage("a vault is missing (its UUID or label), or --all");
-  if (options.uuid !== undefined && options.all === true) throw usage("--all excludes a vault");
+  const [uuid] = options.vaults;
+  if (uuid === undefined && options.all !== true && options.from === undefined)
+    throw usage("a vault is missing (its UUID or label), or --all");
+  if (uuid !== undefined && options.all === true) throw usage("--all excludes a vault");
   const foreign = options.kind !== undefined || options.operation !== undefined;
   if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
-  if (options.token !== undefined && (options.kind === undefined || options.operation === undefined || options.uuid === undefined)) {
+  if (
+    options.token !== undefined &&
+    (options.kind === undefined || options.operation === undefined || uuid === undefined || isMany(options))
+  ) {
     throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
       hint: "vault ack VAULT --token @FILE --kind credit-card/offline --operation get",
     });
   }
 }
 
+/** Whether each outcome is an event: there is no document of all. */
+const isEvents = ({ host, output: { format, field } }: Pick<App, "host" | "output">, options: AckOptions): boolean =>
+  isMany(options) &&
+  field === undefined &&
+  (format === "ndjson" || (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
+
+/** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `takeAll`. */
+async function acknowledgeMany(app: Needs, options: AckOptions, result: Result): Promise<void> {
+  const vaults = options.all === true ? await pendingVaults(app, result) : options.vaults;
+  const known = await (await app.store()).summaries(app.serviceName());
+  const entries = await readList(app, { vaults, from: options.from }, "ack", known);
+  const work = async ({ uuid }: Entry, turn: Turn): Promise<Outcome> => {
+    await acknowledge(app, await turn.hold(), uuid, options, result);
+    return { ok: true };
+  };
+  const { concurrency, maxFailures } = options;
+  if (!isEvents(app, options)) {
+    const tell = async ({ uuid, label }: Entry, outcome: Outcome): Promise<void> => {
+      if ("error" in outcome) result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
+      return Promise.resolve();
+    };
+    const { stop } = await takeTurns(app, entries, { work, tell, concurrency, maxFailures });
+    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted", { retry: "safe", hint: "vault ack --all" });
+    if (stop instanceof Error) throw stop;
+    return;
+  }
+  const before = result.failed.map(({ error, ...vault }): [Entry, Outcome] => [vault, { ok: false, error }]);
+  const name = newRun("ack", app.host);
+  const total = before.length + entries.length;
+  const report = createReport(app, {
+    operation: "ack",
+    total,
+    form: "ndjson",
+    again: (uuids) => `vault ack ${uuids.join(" ") || "--all"}`,
+  });
+  await takeAll(app, entries, { work, report, name, before, concurrency, maxFailures });
+}
+
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults(app: Pick<App, "serviceName" | "store">, outcome: Outcome): Promise<string[]> {
+async function pendingVaults(app: Pick<App, "serviceName" | "store">, result: Result): Promise<string[]> {
   const here = app.serviceName();
   const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
   for (const { uuid, label, service } of pending) {
-    if (service !== here) outcome.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
+    if (service !== here) result.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
   }
   return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
-async function acknowledgeOne(
-  app: Pick<App, "hold" | "host" | "redactor" | "settings" | "store">,
-  target: string,
-  options: AckOptions,
-  outcome: Outcome,
-): Promise<void> {
+async function acknowledgeOne(app: Needs, uuid: string, options: AckOptions, result: Result): Promise<void> {
   try {
-    const context = await app.hold(target);
-    try {
-      const record = await context.session.read();
-      if (record === null || record.generations.length === 0) throw noCredentials(target);
-      const { saveCmd } = options;
-      const exchange = await acknowledgeOpen(context, {
-        unread: options.unread === true,
-        saved: options.saved === true,
-        ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),
-      });
-      if (exchange !== null) outcome.acknowledged.push(asAcknowledged(record, exchange));
-    } finally {
-      await context.session.release();
-    }
+    await acknowledge(app, await app.hold(uuid), uuid, options, result);
   } catch (cause) {
     const failure = asVaultError(cause);
-    // Stopping is for the whole command, a usage error for every vault.
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
-    const error = await withLabel(app, failure.with({ uuid: target }));
-    outcome.failed.push({ uuid: target, label: error.facts.label ?? null, error });
+    const error = await withLabel(app, failure.with({ uuid }));
+    result.failed.push({ uuid, label: error.facts.label ?? null, error });
+  }
+}
+
+/** Acknowledges what is open of a held vault, and releases it. */
+async function acknowledge(
+  app: Pick<App, "host" | "redactor" | "settings">,
+  context: ExchangeContext,
+  uuid: string,
+  { unread, saved, saveCmd }: AckOptions,
+  result: Pick<Result, "acknowledged">,
+): Promise<void> {
+  try {
+    const record = await context.session.read();
+    if (record === null || record.generations.length === 0) throw noCredentials(uuid);
+    const exchange = await acknowledgeOpen(context, {
+      unread: unread === true,
+      saved: saved === true,
+      ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),
+    });
+    if (exchange !== null) result.acknowledged.push(asAcknowledged(record, exchange));
+  } finally {
+    await context.session.release();
   }
 }
 
@@ -125,22 +176,22 @@ function asAcknowledged({ uuid, label }: VaultRecord, exchange: OpenExchange): A
   return { uuid, label, operation, exchange: { ...summarize(exchange), operation, acknowledgedAt } };
 }
 
-async function print(app: Pick<App, "output" | "redactor">, outcome: Outcome): Promise<void> {
-  const { acknowledged, failed } = outcome;
+async function print(app: Pick<App, "output" | "redactor">, result: Result): Promise<void> {
+  const { acknowledged, failed } = result;
   const document: AckDocument = {
     acknowledged,
     failed: failed.map((one) => ({ ...one, error: app.redactor.redactValue(one.error.toJSON()) })),
   };
   await app.output.printDone(document, () =>
     app.redactor.redact(
-      describe(outcome)
+      describe(result)
         .map((line) => `${line}\n`)
         .join(""),
     ),
   );
 }
 
-function describe({ acknowledged, failed }: Outcome): string[] {
+function describe({ acknowledged, failed }: Result): string[] {
   const lines = acknowledged.map(({ uuid, operation, exchange }) => {
     const { generation } = exchange;
     return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? ` (generation ${generation})` : ""}`;

@@ -12,11 +12,13 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 
+type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
+
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
  * nothing is recorded; the vault is locked all the same.
  */
-export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretOption">, options: AckOptions): Promise<Acknowledged> {
+export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretOption">, options: TokenOptions): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
   if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
   const token = await app.secretOption(options.token ?? "", "--token");

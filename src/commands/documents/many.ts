@@ -18,12 +18,12 @@ const ofVault = { event: z.literal("outcome"), ...vault };
 const outcome = z.union([
   z.object({ ...ofVault, ok: z.literal(true), earlier: z.optional(z.literal(true)) }),
   z.object({ ...ofVault, ok: z.literal(false), error: errorBody }),
-  z.object({ ...ofVault, ok: z.literal(false), skipped: skipReason }),
+  z.object({ ...ofVault, ok: z.literal(false), skipped: z.union([skipReason, z.literal("stopped")]) }),
 ]);
 
 const seconds = z.number().check(z.nonnegative());
 
-/** `done` includes what was done earlier. */
+/** `done` includes what was done earlier, `skipped` what was not begun. */
 const summary = z.object({
   event: z.literal("summary"),
   run: text,

@@ -9,6 +9,7 @@ import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import { base64 } from "../../protocol/fields.ts";
 import { defined } from "../../defined.ts";
+import type { Redactor } from "../../terminal/redactor.ts";
 
 export interface GivenPair {
   choice: PairChoice;
@@ -103,13 +104,18 @@ export function readCredentials(app: Pick<App, "redactor">, text: string, flag: 
   return parsed;
 }
 
+/** What registers secrets. */
+interface Learning {
+  redactor: Pick<Redactor, "add">;
+}
+
 /** Registers all secrets of a document with the redaction. */
-export function learnAll(app: Pick<App, "redactor">, given: GivenCredentials): void {
+export function learnAll(app: Learning, given: GivenCredentials): void {
   for (const pair of pairsOf(given)) learn(app, pair);
   if (given.type === "recovery") app.redactor.add(given.document.token);
 }
 
 /** Registers a pair with the redaction. */
-export function learn(app: Pick<App, "redactor">, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
+export function learn(app: Learning, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
   for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) app.redactor.add(value);
 }

@@ -19,5 +19,5 @@ export interface Entry {
 /** Why nothing is sent for an entry. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
-/** What became of an entry; `earlier`: before this command, in the same run. */
-export type Outcome = { ok: true; earlier?: true } | { ok: false; error: VaultError } | { ok: false; skipped: SkipReason };
+/** What became of an entry. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
+export type Outcome = { ok: true; earlier?: true } | { ok: false; error: VaultError } | { ok: false; skipped: SkipReason | "stopped" };

@@ -25,7 +25,7 @@ export interface ListChoice {
   /** Every known vault with credentials. */
   all?: boolean | undefined;
   /** For entries that do not say it themselves. */
-  defaults?: Pick<Entry, "kind" | "device" | "contents"> | undefined;
+  defaults?: Pick<Entry, "kind" | "device"> | undefined;
 }
 
 type ListOperation = Operation | "ack";
@@ -177,22 +177,19 @@ class Lister {
     const device = line.device ?? deviceOf(given) ?? this.#defaults.device;
     const pair = given?.type === "pair" ? given.credentials : undefined;
     const used = given?.type === "recovery" ? given.document.kind : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
-    const contents = operation === "update" ? contentsOf(line, this.#defaults.contents, used) : undefined;
+    const contents = operation === "update" ? contentsOf(line, used) : undefined;
     const label = known?.label ?? line.label ?? labelOf(given);
     return { uuid, label, ...defined({ kind, given, device, externalRef: line.externalRef, contents }) };
   }
 }
 
 /**
- * The new contents of a vault: those of its line, else those for all.
+ * The new contents of a vault.
  * @throws `invalid-input` if there are none, `usage` if they do not fit the kind of the vault
  */
-function contentsOf({ card, content }: Given, forAll: Contents | undefined, kind: Kind): Contents {
-  if (card === undefined && content === undefined) {
-    if (forAll === undefined) throw new VaultError("invalid-input", "card or content is missing", { hint: "nothing was sent" });
-    checkContentsOptions("content" in forAll ? forAll : { card: "given" }, kind);
-    return forAll;
-  }
+function contentsOf({ card, content }: Given, kind: Kind): Contents {
+  if (card === undefined && content === undefined)
+    throw new VaultError("invalid-input", "card or content is missing", { hint: "nothing was sent" });
   checkContentsOptions({ card: card && "given", content }, kind);
   return card === undefined ? { content: content ?? "" } : { creditCard: card };
 }

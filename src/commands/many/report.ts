@@ -15,6 +15,8 @@ import { skipWords } from "./skips.ts";
 
 /** What a command with many vaults prints while it runs, and at its end. */
 export interface Report {
+  /** Of the outcomes so far; what was stopped is in none. */
+  readonly tally: Readonly<Tally>;
   /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
   contents(document: GetDocument, view: MakeView): Promise<void>;
   /** Prints what an update did, after its acknowledgement. A person has the row of the outcome instead. */
@@ -28,11 +30,6 @@ export interface Report {
 
 export interface Summary {
   run: string;
-  /** Includes `earlier`: done by an earlier command of the run. */
-  done: number;
-  earlier: number;
-  failed: number;
-  skipped: number;
   seconds: number;
   /** Requests sent to the service. */
   calls: number;
@@ -65,12 +62,13 @@ export function createReport(app: Needs, { operation, total, form, again }: Repo
       tally.failed += 1;
       causes.fail(uuid, outcome.error);
     }
-    if ("skipped" in outcome) {
+    if ("skipped" in outcome && outcome.skipped !== "stopped") {
       tally.skipped += 1;
       causes.skip(uuid, outcome.skipped);
     }
   };
   return {
+    tally,
     contents: async (document, view) => {
       const { settled, ...rest } = document;
       if (form === "ndjson") await printLine({ event: "contents", ...rest, ...(settled.length === 0 ? {} : { settled }) });
@@ -82,16 +80,17 @@ export function createReport(app: Needs, { operation, total, form, again }: Repo
     outcome: async (entry, outcome) => {
       count(entry, outcome);
       if (form === "ndjson") await printLine(outcomeLine(app, entry, outcome));
-      else await host.stdout.write(row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))));
+      else if (!isStopped(outcome)) await host.stdout.write(row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))));
       progress.update();
     },
     end: async (summary) => {
       progress.close();
-      const { earlier: _, ...facts } = summary;
-      if (form === "ndjson") await printLine({ event: "summary", ...facts });
-      const left = total - summary.done - summary.failed - summary.skipped;
+      const { run, seconds, calls } = summary;
+      const { done, failed, skipped } = tally;
+      const left = total - done - failed - skipped;
+      if (form === "ndjson") await printLine({ event: "summary", run, done, failed, skipped: skipped + left, seconds, calls });
       const say = host.stderr.isTTY ? narrator.close : narrator.detail;
-      for (const line of [summaryLine(operation, total, left, summary), ...causes.lines(left > 0)]) say(line);
+      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines(left > 0)]) say(line);
     },
     close: progress.close,
   };
@@ -102,6 +101,8 @@ function outcomeLine({ redactor }: Pick<App, "redactor">, { uuid, label }: Pick<
     "error" in outcome ? { ok: false as const, error: redactor.redactValue(outcome.error.with({ uuid, label }).toJSON()) } : outcome;
   return { event: "outcome", uuid, label, ...shown };
 }
+
+const isStopped = (outcome: Outcome): boolean => "skipped" in outcome && outcome.skipped === "stopped";
 
 /** A row on a terminal: `UUID  failed   LABEL: what failed`. */
 function row(
@@ -122,15 +123,18 @@ function describe(
   { good, warn, bad, dim }: Palette,
 ): { word: string; paint: (text: string) => string; why: string | null } {
   if ("error" in outcome) return { word: "failed", paint: bad, why: outcome.error.message };
-  if ("skipped" in outcome) return { word: "skipped", paint: warn, why: skipWords[outcome.skipped].why };
+  if ("skipped" in outcome) {
+    const why = outcome.skipped === "stopped" ? "the command was stopped" : skipWords[outcome.skipped].why;
+    return { word: "skipped", paint: warn, why };
+  }
   return outcome.earlier === true ? { word: "earlier", paint: dim, why: null } : { word: "done", paint: good, why: null };
 }
 
 const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
 
 /** `2,000 vaults read in 171.2 s (23.4 calls a second): 1,990 done, 3 failed, 7 skipped. Run NAME.` */
-function summaryLine(operation: keyof typeof verbs, total: number, left: number, summary: Summary): string {
-  const { run, done, earlier, failed, skipped, seconds, calls } = summary;
+function summaryLine(operation: keyof typeof verbs, left: number, { run, seconds, calls }: Summary, tally: Tally): string {
+  const { total, done, earlier, failed, skipped } = tally;
   const rate = seconds < 0.05 || calls === 0 ? "" : ` (${number(calls / seconds)} calls a second)`;
   const counts = [
     `${number(done)} done${earlier === 0 ? "" : ` (${number(earlier)} of them earlier)`}`,

@@ -1,6 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext, Policy } from "../context.ts";
 import { isTokenAlive, summarize } from "../context.ts";
+import type { Counters } from "../guard.ts";
 import { allows, guardStart, judge } from "../guard.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import type { EndOutcome } from "./send.ts";
@@ -24,7 +25,7 @@ export type Left = "acknowledge" | "by the start" | "for a person";
  * end call may have been sent or if the user had asked for an update. `now` is by our clock.
  * @throws `pending` for a held exchange, unless it is a get that nobody can acknowledge any more
  */
-export function toSettle(record: VaultRecord, policy: Policy, choice: SettleChoice, now: number): Left {
+export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, policy: Policy, choice: SettleChoice, now: number): Left {
   const { open } = record;
   if (open === null) return "by the start";
   if (open.state === "ending") return "acknowledge";

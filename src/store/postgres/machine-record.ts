@@ -177,11 +177,9 @@ export class MachineRecord {
       run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", ...columnsOf(state, vault));
       run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      run(
-        db,
-        "INSERT OR REPLACE INTO outbox (state, service, uuid, at, document, fingerprint, set_back, claims) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ...[state, service, uuid, at, document, fingerprint, setBack, claims],
-      );
+      const columns = "state, service, uuid, at, document, fingerprint, set_back, claims";
+      const row = [state, service, uuid, at, document, fingerprint, setBack, claims];
+      run(db, `INSERT OR REPLACE INTO outbox (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
     });
   }
 

@@ -92,7 +92,8 @@ export const lastReads = (schema: string): Statement => ({
 /** Vaults of a service, each in one row, for `vaultSummary`. */
 export const summariesOf = (schema: string, service: string): Statement => ({
   sql: `SELECT to_jsonb(vaults) - 'id' AS vault, to_jsonb(open) AS open,
-      EXISTS (SELECT 1 FROM ${schema}.credentials WHERE vault = vaults.id AND sealed IS NOT NULL) AS kept
+      (SELECT jsonb_build_object('proven', max(proven), 'device', max(device)) FROM ${schema}.credentials
+        WHERE vault = vaults.id AND sealed IS NOT NULL HAVING count(*) > 0) AS kept
     FROM ${schema}.vaults LEFT JOIN ${schema}.exchanges AS open ON open.vault = vaults.id AND open.state IN (${listed(openStates)})
     WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
   values: [service],

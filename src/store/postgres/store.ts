@@ -18,6 +18,7 @@ import { completeCreation } from "../steps/import.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
 import type { ExchangeRow, Place, VaultRow } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
+import type { Kept } from "../steps/vault-record.ts";
 import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
@@ -131,7 +132,7 @@ export class PostgresStore implements Store {
     return rows.map(({ vault, kept, open }) => {
       const { uuid, label, ...row } = vault as VaultRow;
       const shown = label === null ? null : openLabel(ready.key, this.#place(ready, service, uuid), label);
-      return vaultSummary({ ...row, uuid, label: shown }, kept === true, (open as ExchangeRow | null) ?? undefined);
+      return vaultSummary({ ...row, uuid, label: shown }, kept as Kept | null, (open as ExchangeRow | null) ?? undefined);
     });
   }
 

@@ -5,6 +5,7 @@ import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
+import type { Kept } from "../steps/vault-record.ts";
 import { exchangeRecord, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
 import { all, listed, one } from "./query.ts";
@@ -45,9 +46,16 @@ export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
   const open = new Map(
     all<ExchangeRow & { vault: number }>(db, `SELECT exchanges.* FROM exchanges WHERE ${openExchanges}`).map((row) => [row.vault, row]),
   );
-  const kept = "EXISTS (SELECT 1 FROM credentials WHERE vault = vaults.id AND sealed IS NOT NULL) AS kept";
-  const rows = db.prepare(`SELECT *, ${kept} FROM vaults WHERE service = ? AND forgotten = 0 ORDER BY uuid`).iterate(service);
-  return Array.from(rows as Iterable<Numbered & { kept: number }>, (row) => vaultSummary(row, row.kept === 1, open.get(row.id)));
+  const rows = db
+    .prepare(
+      `SELECT vaults.*, max(proven) AS proven, max(device) AS device FROM vaults
+        LEFT JOIN credentials ON vault = vaults.id AND sealed IS NOT NULL
+        WHERE service = ? AND forgotten = 0 GROUP BY vaults.id ORDER BY uuid`,
+    )
+    .iterate(service);
+  const kept = ({ proven, device }: { proven: number | null; device: string | null }): Kept | null =>
+    proven === null ? null : { proven, device };
+  return Array.from(rows as Iterable<Numbered & Parameters<typeof kept>[0]>, (row) => vaultSummary(row, kept(row), open.get(row.id)));
 }
 
 /** See `Store.run`. */

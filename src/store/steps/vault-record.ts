@@ -32,8 +32,14 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
   };
 }
 
+/** What is known of the credentials of a vault that are kept; null if there are none. */
+export interface Kept {
+  proven: number;
+  device: string | null;
+}
+
 /** What a list of many vaults needs of one. */
-export const vaultSummary = (vault: VaultRow, hasCredentials: boolean, open: ExchangeRow | undefined): VaultSummary => ({
+export const vaultSummary = (vault: VaultRow, kept: Kept | null, open: ExchangeRow | undefined): VaultSummary => ({
   uuid: vault.uuid,
   label: vault.label,
   kind: vault.kind,
@@ -41,7 +47,7 @@ export const vaultSummary = (vault: VaultRow, hasCredentials: boolean, open: Exc
   unackedStarts: vault.unacked_starts,
   failedAttempts: vault.failed_attempts,
   possiblyFailed: vault.possibly_failed,
-  hasCredentials,
+  generations: kept === null ? [] : [{ proven: kept.proven === 1, device: kept.device }],
   lastError: vault.last_error === null ? null : (errorNote(vault.last_error)?.code ?? null),
   open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
 });

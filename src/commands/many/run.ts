@@ -1,0 +1,92 @@
+import type { App } from "../../app.ts";
+import { confirmOrFail } from "../../cli/prompts.ts";
+import type { VaultSummary } from "../../exchange/records.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
+import { askSettings } from "../exchange/ask.ts";
+import type { ExchangeNeeds } from "../exchange/plan.ts";
+import { checkNothingOfOne, formOf } from "./check.ts";
+import type { Entry, Outcome } from "./entry.ts";
+import type { ManyExchangeOptions } from "./exchange.ts";
+import { exchangesOf } from "./exchange.ts";
+import { readList } from "./list.ts";
+import { prepareOutDir } from "./out-file.ts";
+import { planOf } from "./plan.ts";
+import { printPlan } from "./print-plan.ts";
+import { createReport } from "./report.ts";
+import { checkSameRun, newRun } from "./same-run.ts";
+import { takeAll } from "./take-all.ts";
+import type { TurnsNeeds } from "./turns.ts";
+
+export type ManyNeeds = ExchangeNeeds & TurnsNeeds & Pick<App, "flags" | "profile">;
+
+/**
+ * Reads or updates many vaults. Everything is checked before anything is sent.
+ * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` where some failed or were skipped
+ */
+export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, operation: Operation): Promise<number> {
+  checkNothingOfOne(options, operation);
+  const form = formOf(app, options, operation);
+  await askSettings(app);
+  // Missing settings are reported before a list is read.
+  await app.service();
+  const known = await (await app.store()).summaries(app.serviceName());
+  const defaults = { kind: options.kind, device: await app.device() };
+  const entries = await readList(app, { ...options, defaults }, operation, known);
+  const isNamed = options.run !== undefined;
+  const name = options.run ?? newRun(operation, app.host);
+  const plan = await planned(app, options, operation, { entries, known, name, isNamed });
+  if (options.dryRun === true) {
+    const calls = plan.todo.length * (options.ack === false ? 1 : 2);
+    const seconds = app.settings.rate === 0 ? 0 : Math.ceil(calls / app.settings.rate);
+    const skipped = plan.skipped.map(({ entry: { uuid, label }, reason }) => ({ uuid, label, reason }));
+    await printPlan(app, { vaults: plan.todo.length, calls, seconds, skipped }, form);
+    return skipped.length === 0 ? 0 : 16;
+  }
+  if (operation === "update" && options.yes !== true) await confirmUpdates(app, plan.todo.length);
+  if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
+  const again = (uuids: readonly string[]): string =>
+    [`vault ${operation}`, ...(uuids.length === 0 ? ["…"] : uuids), `--run ${name}`].join(" ");
+  const report = createReport(app, { operation, total: entries.length, form, again });
+  const work = await exchangesOf(app, options, operation, { name, isNamed, report });
+  const before: [Entry, Outcome][] = [
+    ...plan.earlier.map((entry): [Entry, Outcome] => [entry, { ok: true, earlier: true }]),
+    ...plan.skipped.map(({ entry, reason }): [Entry, Outcome] => [entry, { ok: false, skipped: reason }]),
+  ];
+  const { concurrency, maxFailures } = options;
+  await takeAll(app, plan.todo, { work, report, name, before, concurrency, maxFailures });
+  return 0;
+}
+
+interface List {
+  entries: readonly Entry[];
+  known: readonly VaultSummary[];
+  name: string;
+  isNamed: boolean;
+}
+
+/** What is left to do of a list, in a run that may have begun before. */
+async function planned(
+  app: Pick<App, "host" | "serviceName" | "settings" | "store">,
+  options: ManyExchangeOptions,
+  operation: Operation,
+  { entries, known, name, isNamed }: List,
+): Promise<ReturnType<typeof planOf>> {
+  const begun = isNamed ? await (await app.store()).run(app.serviceName(), name) : [];
+  const byUuid = new Map(begun.map((one) => [one.uuid, one]));
+  for (const entry of entries) checkSameRun(name, operation, entry, byUuid.get(entry.uuid.toLowerCase()));
+  return planOf(entries, new Map(known.map((one) => [one.uuid, one])), byUuid, {
+    operation,
+    discardPending: options.discardPending === true,
+    policy: app.settings.policy,
+    takesLimited: options.outDir !== undefined || options.exec !== undefined,
+    now: app.host.now(),
+  });
+}
+
+/** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
+async function confirmUpdates(app: Pick<App, "ask" | "profile" | "settings">, count: number): Promise<void> {
+  const { settings, profile, ask } = app;
+  if (count === 0 || (!ask.isPossible && !settings.live)) return;
+  const mark = settings.live ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
+  await confirmOrFail(ask, false, `${mark}Send new contents to ${count} vaults?`);
+}

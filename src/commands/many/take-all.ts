@@ -1,0 +1,69 @@
+import type { App } from "../../app.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import type { Entry, Outcome } from "./entry.ts";
+import type { Report } from "./report.ts";
+import type { Taken, Turns, TurnsNeeds } from "./turns.ts";
+import { takeTurns } from "./turns.ts";
+
+interface All {
+  /** Does the exchange of one entry. What it throws is the entry's outcome. */
+  work: Turns["work"];
+  report: Pick<Report, "close" | "end" | "outcome" | "tally">;
+  /** Of the run. */
+  name: string;
+  /** Outcomes that are known already. */
+  before: readonly [Entry, Outcome][];
+  concurrency: number | undefined;
+  maxFailures: number | undefined;
+}
+
+/**
+ * Takes many vaults, and tells an outcome of each, then the summary.
+ * @throws what has stopped them; `partial` where some failed or were skipped
+ */
+export async function takeAll(app: TurnsNeeds, todo: readonly Entry[], all: All): Promise<void> {
+  const { host } = app;
+  const { report, name, before } = all;
+  const beganAt = host.elapsed();
+  let failure: VaultError | undefined;
+  try {
+    for (const [entry, outcome] of before) await report.outcome(entry, outcome);
+    const taken = await takeTurns(app, todo, { ...all, tell: async (entry, outcome) => await report.outcome(entry, outcome) });
+    failure = endOf(host, name, taken, report.tally);
+    for (const entry of taken.left) await report.outcome(entry, { ok: false, skipped: "stopped" });
+    await report.end({ run: name, seconds: Math.round(host.elapsed() - beganAt) / 1000, calls: taken.calls });
+  } catch (error) {
+    failure ??= outputFailed(name, error);
+  } finally {
+    report.close();
+  }
+  if (failure !== undefined) throw failure;
+}
+
+/** What the command ends with. */
+function endOf(host: Pick<App["host"], "interrupted">, name: string, { stop }: Taken, tally: Report["tally"]): VaultError | undefined {
+  const { total, done, failed } = tally;
+  if (done === total) return undefined;
+  const next = goOn(name);
+  if (host.interrupted.aborted) return new VaultError("interrupted", `run ${name} was interrupted`, { retry: "safe", hint: next });
+  if (stop instanceof VaultError) {
+    const { code, message, facts } = stop;
+    return new VaultError(code, message, { ...facts, hint: facts.hint === undefined ? next : `${facts.hint}; ${next}` });
+  }
+  if (stop instanceof Error) return outputFailed(name, stop);
+  const why = stop === null ? "" : `, stopped after ${failed} failures`;
+  return new VaultError("partial", `${total - done} of ${total} vaults were not done (run ${name}${why})`, { hint: next });
+}
+
+const goOn = (name: string): string => `the same command line with --run ${name} goes on where it was stopped`;
+
+/** The output has failed: nobody gets what else would be read. */
+function outputFailed(name: string, error: unknown): VaultError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof VaultError || code === undefined) return asVaultError(error);
+  const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
+  return new VaultError("partial", `run ${name} was stopped, because the output could not be written: ${why}`, {
+    hint: `what was not delivered is held, and was not acknowledged; ${goOn(name)}`,
+    cause: error,
+  });
+}

@@ -1,0 +1,123 @@
+import type { App } from "../../app.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
+import type { ExchangeEvent } from "../../exchange/events.ts";
+import type { Clock, Service } from "../../exchange/ports.ts";
+import type { SecretScope } from "../../terminal/redactor.ts";
+import { Interruption } from "../../terminal/signals.ts";
+
+export type TurnNeeds = Pick<App, "exchangeService" | "hold" | "host" | "narrator" | "redactor" | "settings">;
+
+interface TurnOptions {
+  uuid: string;
+  /** Whether another process that has the vault is waited for: as long as there are other vaults, they come first. */
+  waits: boolean;
+  /** Told that a call was sent. */
+  onCall: () => void;
+  /** Told that the service did not answer a start. */
+  onOutage: () => void;
+  /** Told that the exchange has got on. */
+  onProgress: () => void;
+}
+
+/**
+ * The turn of one of many vaults. Its patience (--max-wait) begins with it and stands still in the queue of the rate limit; its secrets
+ * are forgotten at its end; the first interruption stops it only where nothing is under way.
+ */
+export class Turn {
+  readonly #app: TurnNeeds;
+  readonly #options: TurnOptions;
+  readonly #secrets: SecretScope;
+  readonly #stop = new AbortController();
+  readonly #beganAt: number;
+  /** Milliseconds in the queue of the rate limit. */
+  #queued = 0;
+  /** From a start that is sent until its end call is. */
+  #isUnderWay = false;
+  #isOver = false;
+  readonly #onSignal = (): void => this.#stopIfIdle();
+
+  constructor(app: TurnNeeds, options: TurnOptions) {
+    this.#app = app;
+    this.#options = options;
+    this.#secrets = app.redactor.scope();
+    this.#beganAt = app.host.elapsed();
+    app.host.interrupted.addEventListener("abort", this.#onSignal);
+    app.host.killed.addEventListener("abort", this.#onSignal);
+  }
+
+  /** How long it has taken so far, in milliseconds, without the queue of the rate limit. */
+  get tookMs(): number {
+    return this.#app.host.elapsed() - this.#beganAt - this.#queued;
+  }
+
+  /** Registers a secret for redaction until the turn is over. */
+  readonly learn = (secret: string): void => this.#secrets.add(secret);
+
+  /**
+   * Holds the vault.
+   * @throws what `lockVault` throws
+   */
+  async hold(): Promise<ExchangeContext> {
+    const { host, settings } = this.#app;
+    const { uuid, waits } = this.#options;
+    const clock: Clock = {
+      now: () => host.now(),
+      elapsed: () => host.elapsed() - this.#queued,
+      sleep: async (milliseconds, signal) => await host.sleep(milliseconds, signal),
+    };
+    const deadline = host.elapsed() + settings.maxWaitMs;
+    const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
+    const service = async (): Promise<Service> => this.#watched(await this.#app.exchangeService(this.learn));
+    const own = { clock, waiting, service, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
+    return { ...(await this.#app.hold(uuid, {}, own)), deadline };
+  }
+
+  end(): void {
+    this.#isOver = true;
+    const { interrupted, killed } = this.#app.host;
+    interrupted.removeEventListener("abort", this.#onSignal);
+    killed.removeEventListener("abort", this.#onSignal);
+    this.#secrets.end();
+  }
+
+  #watched(service: Service): Service {
+    const queued = async <T>(wait: () => Promise<T>): Promise<T> => {
+      const from = this.#app.host.elapsed();
+      try {
+        return await wait();
+      } finally {
+        this.#queued += this.#app.host.elapsed() - from;
+      }
+    };
+    const counted = async <T>(send: () => Promise<T>): Promise<T> => {
+      this.#options.onCall();
+      return await send();
+    };
+    return {
+      admit: async (kind, signal) => await queued(async () => await service.admit(kind, signal)),
+      foresee: async () => await service.foresee(Number.POSITIVE_INFINITY),
+      start: async (call, signal) => await counted(async () => await service.start(call, signal)),
+      end: async (call, signal) => await counted(async () => await service.end(call, signal)),
+      single: async (call, signal) => await service.single(call, signal),
+    };
+  }
+
+  #follow(event: ExchangeEvent): void {
+    const { narrator } = this.#app;
+    const { uuid, onOutage, onProgress } = this.#options;
+    if (event.type === "warning") narrator.warn(`vault ${uuid}: ${event.message}`);
+    if (event.type === "settled") narrator.tell(event);
+    if (event.type === "starting" || event.type === "stored") this.#isUnderWay = true;
+    // The engine itself gives an end call that is under way its time.
+    if (event.type === "acknowledging" || event.type === "retrying") this.#isUnderWay = false;
+    if (event.type === "retrying" && event.step !== "end") onOutage();
+    this.#stopIfIdle();
+    onProgress();
+  }
+
+  #stopIfIdle(): void {
+    const { interrupted, killed } = this.#app.host;
+    if (this.#isOver || !interrupted.aborted || (this.#isUnderWay && !killed.aborted)) return;
+    this.#stop.abort(killed.aborted ? killed.reason : (interrupted.reason ?? new Interruption("SIGINT")));
+  }
+}

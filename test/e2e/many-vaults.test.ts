@@ -1,0 +1,317 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { card, expectExit, offlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
+
+interface Event {
+  event: string;
+  uuid: string;
+  label: string | null;
+  ok: boolean;
+  earlier?: true;
+  skipped?: string;
+  error?: { code: string; message: string; exitCode: number };
+  vault?: { creditCard: { number: string } };
+  run: string;
+  done: number;
+  failed: number;
+  calls: number;
+}
+
+const eventsOf = ({ stdout }: RunResult): Event[] =>
+  stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Event);
+
+const outcomesOf = (result: RunResult): Event[] => eventsOf(result).filter(({ event }) => event === "outcome");
+const summaryOf = (result: RunResult): Event | undefined => eventsOf(result).findLast(({ event }) => event === "summary");
+
+/** Five vaults with labels, imported on one machine. */
+async function five(settings: Parameters<typeof openLab>[1] = {}): Promise<{ lab: Lab; machine: Machine; uuids: string[] }> {
+  const lab = await openLab(
+    Array.from({ length: 5 }, () => offlineCard),
+    settings,
+  );
+  const machine = lab.machine();
+  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({ uuid, kind, credentials, label: `v${index + 1}` }));
+  const file = machine.file("vaults.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
+  expectExit(await machine.vault("import", "--file", file), 0);
+  return { lab, machine, uuids: lab.service.vaults.map(({ uuid }) => uuid) };
+}
+
+const inspected = (lab: Lab): { state: string; unackedStarts: number }[] =>
+  lab.service.vaults.map(({ uuid }) => lab.service.sandbox.inspect(uuid));
+
+describe("vault get of many", () => {
+  it("prints the contents before each end call, an outcome for each, and a summary", async () => {
+    const { lab, machine, uuids } = await five();
+    const result = await machine.vault("get", "--all");
+    expectExit(result, 0);
+    const events = eventsOf(result);
+    expect(
+      events
+        .filter(({ event }) => event === "contents")
+        .map(({ uuid }) => uuid)
+        .toSorted(),
+    ).toEqual(uuids.toSorted());
+    for (const uuid of uuids) {
+      const own = events.filter((event) => event.uuid === uuid);
+      expect(own.map(({ event }) => event)).toEqual(["contents", "outcome"]);
+      expect(own[0]?.vault?.creditCard.number).toBe(card.number);
+      expect(own[1]).toMatchObject({ ok: true });
+    }
+    expect(summaryOf(result)).toMatchObject({ done: 5, failed: 0, skipped: 0, calls: 10 });
+    expect(inspected(lab).every(({ unackedStarts }) => unackedStarts === 0)).toBe(true);
+    expect((await machine.status(uuids[0] ?? "")).generation).toBe(2);
+  });
+
+  it("reads a list, in which each vault has a name of its own kind", async () => {
+    const { machine, uuids } = await five();
+    const list = ["v1", uuids[1], JSON.stringify({ uuid: uuids[2], externalRef: "invoice-7" })].join("\n");
+    const result = await machine.vaultWith({ input: list }, "get", "--from", "-");
+    expectExit(result, 0);
+    expect(
+      outcomesOf(result)
+        .map(({ uuid }) => uuid)
+        .toSorted(),
+    ).toEqual(uuids.slice(0, 3).toSorted());
+    const history = JSON.parse((await machine.vault("status", uuids[2] ?? "", "--history", "--json")).stdout) as object;
+    expect(JSON.stringify(history)).toContain("invoice-7");
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["rows that would show masked contents", ["get", "v1", "v2"], /nobody would get the contents/],
+    ["--json", ["get", "--all", "--json"], /--json prints one document/],
+    ["--field", ["get", "v1", "v2", "--field", "vault"], /--field prints one value/],
+    ["credentials of one", ["get", "v1", "v2", "--credentials", "{}"], /--credentials is about one vault/],
+    ["contents of one", ["update", "--all", "--card-name", "Ada"], /--card-name is about one vault/],
+    ["contents without a list", ["update", "v1", "v2"], /the contents of many vaults must stand in a list/],
+    ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
+    ["vaults and a list", ["get", "v1", "--from", "-"], /exclude each other/],
+  ])("refuses %s", async (_, args, message) => {
+    const { lab, machine } = await five();
+    const result = await machine.vault(...args);
+    expectExit(result, 2);
+    expect(result.stderr).toMatch(message);
+    expect(lab.service.sandbox.requests().length).toBe(0);
+  });
+
+  it("leaves the others alone where one fails, and says which", async () => {
+    const { lab, machine, uuids } = await five();
+    const [first = "", second = ""] = uuids;
+    lab.service.sandbox.lock(second);
+    const result = await machine.vault("get", "--all");
+    expectExit(result, 16);
+    const failed = outcomesOf(result).filter(({ ok }) => !ok);
+    expect(failed).toMatchObject([{ uuid: second, label: "v2", error: { code: "locked", exitCode: 7 } }]);
+    expect(summaryOf(result)).toMatchObject({ done: 4, failed: 1, calls: 9 });
+    // It is skipped from then on.
+    const again = await machine.vault("get", "--all");
+    expectExit(again, 16);
+    expect(outcomesOf(again).filter(({ ok }) => !ok)).toMatchObject([{ uuid: second, skipped: "locked" }]);
+    expect((await machine.status(first)).unackedStarts).toBe(0);
+  });
+
+  it("stops at once where the service refuses the application, and says so once", async () => {
+    const { machine } = await five();
+    const result = await machine.vaultWith(
+      { env: { VAULTSVC_API_KEY: "00000000-0000-4000-8000-000000000000" } },
+      "get",
+      "--all",
+      "--concurrency",
+      "1",
+    );
+    expectExit(result, 5);
+    expect(outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped)).toEqual([
+      "unauthorized",
+      ...Array.from({ length: 4 }, () => "stopped"),
+    ]);
+    expect(result.stderr).toMatch(/--run get-[0-9a-z]{26} goes on/);
+  });
+
+  it("stops after --max-failures", async () => {
+    const { lab, machine } = await five();
+    for (const { uuid } of lab.service.vaults) lab.service.sandbox.lock(uuid);
+    const result = await machine.vault("get", "--all", "--max-failures", "2", "--concurrency", "1");
+    expectExit(result, 16);
+    expect(outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped)).toEqual([
+      "locked",
+      "locked",
+      "stopped",
+      "stopped",
+      "stopped",
+    ]);
+  });
+
+  it("begins nothing while the service is out, and goes on when it is back", async () => {
+    const { lab, machine, uuids } = await five();
+    expectExit(await machine.vault("get", "--all"), 0);
+    lab.faults("start:drop-before");
+    const result = await machine.vault("get", "--all", "--concurrency", "2");
+    expectExit(result, 0);
+    expect(outcomesOf(result)).toHaveLength(uuids.length);
+    expect(inspected(lab).every(({ state }) => state === "active")).toBe(true);
+  });
+
+  it("shows the plan, and sends nothing", async () => {
+    const { lab, machine, uuids } = await five();
+    expectExit(await machine.vault("get", uuids[0] ?? "", "--no-ack", "--json"), 0);
+    const sent = lab.service.sandbox.requests().length;
+    const result = await machine.vaultWith({ env: { VAULTSVC_RATE: "4" } }, "get", "--all", "--dry-run", "--json");
+    expectExit(result, 16);
+    expect(JSON.parse(result.stdout)).toEqual({
+      plan: { vaults: 4, calls: 8, seconds: 2, skipped: [{ uuid: uuids[0], reason: "held" }] },
+    });
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+    expectExit(await machine.vault("get", "v2", "v3", "--dry-run"), 0);
+  });
+});
+
+describe("a run", () => {
+  it("is continued by the same line: nothing is sent for what was acknowledged", async () => {
+    const { lab, machine, uuids } = await five();
+    expectExit(await machine.vault("get", "v1", "v2", "-o", "ndjson", "--run", "may"), 0);
+    const sent = lab.service.sandbox.requests().length;
+    const result = await machine.vault("get", "--all", "--run", "may");
+    expectExit(result, 0);
+    expect(lab.service.sandbox.requests().length).toBe(sent + 6);
+    expect(
+      outcomesOf(result)
+        .filter(({ earlier }) => earlier)
+        .map(({ uuid }) => uuid)
+        .toSorted(),
+    ).toEqual(uuids.slice(0, 2).toSorted());
+    expect(summaryOf(result)).toMatchObject({ run: "may", done: 5, calls: 6 });
+  });
+
+  it("settles what was left with an end call on its way, and begins nothing anew for it", async () => {
+    const { lab, machine, uuids } = await five();
+    lab.faults("end:drop-before*all");
+    const [first = ""] = uuids;
+    const cut = await machine.vault("get", first, "--run", "may", "--max-wait", "1s", "-o", "ndjson");
+    expectExit(cut, 16);
+    lab.service.faults.clear();
+    const starts = (): number => lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
+    const before = starts();
+    const result = await machine.vault("get", first, "--run", "may", "-o", "ndjson");
+    expectExit(result, 0);
+    expect(eventsOf(result).map(({ event }) => event)).toEqual(["outcome", "summary"]);
+    expect(starts()).toBe(before);
+  });
+
+  it("sends nothing where an update would differ from the run's", async () => {
+    const { lab, machine, uuids } = await five();
+    const line = (number: string): string => JSON.stringify({ uuid: uuids[0], card: { ...card, number } });
+    const args = ["update", "--from", "-", "--run", "may"];
+    expectExit(await machine.vaultWith({ input: line("4012888888881881") }, ...args), 0);
+    const sent = lab.service.sandbox.requests().length;
+    const other = await machine.vaultWith({ input: line("4111111111111111") }, ...args);
+    expectExit(other, 3);
+    expect(other.stderr).toMatch(/--run may: the contents for vault .* are not those that the run has sent before/);
+    const wrong = await machine.vault("get", "v1", "--run", "may", "-o", "ndjson");
+    expectExit(wrong, 3);
+    expect(wrong.stderr).toMatch(/it is a run of vault update/);
+    const same = await machine.vaultWith({ input: line("4012888888881881") }, ...args);
+    expectExit(same, 0);
+    expect(outcomesOf(same)).toMatchObject([{ ok: true, earlier: true }]);
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+  });
+});
+
+describe("vault update of many", () => {
+  it("prints a receipt after each acknowledgement", async () => {
+    const { machine, uuids } = await five();
+    const lines = uuids.map((uuid) => JSON.stringify({ uuid, card: { ...card, number: "4012888888881881" } })).join("\n");
+    const result = await machine.vaultWith({ input: lines }, "update", "--from", "-");
+    expectExit(result, 0);
+    for (const uuid of uuids) {
+      const own = eventsOf(result).filter((event) => event.uuid === uuid);
+      expect(own.map(({ event }) => event)).toEqual(["receipt", "outcome"]);
+    }
+    const read = await machine.vault("get", uuids[4] ?? "", "--json");
+    expect(read.stdout).toContain("4012888888881881");
+  });
+
+  it("sends nothing for a list with one bad line, and names it", async () => {
+    const { lab, machine, uuids } = await five();
+    const lines = [
+      JSON.stringify({ uuid: uuids[0], card }),
+      JSON.stringify({ uuid: uuids[1], card: { ...card, number: "4111111111111112" } }),
+    ].join("\n");
+    const result = await machine.vaultWith({ input: lines }, "update", "--from", "-");
+    expectExit(result, 3);
+    expect(result.stderr).toMatch(/--from line 2/);
+    expect(result.stderr).not.toContain("4111111111111112");
+    expect(lab.service.sandbox.requests().length).toBe(0);
+  });
+});
+
+describe("where the contents go", () => {
+  it("--out-dir writes a file for each vault, in place of lines", async () => {
+    const { machine, uuids } = await five();
+    const result = await machine.vault("get", "--all", "--out-dir", "cards");
+    expectExit(result, 0);
+    expect(eventsOf(result).some(({ event }) => event === "contents")).toBe(false);
+    const folder = join(machine.home, "cards");
+    expect(readdirSync(folder).toSorted()).toEqual(uuids.map((uuid) => `${uuid}.json`).toSorted());
+    expect(readFileSync(join(folder, `${uuids[0]}.json`), "utf8")).toContain(card.number);
+  });
+
+  it("--exec gets each document; the vault of one that fails is held, and its repetition has the same id", async () => {
+    const { lab, machine, uuids } = await five();
+    const paid = join(machine.home, "paid");
+    const pay = `cat > /dev/null; echo "$VAULTSVC_DELIVERY_ID" >> '${paid}'; test "$VAULTSVC_VAULT_LABEL" != v3 -o -e fixed`;
+    const args = ["get", "--all", "--run", "pay", "--exec", pay];
+    const first = await machine.vault(...args);
+    expectExit(first, 16);
+    const [failed] = outcomesOf(first).filter(({ ok }) => !ok);
+    expect(failed).toMatchObject({ label: "v3", error: { code: "pending", exitCode: 11 } });
+    expect((await machine.status(uuids[2] ?? "")).exchange).toMatchObject({
+      state: "held",
+      holdReason: "exec",
+      delivered: false,
+      saveOwed: false,
+    });
+    const held = await machine.vault(...args);
+    expectExit(held, 16);
+    expect(outcomesOf(held).find(({ uuid }) => uuid === uuids[2])).toMatchObject({ skipped: "held" });
+    machine.file("fixed", "");
+    expectExit(await machine.vault(...args, "--discard-pending"), 0);
+    const ids = readFileSync(paid, "utf8").trim().split("\n");
+    expect(ids).toHaveLength(6);
+    expect(new Set(ids).size).toBe(5);
+    expect(ids.filter((id) => id === `pay-${uuids[2]}`)).toHaveLength(2);
+    expect(inspected(lab).every(({ unackedStarts }) => unackedStarts === 0)).toBe(true);
+  });
+
+  it("a limited vault is read only where its contents are kept", async () => {
+    const lab = await openLab([{ ...offlineCard, maxUsage: 3 }, offlineCard]);
+    const machine = lab.machine();
+    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials })).join("\n");
+    expectExit(await machine.vaultWith({ input: lines }, "get", "--from", "-", "--out-dir", "cards"), 0);
+    const result = await machine.vault("get", "--all");
+    expectExit(result, 16);
+    expect(outcomesOf(result).filter(({ ok }) => !ok)).toMatchObject([{ uuid: lab.vault.uuid, skipped: "limited" }]);
+    expectExit(await machine.vault("get", "--all", "--out-dir", "cards"), 0);
+    expect(existsSync(join(machine.home, "cards", `${lab.vault.uuid}.json`))).toBe(true);
+  });
+});
+
+describe("vault ack of many", () => {
+  it("tells each outcome as an event, or all of them in one document", async () => {
+    const { lab, machine, uuids } = await five();
+    for (const uuid of uuids) expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    const events = await machine.vault("ack", uuids[0] ?? "", "v2", "-o", "ndjson");
+    expectExit(events, 0);
+    expect(outcomesOf(events)).toHaveLength(2);
+    expect(summaryOf(events)).toMatchObject({ done: 2, calls: 2 });
+    const document = await machine.vault("ack", "--all", "--json");
+    expectExit(document, 0);
+    expect((JSON.parse(document.stdout) as { acknowledged: object[] }).acknowledged).toHaveLength(3);
+    expect(inspected(lab).every(({ unackedStarts }) => unackedStarts === 0)).toBe(true);
+  });
+});
