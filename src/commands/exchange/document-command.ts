@@ -16,9 +16,9 @@ export interface DocumentCommand {
   /** Ends the command. */
   signal: AbortSignal;
   /** Kills a process and all that it started. */
-  endGroup(pid: number): void;
+  endGroup: (pid: number) => void;
   /** What the command prints, on either stream, by whole lines. */
-  say(lines: string): void;
+  say: (lines: string) => void;
 }
 
 /** Wait for the last output: processes that the command leaves behind may keep its streams open. */
