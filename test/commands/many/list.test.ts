@@ -8,7 +8,7 @@ import type { KnownVault } from "../../../src/exchange/records.ts";
 import { valueSources } from "../../../src/settings/stdin.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 
-const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-000000000000`;
+const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
 const generation = { proven: true, device: null };
 const vault = (n: number, label: string | null, more: Partial<KnownVault> = {}): KnownVault => ({
   uuid: uuidOf(n),
@@ -140,6 +140,12 @@ describe("a list in a file", () => {
       "--from line 1: without a terminal, this command takes the whole UUID",
     ],
     [
+      "a new vault that stands there twice",
+      "get",
+      [uuidOf(9), uuidOf(9).toUpperCase()].map((uuid) => ({ uuid, kind: "generic/offline", credentials: pair })),
+      "--from line 2: the same vault as in line 1",
+    ],
+    [
       "a vault that stands there twice",
       "get",
       ["spare", "Checkout", { uuid: uuidOf(1).toUpperCase() }],
@@ -188,7 +194,7 @@ describe("a list in a file", () => {
 
   it("is the same in whatever pieces it arrives", async () => {
     const vaults = [vault(1, "Prüfung 𝒳"), vault(2, "ß")];
-    const bytes = Buffer.from('Prüfung 𝒳\r\n\n{"uuid":"00000002-0000-4000-8000-000000000000","label":"ß"}');
+    const bytes = Buffer.from('Prüfung 𝒳\r\n\n{"uuid":"00000002-0000-4000-8000-00000000abcd","label":"ß"}');
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (cuts) => {
         const ends = [...cuts.toSorted((a, b) => a - b), bytes.length];
