@@ -1,11 +1,12 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
 import { VaultError } from "../errors.ts";
 
 /** An encryption key, with the public id that every sealed value carries. */
 export interface SealingKey {
   /** 16 hexadecimal digits, which reveal nothing about the key. */
   id: string;
-  bytes: Buffer;
+  secret: KeyObject;
 }
 
 /** The place to which a sealed value is bound. A value that was moved to another place does not open. */
@@ -36,12 +37,12 @@ const tagBytes = 16;
 /** Derives the encryption key and its id from 32 bytes, which are used for nothing else. */
 export function deriveKey(material: Uint8Array): SealingKey {
   const derive = (label: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", label, 32));
-  return { id: derive("vaultsvc key id 1").toString("hex", 0, 8), bytes: derive("vaultsvc sealing 1") };
+  return { id: derive("vaultsvc key id 1").toString("hex", 0, 8), secret: createSecretKey(derive("vaultsvc sealing 1")) };
 }
 
 export function seal(key: SealingKey, place: SealedPlace, text: string): string {
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce, { authTagLength: tagBytes });
+  const cipher = createCipheriv("aes-256-gcm", key.secret, nonce, { authTagLength: tagBytes });
   cipher.setAAD(additionalData(key, place));
   const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
   return `${format}:${key.id}:${sealed.toString("base64")}`;
@@ -55,7 +56,7 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
   const bytes = Buffer.from(body, "base64");
   const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
   if (!whole) throw damaged(place, "it is truncated or garbled");
-  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  const decipher = createDecipheriv("aes-256-gcm", key.secret, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAAD(additionalData(key, place));
   decipher.setAuthTag(bytes.subarray(-tagBytes));
   try {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
-import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import { deriveKey, keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { append } from "../journal/journal.ts";
 import { all, run } from "../sqlite/query.ts";
 
@@ -60,5 +60,5 @@ export function resealAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey
 /** @throws `state`, naming the key that the value needs, also if that key is not among `keys` */
 function open(keys: ReadonlyMap<string, SealingKey>, { place, sealed }: SealedValue): string {
   const [any] = keys.values();
-  return unseal(keys.get(keyIdOf(sealed)) ?? any ?? { id: "none", bytes: Buffer.alloc(32) }, place, sealed);
+  return unseal(keys.get(keyIdOf(sealed)) ?? any ?? { ...deriveKey(Buffer.alloc(32)), id: "none" }, place, sealed);
 }
