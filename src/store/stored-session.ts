@@ -25,6 +25,24 @@ const exchange = (id: string): About => ({ exchange: id });
 /** A step on the rows of a vault; `key` is the one that seals the state. */
 export type Step<T> = (rows: VaultRows, key: () => SealingKey) => T;
 
+/** Whether the rows of a locked vault, which nobody else changes, were read with what is named. */
+export function covers({ exchanges }: VaultRows, { exchange: id, pairs = [] }: About): boolean {
+  // The id of a new exchange sorts after those of all others.
+  return pairs.length === 0 && (id === undefined || exchanges.some((row) => row.id === id) || exchanges.every((row) => row.id < id));
+}
+
+/** The rows with the pairs to be revived counted as superseded, so that the step takes them out. */
+export function withRevived(rows: VaultRows, { revived = [] }: About): VaultRows {
+  const prints = revived.map((pair) => fingerprint(rows.uuid, pair));
+  return prints.length === 0 ? rows : { ...rows, superseded: new Set([...rows.superseded, ...prints]) };
+}
+
+/** The rows as they are once a step is written: what is forgotten is gone. */
+export function afterStep(rows: VaultRows): VaultRows {
+  const removed = rows.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
+  return { ...rows, ...removed, journal: [] };
+}
+
 /** A locked vault: the table of steps. An engine reads the rows, and writes what a step has changed. */
 export abstract class StoredVaultSession implements VaultSession {
   readonly service: string;

@@ -146,9 +146,11 @@ describe("sealed values", () => {
 
   it("are found out when they are exchanged in the database", async () => {
     const state = temporaryState();
-    const session = await imported(state);
-    await startExchange(session, "x1", 1, "second");
+    const before = await imported(state);
+    await startExchange(before, "x1", 1, "second");
+    await before.release();
     state.sql("UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 1) WHERE generation = 2");
+    const session = await held(state);
     await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
     expect(await session.credentials(1)).toEqual(pair("first"));
     state.dispose();

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StateDatabase } from "../../src/store/sqlite/state-database.ts";
-import { TestClock } from "../contract/store-fixture.ts";
+import { held, imported, intent, known, standings, started, TestClock } from "../contract/store-fixture.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import { temporaryState } from "./temporary-state.ts";
 
 /** A database whose commands are recorded. */
 function open() {
@@ -118,4 +119,24 @@ describe("changes that are asked for at the same time", () => {
     expect(on.count("PRAGMA synchronous = NORMAL")).toBe(1);
     expect(on.connection.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
   });
+});
+
+test("steps of one vault that are asked for at the same time follow each other", async () => {
+  const state = temporaryState();
+  const session = await imported(state);
+  const steps = [
+    session.recordIntent(intent("x1", 1)),
+    session.recordStarted("x1", started("second")),
+    session.recordIntent(intent("x2", 99)),
+    session.recordEnding("x1", true),
+    session.acknowledge("x1"),
+  ];
+  const outcomes = await Promise.allSettled(steps);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
+  await session.release();
+  const again = await held(state);
+  expect(await standings(again)).toEqual(["2 current", "1 superseded"]);
+  expect((await known(again)).last).toMatchObject({ id: "x1", state: "acknowledged" });
+  state.dispose();
 });

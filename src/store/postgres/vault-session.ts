@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { About, ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import { copyOf } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
-import { StoredVaultSession } from "../stored-session.ts";
-import { fingerprint } from "../../secrets/fingerprints.ts";
+import { afterStep, covers, StoredVaultSession, withRevived } from "../stored-session.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import type { LockedAt, MachineRecord } from "./machine-record.ts";
@@ -58,7 +58,7 @@ export class PostgresVaultSession extends StoredVaultSession {
 
   protected async query<T>(query: Step<T>, about: About = {}): Promise<T> {
     const { rows } = await this.#with(about);
-    return query(structuredClone(rows), () => this.#parts.key);
+    return query(rows, () => this.#parts.key);
   }
 
   protected async write<T>(step: Step<T>, about: About, _durability: Durability, isLast: boolean): Promise<T> {
@@ -68,7 +68,7 @@ export class PostgresVaultSession extends StoredVaultSession {
   async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>, isLast = false): Promise<T> {
     const { schema, lease, key } = this.#parts;
     const before: VaultRows = { ...rows, at: this.#place().at };
-    const after = structuredClone(before);
+    const after = copyOf(before);
     const result = step(after, () => key);
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
@@ -77,9 +77,8 @@ export class PostgresVaultSession extends StoredVaultSession {
     const written = former ?? randomUUID();
     await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast);
     const added = after.exchanges.length - before.exchanges.length;
-    const removed = after.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
     const id = after.vault === null ? null : written;
-    this.#vault = { id, lastSeq: lastSeq + added, rows: { ...after, ...removed, journal: [] } };
+    this.#vault = { id, lastSeq: lastSeq + added, rows: afterStep(after) };
     return result;
   }
 
@@ -88,14 +87,9 @@ export class PostgresVaultSession extends StoredVaultSession {
     return { state, service: this.service, uuid: this.uuid, at: new Date(now()).toISOString() };
   }
 
-  /** The vault with what is named; a pair to be revived counts as superseded, so that the step takes it out. */
-  async #with({ exchange, pairs = [], revived = [] }: About): Promise<StoredVault> {
-    const ids = this.#vault.rows.exchanges.map(({ id }) => id);
-    // The id of a new exchange sorts after those of all others.
-    const isRead = exchange === undefined || ids.includes(exchange) || ids.every((id) => id < exchange);
-    if (pairs.length > 0 || !isRead) this.#vault = await this.#read(this.#place(), { exchange, pairs });
-    const superseded = new Set([...this.#vault.rows.superseded, ...revived.map((pair) => fingerprint(this.uuid, pair))]);
-    return { ...this.#vault, rows: { ...this.#vault.rows, superseded } };
+  async #with(about: About): Promise<StoredVault> {
+    if (!covers(this.#vault.rows, about)) this.#vault = await this.#read(this.#place(), about);
+    return { ...this.#vault, rows: withRevived(this.#vault.rows, about) };
   }
 
   async #read(place: Place, about: About): Promise<StoredVault> {

@@ -10,6 +10,13 @@ import { exchangeRecord, vaultRecord, vaultSummary } from "../steps/vault-record
 import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
 import { all, listed, one } from "./query.ts";
 
+/** The rows of one vault as they were read. */
+export interface StoredVault {
+  /** Null if the vault is not known. */
+  id: number | null;
+  rows: VaultRows;
+}
+
 /** A row with its id, which steps do not see. */
 type Numbered = VaultRow & { id: number };
 
@@ -84,17 +91,17 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): { id
   return { id, row };
 }
 
+/** Since when a service is out, if it is. */
+export const outageOf = (db: DatabaseSync, service: string): string | null =>
+  one<{ since: string }>(db, "SELECT since FROM outages WHERE service = ?", service)?.since ?? null;
+
 /** Reads all rows of a vault that a step may need, and its id (null if it is not known). Call it in a transaction. */
-export function readVault(
-  db: DatabaseSync,
-  place: Place,
-  { exchange, pairs = [], revived = [] }: About = {},
-): { id: number | null; rows: VaultRows } {
+export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): StoredVault {
   const { service, uuid, at } = place;
   const found = findVault(db, service, uuid);
   const id = found?.id ?? null;
   const { credentials, exchanges } = id === null ? { credentials: [], exchanges: [] } : rowsOf(db, id, exchange);
-  const named = [...pairs, ...revived].map((pair) => fingerprint(uuid, pair));
+  const named = pairs.map((pair) => fingerprint(uuid, pair));
   const prints = JSON.stringify([...named, ...credentials.map((row) => row.fingerprint)]);
   const inList = "fingerprint IN (SELECT value FROM json_each(?))";
   const superseded = all<{ fingerprint: string }>(db, `SELECT fingerprint FROM superseded WHERE vault = ? AND ${inList}`, id, prints);
@@ -112,7 +119,7 @@ export function readVault(
     exchanges,
     superseded: new Set(superseded.map((row) => row.fingerprint)),
     refusals: new Map(refusals.map((row) => [row.combination, row.fingerprint])),
-    outage: one<{ since: string }>(db, "SELECT since FROM outages WHERE service = ?", service)?.since ?? null,
+    outage: outageOf(db, service),
     journal: [],
   };
   return { id, rows };

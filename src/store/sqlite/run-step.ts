@@ -1,14 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import { append } from "../journal/journal.ts";
 import { changesOf, sqlOf } from "../steps/changes.ts";
-import type { About, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import type { VaultRow, VaultRows } from "../steps/rows.ts";
+import { copyOf } from "../steps/rows.ts";
+import { afterStep } from "../stored-session.ts";
 import { one, run } from "./query.ts";
-import { findVault, readVault } from "./read-vaults.ts";
+import type { StoredVault } from "./read-vaults.ts";
+import { findVault } from "./read-vaults.ts";
 
-/** Runs a step in the caller's transaction: reads the vault, lets the step edit a copy of the rows, and writes what differs. */
-export function runStep<T>(db: DatabaseSync, place: Place, about: About, step: (rows: VaultRows) => T): T {
-  const { id, rows: before } = readVault(db, place, about);
-  const after = structuredClone(before);
+/** Runs a step in the caller's transaction: lets it edit a copy of the rows, and writes what differs. Returns the rows as they are then. */
+export function runStep<T>(
+  db: DatabaseSync,
+  { id, rows: before }: StoredVault,
+  step: (rows: VaultRows) => T,
+): { result: T; vault: StoredVault } {
+  const after = copyOf(before);
   const result = step(after);
   const vault = id ?? nextId(db);
   if (after.vault !== null && after.vault.service !== before.service) absorb(db, vault, after.vault);
@@ -19,7 +25,7 @@ export function runStep<T>(db: DatabaseSync, place: Place, about: About, step: (
   if (before.outage !== after.outage) writeOutage(db, after);
   const { service } = after.vault ?? after;
   for (const entry of after.journal) append(db, { at: after.at, service, uuid: after.uuid, ...entry });
-  return result;
+  return { result, vault: { id: after.vault === null ? null : vault, rows: afterStep(after) } };
 }
 
 function writeOutage(db: DatabaseSync, { service, outage }: VaultRows): void {

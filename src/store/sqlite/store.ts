@@ -18,7 +18,16 @@ import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
 import { one, run } from "./query.ts";
-import { findVaults, lastReads, listExchanges, listInterruptedCreations, listVaults, runExchanges, summaries } from "./read-vaults.ts";
+import {
+  findVaults,
+  lastReads,
+  listExchanges,
+  listInterruptedCreations,
+  listVaults,
+  readVault,
+  runExchanges,
+  summaries,
+} from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
 import { completeCreation } from "../steps/import.ts";
@@ -132,7 +141,8 @@ class SqliteStore implements LocalStore, RekeyedStore {
       const added = database.write((db) => {
         const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         const key = this.#keyring.fitting(db);
-        return runStep(db, place, { pairs: [vault.credentials] }, (rows) => completeCreation(rows, key, creation, vault));
+        const here = readVault(db, place, { pairs: [vault.credentials] });
+        return runStep(db, here, (rows) => completeCreation(rows, key, creation, vault)).result;
       });
       // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);

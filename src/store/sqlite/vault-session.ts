@@ -1,15 +1,17 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyId } from "../keys/keyring.ts";
-import type { About, Place } from "../steps/rows.ts";
+import type { About, Place, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
-import { StoredVaultSession } from "../stored-session.ts";
+import { covers, StoredVaultSession, withRevived } from "../stored-session.ts";
 import { one } from "./query.ts";
-import { findVault, readVault } from "./read-vaults.ts";
+import type { StoredVault } from "./read-vaults.ts";
+import { findVault, outageOf, readVault } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import type { StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
@@ -23,9 +25,17 @@ interface SessionParts {
   clock: Clock;
 }
 
-/** A vault that this process has locked. Every write first checks that the lock is still its own. */
+/**
+ * A vault that this process has locked. Every write first checks that the lock is still its own, so that nobody else changes the rows
+ * of the vault: they are read once, and again only for what a step names and the first reading lacks. The key stays the same, too.
+ */
 export class SqliteVaultSession extends StoredVaultSession {
   readonly #parts: SessionParts;
+  /** As of the last step that was written; null before the first reading, and after a failure. */
+  #vault: StoredVault | null = null;
+  #key: SealingKey | null = null;
+  /** Settles when no step is being written. */
+  #written: Promise<unknown> = Promise.resolve();
   #released = false;
 
   constructor(parts: SessionParts) {
@@ -36,10 +46,11 @@ export class SqliteVaultSession extends StoredVaultSession {
   async rebindFrom(service: string): Promise<void> {
     await this.#prepareKey();
     await this.#transaction((db) => {
-      const key = this.#parts.keyring.fitting(db);
       const here = findVault(db, this.service, this.uuid)?.row ?? null;
-      runStep(db, { ...this.#place(), service }, {}, (rows) => rebind(rows, key, this.service, here));
+      const there = readVault(db, { ...this.#place(), service });
+      runStep(db, there, (rows) => rebind(rows, this.#keyFor(db, rows), this.service, here));
     });
+    this.#vault = null;
   }
 
   /** The operating system holds the lock as long as this process lives. */
@@ -53,19 +64,62 @@ export class SqliteVaultSession extends StoredVaultSession {
     await Promise.resolve();
   }
 
+  override async isServiceOut(): Promise<boolean> {
+    return (await this.#parts.database.read((db) => outageOf(db, this.service))) !== null;
+  }
+
   protected async query<T>(query: Step<T>, about: About = {}): Promise<T> {
-    const { database, keyring } = this.#parts;
-    return await database.read((db) => query(readVault(db, this.#place(), about).rows, () => keyring.fitting(db)));
+    const [vault, key] = [this.#vault, this.#key];
+    if (vault !== null && key !== null && covers(vault.rows, about)) return query(vault.rows, () => key);
+    return await this.#parts.database.read((db) => {
+      this.#vault = this.#with(db, about);
+      const { rows } = this.#vault;
+      return query(rows, () => this.#keyFor(db, rows));
+    });
   }
 
   protected async write<T>(step: Step<T>, about: About, durability?: Durability): Promise<T> {
-    const { keyring } = this.#parts;
-    return await this.#transaction((db) => runStep(db, this.#place(), about, (rows) => step(rows, () => keyring.fitting(db))), durability);
+    return await this.#inTurn(async () => await this.#write(step, about, durability));
   }
 
   protected override async seal<T>(step: Step<T>, about: About): Promise<T> {
-    await this.#prepareKey();
-    return await this.write(step, about);
+    return await this.#inTurn(async () => {
+      await this.#prepareKey();
+      return await this.#write(step, about);
+    });
+  }
+
+  /** A step begins with the rows that the one before it has left. */
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#written.then(write);
+    this.#written = written.catch(() => undefined);
+    return await written;
+  }
+
+  async #write<T>(step: Step<T>, about: About, durability?: Durability): Promise<T> {
+    try {
+      const { result, vault } = await this.#transaction((db) => {
+        const { id, rows } = this.#with(db, about);
+        const before = { ...withRevived(rows, about), at: this.#place().at, outage: outageOf(db, this.service) };
+        return runStep(db, { id, rows: before }, (after) => step(after, () => this.#keyFor(db, rows)));
+      }, durability);
+      this.#vault = vault;
+      return result;
+    } catch (error) {
+      this.#vault = null;
+      throw error;
+    }
+  }
+
+  #with(db: DatabaseSync, about: About): StoredVault {
+    return this.#vault !== null && covers(this.#vault.rows, about) ? this.#vault : readVault(db, this.#place(), about);
+  }
+
+  /** The key of the state; where it has sealed something of this vault, only a process with every lock replaces it. */
+  #keyFor(db: DatabaseSync, { credentials }: VaultRows): SealingKey {
+    const key = this.#key ?? this.#parts.keyring.fitting(db);
+    if (credentials.some(({ sealed }) => sealed !== null)) this.#key = key;
+    return key;
   }
 
   #place(): Place {
@@ -73,6 +127,7 @@ export class SqliteVaultSession extends StoredVaultSession {
   }
 
   async #prepareKey(): Promise<void> {
+    if (this.#key !== null) return;
     await this.#parts.keyring.prepareState(await this.#parts.database.read(neededKeyId));
   }
 

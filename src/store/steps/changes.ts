@@ -19,7 +19,7 @@ export interface Change {
  * exchange open, so the rows that take such a place are written last. Without the outage and the journal.
  */
 export function changesOf(before: VaultRows, after: VaultRows): Change[] {
-  const vault = changesOfRows("vaults", before.vault === null ? [] : [before.vault], after.vault === null ? [] : [after.vault], []);
+  const vault = changesOfRows("vaults", before.vault === null ? [] : [before.vault], after.vault === null ? [] : [after.vault]);
   return [...vault, ...(after.vault?.forgotten === 1 ? allRemoved : changesOfParts(before, after)), ...changesOfPrints(before, after)];
 }
 
@@ -32,8 +32,8 @@ function changesOfParts(before: VaultRows, after: VaultRows): Change[] {
   const credentials = takingLast(after.credentials, ({ standing }) => standing === "current");
   const exchanges = takingLast(after.exchanges, ({ state }) => openStates.includes(state));
   return [
-    ...changesOfRows("credentials", before.credentials, credentials, ["generation"]),
-    ...changesOfRows("exchanges", before.exchanges, exchanges, ["id"]),
+    ...changesOfRows("credentials", before.credentials, credentials, "generation"),
+    ...changesOfRows("exchanges", before.exchanges, exchanges, "id"),
   ];
 }
 
@@ -44,37 +44,39 @@ function changesOfPrints(before: VaultRows, after: VaultRows): Change[] {
   const prints = (rows: VaultRows) => [...rows.superseded].map((fingerprint) => ({ fingerprint }));
   const refusals = (rows: VaultRows) => [...rows.refusals].map(([combination, fingerprint]) => ({ combination, fingerprint }));
   return [
-    ...changesOfRows("superseded", prints(before), prints(after), ["fingerprint"], "gone"),
-    ...changesOfRows("refusals", refusals(before), refusals(after), ["combination"], "gone"),
+    ...changesOfRows("superseded", prints(before), prints(after), "fingerprint", "gone"),
+    ...changesOfRows("refusals", refusals(before), refusals(after), "combination", "gone"),
   ];
 }
 
-/** Rows that `after` lacks were not read again and stay, unless they are `gone`. */
+/** Rows that `after` lacks were not read again and stay, unless they are `gone`. `keyed` is the column of the key. */
 function changesOfRows(
   table: Change["table"],
   before: readonly object[],
   after: readonly object[],
-  keyed: readonly string[],
+  keyed?: string,
   missing: "stay" | "gone" = "stay",
 ): Change[] {
-  const parts = (row: object): { name: string; key: Change["key"]; columns: Change["columns"] } => {
-    const entries = Object.entries(row) as [string, Value][];
-    const key = entries.filter(([column]) => keyed.includes(column));
-    const columns = entries.filter(([column]) => !keyed.includes(column));
-    return { name: JSON.stringify(key), key: Object.fromEntries(key), columns: Object.fromEntries(columns) };
-  };
-  const former = new Map(before.map(parts).map((row) => [row.name, row]));
+  const keyOf = (row: object): Value => (keyed === undefined ? null : ((row as Columns)[keyed] ?? null));
+  const former = new Map(before.map((row) => [keyOf(row), row as Columns]));
   const changes: Change[] = [];
-  for (const { name, key, columns } of after.map(parts)) {
-    const old = former.get(name)?.columns;
+  for (const row of after) {
+    const name = keyOf(row);
+    const old = former.get(name);
     former.delete(name);
-    const differing = Object.entries(columns).filter(([column, value]) => old?.[column] !== value);
-    if (old === undefined) changes.push({ table, type: "insert", key, columns });
-    else if (differing.length > 0) changes.push({ table, type: "update", key, columns: Object.fromEntries(differing) });
+    const columns = Object.entries(row as Columns).filter(([column, value]) => column !== keyed && old?.[column] !== value);
+    const key = keyed === undefined ? {} : { [keyed]: name };
+    if (old === undefined || columns.length > 0) {
+      changes.push({ table, type: old === undefined ? "insert" : "update", key, columns: Object.fromEntries(columns) });
+    }
   }
-  if (missing === "gone") for (const { key } of former.values()) changes.push({ table, type: "delete", key, columns: {} });
+  if (missing === "gone" && keyed !== undefined) {
+    for (const name of former.keys()) changes.push({ table, type: "delete", key: { [keyed]: name }, columns: {} });
+  }
   return changes;
 }
+
+type Columns = Readonly<Record<string, Value>>;
 
 /**
  * The SQL of a change in a vault's rows, with its values in the order of the marks. A row names its vault, but for that of the vault

@@ -44,6 +44,17 @@ export interface VaultRows extends Place {
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
+/** A copy that a step may edit. A row has plain values alone. */
+export const copyOf = (rows: VaultRows): VaultRows => ({
+  ...rows,
+  vault: rows.vault && { ...rows.vault },
+  credentials: rows.credentials.map((row) => ({ ...row })),
+  exchanges: rows.exchanges.map((row) => ({ ...row })),
+  superseded: new Set(rows.superseded),
+  refusals: new Map(rows.refusals),
+  journal: [...rows.journal],
+});
+
 /** Condition on the rows of the vaults that `Store.list` returns. */
 export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
 
