@@ -29,17 +29,24 @@ interface FindOptions {
 /** Vaults known here, by name. */
 export class VaultNames<V extends Named> {
   readonly #byUuid = new Map<string, V>();
-  readonly #byLabel = new Map<string, V[]>();
+  /** Made for the first label that is asked for. */
+  #byLabel: Map<string, V[]> | undefined;
 
   constructor(known: Iterable<V>) {
     for (const vault of known) {
       const key = vault.uuid.toLowerCase();
       if (!this.#byUuid.has(key)) this.#byUuid.set(key, vault);
-      if (vault.label === null) continue;
-      const labelled = this.#byLabel.get(vault.label);
-      if (labelled === undefined) this.#byLabel.set(vault.label, [vault]);
-      else if (labelled.every((other) => other.uuid.toLowerCase() !== key)) labelled.push(vault);
     }
+  }
+
+  /** Those that are known, in their order. */
+  get vaults(): Iterable<V> {
+    return this.#byUuid.values();
+  }
+
+  /** The vault of a UUID, if it is known. */
+  vault(uuid: string): V | undefined {
+    return this.#byUuid.get(uuid.toLowerCase());
   }
 
   /**
@@ -49,11 +56,16 @@ export class VaultNames<V extends Named> {
    */
   find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
     if (isUuid(name)) {
-      const vault = this.#byUuid.get(name.toLowerCase());
+      const vault = this.vault(name);
       return { uuid: vault?.uuid ?? name, vault };
     }
-    const vault = one(this.#byLabel.get(name) ?? [], options) ?? this.#byDigits(name, options);
+    const vault = one(this.#labelled(name), options) ?? this.#byDigits(name, options);
     return { uuid: vault.uuid, vault };
+  }
+
+  #labelled(label: string): V[] {
+    this.#byLabel ??= Map.groupBy(this.#byUuid.values(), ({ label }) => label ?? "");
+    return label === "" ? [] : (this.#byLabel.get(label) ?? []);
   }
 
   #byDigits(name: string, options: FindOptions): V {

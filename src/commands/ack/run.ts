@@ -7,7 +7,7 @@ import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { acknowledgeToken } from "./token.ts";
-import { withLabel } from "../../cli/vault-name.ts";
+import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
@@ -99,7 +99,7 @@ const isEvents = ({ host, output: { format, field } }: Pick<App, "host" | "outpu
 /** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `takeAll`. */
 async function acknowledgeMany(app: Needs, options: AckOptions, result: Result): Promise<void> {
   const vaults = options.all === true ? await pendingVaults(app, result) : options.vaults;
-  const known = await (await app.store()).summaries(app.serviceName());
+  const known = new VaultNames(await (await app.store()).summaries(app.serviceName()));
   const entries = await readList(app, { vaults, from: options.from }, "ack", known);
   const work = async ({ uuid }: Entry, turn: Turn): Promise<Outcome> => {
     await acknowledge(app, await turn.hold(), uuid, options, result);

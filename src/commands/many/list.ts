@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { App } from "../../app.ts";
-import { byLabel, VaultNames } from "../../cli/vault-name.ts";
-import { defined } from "../../defined.ts";
+import type { VaultNames } from "../../cli/vault-name.ts";
+import { byLabel } from "../../cli/vault-name.ts";
 import { VaultError } from "../../errors.ts";
 import { checkRecovery } from "../../exchange/recovery/adopt.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
@@ -38,7 +38,7 @@ type Needs = Pick<App, "ask" | "sources">;
  * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
  * and `no-credentials`, as for a single vault
  */
-export async function readList(app: Needs, choice: ListChoice, operation: ListOperation, known: readonly KnownVault[]): Promise<Entry[]> {
+export async function readList(app: Needs, choice: ListChoice, operation: ListOperation, known: VaultNames<KnownVault>): Promise<Entry[]> {
   checkChoice(choice, operation);
   const { all, from, defaults } = choice;
   const lister = new Lister(app, operation, known, defaults);
@@ -90,30 +90,28 @@ const usages: Readonly<Record<ListOperation, string>> = {
 class Lister {
   readonly #operation: ListOperation;
   readonly #defaults: NonNullable<ListChoice["defaults"]>;
-  readonly #known: readonly KnownVault[];
-  readonly #names: VaultNames<KnownVault>;
+  readonly #known: VaultNames<KnownVault>;
   readonly #exact: boolean;
   readonly #sources: Needs["sources"];
   /** Where each vault stands, by its UUID in lower case. */
   readonly #places = new Map<string, string | number>();
 
-  constructor({ ask, sources }: Needs, operation: ListOperation, known: readonly KnownVault[], defaults: ListChoice["defaults"] = {}) {
+  constructor({ ask, sources }: Needs, operation: ListOperation, known: VaultNames<KnownVault>, defaults: ListChoice["defaults"] = {}) {
     this.#operation = operation;
     this.#defaults = defaults;
     this.#known = known;
-    this.#names = new VaultNames(known);
     this.#exact = operation === "update" && !ask.isPossible;
     this.#sources = sources;
   }
 
   all(): Entry[] {
-    const able = this.#known.filter(({ generations }) => generations.length > 0).toSorted(byLabel);
-    return able.map((vault) => this.#entry({ uuid: vault.uuid }, vault));
+    const able = Array.from(this.#known.vaults).filter(({ generations }) => generations.length > 0);
+    return able.sort(byLabel).map((vault) => this.#entry({ uuid: vault.uuid }, vault));
   }
 
   /** A vault of the command line. */
   named(name: string): Entry {
-    const { uuid, vault } = this.#names.find(name, { shown: printableLine(name), exact: this.#exact });
+    const { uuid, vault } = this.#known.find(name, { shown: printableLine(name), exact: this.#exact });
     const before = this.#place(uuid, name);
     if (before === undefined) return this.#entry({ uuid }, vault);
     throw new VaultError("usage", `${printableLine(name)}: the same vault as ${printableLine(String(before))}`, {
@@ -143,7 +141,7 @@ class Lister {
 
   #listed(given: Given | string, line: number): Entry {
     const isName = typeof given === "string";
-    const { uuid, vault } = this.#names.find(isName ? given : given.uuid, { exact: this.#exact });
+    const { uuid, vault } = this.#known.find(isName ? given : given.uuid, { exact: this.#exact });
     const before = this.#place(uuid, line);
     if (before !== undefined) {
       throw new VaultError("invalid-input", `the same vault as in line ${before}`, {
@@ -179,7 +177,8 @@ class Lister {
     const used = given?.type === "recovery" ? given.document.kind : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
     const contents = operation === "update" ? contentsOf(line, used) : undefined;
     const label = known?.label ?? line.label ?? labelOf(given);
-    return { uuid, label, ...defined({ kind, given, device, externalRef: line.externalRef, contents }) };
+    const { externalRef } = line;
+    return { uuid, label, kind, given, device, externalRef, contents };
   }
 }
 

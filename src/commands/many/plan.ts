@@ -1,3 +1,4 @@
+import type { VaultNames } from "../../cli/vault-name.ts";
 import type { Policy } from "../../exchange/context.ts";
 import { toSettle } from "../../exchange/end/settle.ts";
 import { allows, judge } from "../../exchange/guard.ts";
@@ -27,7 +28,7 @@ interface Choice {
 /** Sorts the entries by what the state knows of their vaults. */
 export function planOf(
   entries: readonly Entry[],
-  known: ReadonlyMap<string, VaultSummary>,
+  known: Pick<VaultNames<VaultSummary>, "vault">,
   begun: ReadonlyMap<string, RunExchange>,
   choice: Choice,
 ): Plan {
@@ -35,7 +36,7 @@ export function planOf(
   for (const entry of entries) {
     const uuid = entry.uuid.toLowerCase();
     const state = begun.get(uuid)?.state;
-    const reason = state === "acknowledged" ? null : whySkipped(known.get(uuid), choice);
+    const reason = state === "acknowledged" ? null : whySkipped(known.vault(uuid), choice);
     if (state === "acknowledged") plan.earlier.push(entry);
     else if (reason === null) plan.todo.push(entry);
     else plan.skipped.push({ entry, reason });

@@ -1,6 +1,7 @@
+import { setFlagsFromString } from "node:v8";
 import type { App } from "../../app.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import type { VaultSummary } from "../../exchange/records.ts";
+import { VaultNames } from "../../cli/vault-name.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { askSettings } from "../exchange/ask.ts";
 import type { ExchangeNeeds } from "../exchange/plan.ts";
@@ -10,6 +11,7 @@ import type { ManyExchangeOptions } from "./exchange.ts";
 import { exchangesOf } from "./exchange.ts";
 import { readList } from "./list.ts";
 import { prepareOutDir } from "./out-file.ts";
+import type { Plan } from "./plan.ts";
 import { planOf } from "./plan.ts";
 import { printPlan } from "./print-plan.ts";
 import { createReport } from "./report.ts";
@@ -29,12 +31,10 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   await askSettings(app);
   // Missing settings are reported before a list is read.
   await app.service();
-  const known = await (await app.store()).summaries(app.serviceName());
-  const defaults = { kind: options.kind, device: await app.device() };
-  const entries = await readList(app, { ...options, defaults }, operation, known);
   const isNamed = options.run !== undefined;
   const name = options.run ?? newRun(operation, app.host);
-  const plan = await planned(app, options, operation, { entries, known, name, isNamed });
+  const plan = await planned(app, options, operation, name);
+  const total = plan.todo.length + plan.earlier.length + plan.skipped.length;
   if (options.dryRun === true) {
     const calls = plan.todo.length * (options.ack === false ? 1 : 2);
     const seconds = app.settings.rate === 0 ? 0 : Math.ceil(calls / app.settings.rate);
@@ -46,35 +46,30 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
   const again = (uuids: readonly string[]): string =>
     [`vault ${operation}`, ...(uuids.length === 0 ? ["…"] : uuids), `--run ${name}`].join(" ");
-  const report = createReport(app, { operation, total: entries.length, form, again });
+  const report = createReport(app, { operation, total, form, again });
   const work = await exchangesOf(app, options, operation, { name, isNamed, report });
-  const before: [Entry, Outcome][] = [
-    ...plan.earlier.map((entry): [Entry, Outcome] => [entry, { ok: true, earlier: true }]),
-    ...plan.skipped.map(({ entry, reason }): [Entry, Outcome] => [entry, { ok: false, skipped: reason }]),
-  ];
   const { concurrency, maxFailures } = options;
-  await takeAll(app, plan.todo, { work, report, name, before, concurrency, maxFailures });
+  await takeAll(app, plan.todo, { work, report, name, before: knownOf(plan), concurrency, maxFailures });
   return 0;
 }
 
-interface List {
-  entries: readonly Entry[];
-  known: readonly VaultSummary[];
-  name: string;
-  isNamed: boolean;
+/** The outcomes that are known before anything is sent. */
+function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {
+  for (const entry of earlier) yield [entry, { ok: true, earlier: true }];
+  for (const { entry, reason } of skipped) yield [entry, { ok: false, skipped: reason }];
 }
 
-/** What is left to do of a list, in a run that may have begun before. */
-async function planned(
-  app: Pick<App, "host" | "serviceName" | "settings" | "store">,
-  options: ManyExchangeOptions,
-  operation: Operation,
-  { entries, known, name, isNamed }: List,
-): Promise<ReturnType<typeof planOf>> {
-  const begun = isNamed ? await (await app.store()).run(app.serviceName(), name) : [];
-  const byUuid = new Map(begun.map((one) => [one.uuid, one]));
-  for (const entry of entries) checkSameRun(name, operation, entry, byUuid.get(entry.uuid.toLowerCase()));
-  return planOf(entries, new Map(known.map((one) => [one.uuid, one])), byUuid, {
+/** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
+async function planned(app: ManyNeeds, options: ManyExchangeOptions, operation: Operation, name: string): Promise<Plan> {
+  // Garbage that waits for its collection takes more than a list of 100,000 vaults. Without a rate limit, time is worth more.
+  if (app.settings.rate > 0) setFlagsFromString("--optimize-for-size");
+  const [store, service] = [await app.store(), app.serviceName()];
+  const known = new VaultNames(await store.summaries(service));
+  const defaults = { kind: options.kind, device: await app.device() };
+  const entries = await readList(app, { ...options, defaults }, operation, known);
+  const begun = new Map((options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]));
+  for (const entry of entries) checkSameRun(name, operation, entry, begun.get(entry.uuid.toLowerCase()));
+  return planOf(entries, known, begun, {
     operation,
     discardPending: options.discardPending === true,
     policy: app.settings.policy,

@@ -12,7 +12,7 @@ interface All {
   /** Of the run. */
   name: string;
   /** Outcomes that are known already. */
-  before: readonly [Entry, Outcome][];
+  before: Iterable<readonly [Entry, Outcome]>;
   concurrency: number | undefined;
   maxFailures: number | undefined;
 }
@@ -27,10 +27,10 @@ export async function takeAll(app: TurnsNeeds, todo: readonly Entry[], all: All)
   const beganAt = host.elapsed();
   let failure: VaultError | undefined;
   try {
-    for (const [entry, outcome] of before) await report.outcome(entry, outcome);
+    await tellAll(report, before);
     const taken = await takeTurns(app, todo, { ...all, tell: async (entry, outcome) => await report.outcome(entry, outcome) });
     failure = endOf(host, name, taken, report.tally);
-    for (const entry of taken.left) await report.outcome(entry, { ok: false, skipped: "stopped" });
+    await tellAll(report, stopped(taken.left));
     await report.end({ run: name, seconds: Math.round(host.elapsed() - beganAt) / 1000, calls: taken.calls });
   } catch (error) {
     failure ??= outputFailed(name, error);
@@ -38,6 +38,24 @@ export async function takeAll(app: TurnsNeeds, todo: readonly Entry[], all: All)
     report.close();
   }
   if (failure !== undefined) throw failure;
+}
+
+/** Lines that are written together: a file is synced once for them. */
+const together = 1000;
+
+async function tellAll(report: Pick<Report, "outcome">, outcomes: Iterable<readonly [Entry, Outcome]>): Promise<void> {
+  let told: Promise<void>[] = [];
+  for (const [entry, outcome] of outcomes) {
+    told.push(report.outcome(entry, outcome));
+    if (told.length < together) continue;
+    await Promise.all(told);
+    told = [];
+  }
+  await Promise.all(told);
+}
+
+function* stopped(left: readonly Entry[]): Iterable<[Entry, Outcome]> {
+  for (const entry of left) yield [entry, { ok: false, skipped: "stopped" }];
 }
 
 /** What the command ends with. */

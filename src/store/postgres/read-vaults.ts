@@ -4,6 +4,7 @@ import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { listed } from "../sqlite/query.ts";
+import { summaryColumns } from "../steps/vault-record.ts";
 import type { Row, Statement } from "./connection.ts";
 
 /** The rows of one vault as they were read, with what steps do not see. */
@@ -90,14 +91,14 @@ export const lastReads = (schema: string): Statement => ({
 });
 
 /** Vaults of a service, each in one row, for `vaultSummary`. */
-export const summariesOf = (schema: string, service: string): Statement => ({
-  sql: `SELECT to_jsonb(vaults) - 'id' AS vault, to_jsonb(open) AS open,
-      (SELECT jsonb_build_object('proven', max(proven), 'device', max(device)) FROM ${schema}.credentials
-        WHERE vault = vaults.id AND sealed IS NOT NULL HAVING count(*) > 0) AS kept
+export function summariesOf(schema: string, service: string): Statement {
+  const kept = `FROM ${schema}.credentials WHERE vault = vaults.id AND sealed IS NOT NULL`;
+  const sql = `SELECT ${summaryColumns.map((name) => `vaults.${name}`).join(", ")}, to_jsonb(open) AS open, (SELECT max(proven) ${kept}) AS proven,
+      (EXISTS (SELECT 1 ${kept} AND device IS NOT NULL))::int AS has_device
     FROM ${schema}.vaults LEFT JOIN ${schema}.exchanges AS open ON open.vault = vaults.id AND open.state IN (${listed(openStates)})
-    WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
-  values: [service],
-});
+    WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`;
+  return { sql, values: [service] };
+}
 
 /** The newest exchange in a run, of all vaults of a service or of one. */
 export const runExchangesOf = (schema: string, service: string, name: string, uuid: string | null): Statement => ({

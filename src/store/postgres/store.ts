@@ -16,9 +16,9 @@ import { creationEntry, dismissal, interruptedCreation } from "../journal/creati
 import { prunedBefore } from "../journal/journal.ts";
 import { completeCreation } from "../steps/import.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
-import type { ExchangeRow, Place, VaultRow } from "../steps/rows.ts";
+import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
-import type { Kept } from "../steps/vault-record.ts";
+import type { SummaryRow } from "../steps/vault-record.ts";
 import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
@@ -129,10 +129,9 @@ export class PostgresStore implements Store {
 
   async summaries(service: string): Promise<VaultSummary[]> {
     const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(summariesOf(this.parts.schema, service))]);
-    return rows.map(({ vault, kept, open }) => {
-      const { uuid, label, ...row } = vault as VaultRow;
-      const shown = label === null ? null : openLabel(ready.key, this.#place(ready, service, uuid), label);
-      return vaultSummary({ ...row, uuid, label: shown }, kept as Kept | null, (open as ExchangeRow | null) ?? undefined);
+    return (rows as unknown as (SummaryRow & { open: ExchangeRow | null })[]).map(({ open, ...row }) => {
+      const label = row.label === null ? null : openLabel(ready.key, this.#place(ready, service, row.uuid), row.label);
+      return vaultSummary({ ...row, label }, open ?? undefined);
     });
   }
 

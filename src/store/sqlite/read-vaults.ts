@@ -5,8 +5,8 @@ import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
-import type { Kept } from "../steps/vault-record.ts";
-import { exchangeRecord, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
+import type { SummaryRow } from "../steps/vault-record.ts";
+import { exchangeRecord, summaryColumns, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
 import { all, listed, one } from "./query.ts";
 
@@ -48,21 +48,20 @@ export function listExchanges(db: DatabaseSync, service: string, uuid: string, l
 
 const openExchanges = `exchanges.state IN (${listed(openStates)})`;
 
-/** See `Store.summaries`. Rows are not collected: there may be many. */
+/** See `Store.summaries`. Rows are not collected, and have what is needed alone: there may be many. */
 export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
   const open = new Map(
     all<ExchangeRow & { vault: number }>(db, `SELECT exchanges.* FROM exchanges WHERE ${openExchanges}`).map((row) => [row.vault, row]),
   );
+  const kept = "FROM credentials WHERE vault = vaults.id AND sealed IS NOT NULL";
   const rows = db
     .prepare(
-      `SELECT vaults.*, max(proven) AS proven, max(device) AS device FROM vaults
-        LEFT JOIN credentials ON vault = vaults.id AND sealed IS NOT NULL
-        WHERE service = ? AND forgotten = 0 GROUP BY vaults.id ORDER BY uuid`,
+      `SELECT id, ${summaryColumns.join(", ")}, (SELECT max(proven) ${kept}) AS proven,
+        EXISTS (SELECT 1 ${kept} AND device IS NOT NULL) AS has_device
+        FROM vaults WHERE service = ? AND forgotten = 0 ORDER BY uuid`,
     )
     .iterate(service);
-  const kept = ({ proven, device }: { proven: number | null; device: string | null }): Kept | null =>
-    proven === null ? null : { proven, device };
-  return Array.from(rows as Iterable<Numbered & Parameters<typeof kept>[0]>, (row) => vaultSummary(row, kept(row), open.get(row.id)));
+  return Array.from(rows as Iterable<SummaryRow & { id: number }>, (row) => vaultSummary(row, open.get(row.id)));
 }
 
 /** See `Store.run`. */

@@ -32,23 +32,35 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
   };
 }
 
-/** What is known of the credentials of a vault that are kept; null if there are none. */
-export interface Kept {
-  proven: number;
-  device: string | null;
-}
+export const summaryColumns = [
+  "uuid",
+  "label",
+  "kind",
+  "limited",
+  "unacked_starts",
+  "failed_attempts",
+  "possibly_failed",
+  "last_error",
+] as const satisfies (keyof VaultRow)[];
+
+/** `proven` and `has_device` are of all credentials that are kept; without any, `proven` is null. */
+export type SummaryRow = Pick<VaultRow, (typeof summaryColumns)[number]> & { proven: number | null; has_device: number };
+
+/** Shared by many vaults. */
+const generations = [0, 1].map((proven) => [0, 1].map((device) => [{ proven: proven === 1, device: device === 1 ? true : null }]));
+const none: VaultSummary["generations"] = [];
 
 /** What a list of many vaults needs of one. */
-export const vaultSummary = (vault: VaultRow, kept: Kept | null, open: ExchangeRow | undefined): VaultSummary => ({
-  uuid: vault.uuid,
-  label: vault.label,
-  kind: vault.kind,
-  limited: vault.limited === 1,
-  unackedStarts: vault.unacked_starts,
-  failedAttempts: vault.failed_attempts,
-  possiblyFailed: vault.possibly_failed,
-  generations: kept === null ? [] : [{ proven: kept.proven === 1, device: kept.device }],
-  lastError: vault.last_error === null ? null : (errorNote(vault.last_error)?.code ?? null),
+export const vaultSummary = (row: SummaryRow, open: ExchangeRow | undefined): VaultSummary => ({
+  uuid: row.uuid,
+  label: row.label,
+  kind: row.kind,
+  limited: row.limited === 1,
+  unackedStarts: row.unacked_starts,
+  failedAttempts: row.failed_attempts,
+  possiblyFailed: row.possibly_failed,
+  generations: (row.proven === null ? undefined : generations[row.proven]?.[row.has_device]) ?? none,
+  lastError: row.last_error === null ? null : (errorNote(row.last_error)?.code ?? null),
   open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
 });
 

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ListChoice } from "../../../src/commands/many/list.ts";
+import { VaultNames } from "../../../src/cli/vault-name.ts";
 import { readList } from "../../../src/commands/many/list.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import type { KnownVault } from "../../../src/exchange/records.ts";
@@ -32,7 +33,7 @@ type Operation = Parameters<typeof readList>[2];
 async function read(choice: Partial<ListChoice>, operation: Operation = "get", input = "", isPossible = false, vaults = known) {
   const { sources } = valueSources(fakeHost({ input, files: { list: input } }), () => undefined);
   const ask = { isPossible } as Parameters<typeof readList>[0]["ask"];
-  return await readList({ ask, sources }, { vaults: [], ...choice }, operation, vaults);
+  return await readList({ ask, sources }, { vaults: [], ...choice }, operation, new VaultNames(vaults));
 }
 
 /** A list on standard input: lines, or objects. */
@@ -167,10 +168,12 @@ describe("a list in a file", () => {
     expect(await failure(read({ from: "missing" }))).toBe("invalid-input: --from: cannot read the file missing (ENOENT)");
     const { sources } = valueSources(fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }), () => undefined);
     const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
-    expect(await failure(readList({ ask, sources }, { vaults: [], from: "-" }, "get", known))).toBe(
+    expect(await failure(readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)))).toBe(
       "invalid-input: --from: standard input must be UTF-8",
     );
-    await expect(readList({ ask, sources }, { vaults: [], from: "-" }, "get", known)).rejects.toThrow(/already read for --from/);
+    await expect(readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known))).rejects.toThrow(
+      /already read for --from/,
+    );
   });
 
   const named = (n: number, form: string): unknown => {
@@ -203,10 +206,9 @@ describe("a list in a file", () => {
         const stdin = { ...host.stdin, chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array> };
         const { sources } = valueSources({ ...host, stdin }, () => undefined);
         const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
-        expect((await readList({ ask, sources }, { vaults: [], from: "-" }, "get", vaults)).map(({ uuid }) => uuid)).toEqual([
-          uuidOf(1),
-          uuidOf(2),
-        ]);
+        expect(
+          (await readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(vaults))).map(({ uuid }) => uuid),
+        ).toEqual([uuidOf(1), uuidOf(2)]);
       }),
     );
   });
