@@ -40,7 +40,8 @@ type Range = [start: number, end: number];
  * the longest is replaced whole, and no end of two overlapping secrets remains.
  */
 export function createRedactor(): Redactor {
-  const secrets = new Map<string, { needles: Needle[]; scopes: number }>();
+  /** The needles are made when there is a text to search. */
+  const secrets = new Map<string, { needles: Needle[] | null; scopes: number }>();
 
   function scope(): SecretScope {
     const own = new Set<string>();
@@ -48,7 +49,7 @@ export function createRedactor(): Redactor {
       add(secret) {
         if (secret === "" || own.has(secret)) return;
         own.add(secret);
-        const { needles, scopes } = secrets.get(secret) ?? { needles: needlesOf(secret), scopes: 0 };
+        const { needles, scopes } = secrets.get(secret) ?? { needles: null, scopes: 0 };
         secrets.set(secret, { needles, scopes: scopes + 1 });
       },
       end() {
@@ -64,7 +65,7 @@ export function createRedactor(): Redactor {
   function redact(text: string): string {
     if (secrets.size === 0) return text;
     const ranges: Range[] = [];
-    const needles = [...secrets.values()].flatMap((secret) => secret.needles);
+    const needles = [...secrets].flatMap(([secret, known]) => (known.needles ??= needlesOf(secret)));
     for (const layer of layersOf(text)) {
       for (const { text: needle, inset } of needles) {
         for (let at = layer.text.indexOf(needle); at !== -1; at = layer.text.indexOf(needle, at + 1)) {
