@@ -55,6 +55,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   readonly #scripts: readonly string[];
   readonly #keyring: Keyring;
   readonly #state: StateConnection;
+  #noted: StateDatabase | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
     this.#options = options;
@@ -77,8 +78,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       // During the wait the state may have been restored, or its key changed. The lock prevents both from here on.
       const database = await this.#state.ensure();
       await this.#ready(database);
-      if ((await database.read(neededKeyId)) !== null) await this.#noteKeyFile(database);
-      await noteFile(database, String(this.#state.file), this.#options);
+      await this.#note(database);
       const parts = { uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock: this.#options.clock };
       return new SqliteVaultSession({ service, ...parts });
     } catch (error) {
@@ -87,11 +87,19 @@ class SqliteStore implements LocalStore, RekeyedStore {
     }
   }
 
-  /** Records state and key file with each other, in case one was moved or copied: a rekey reads both. */
-  async #noteKeyFile(database: StateDatabase): Promise<void> {
-    this.#keyring.rememberState();
+  /**
+   * Records, once for each database that this process opens, state and key file with each other, and the file: one of them may have been
+   * moved, copied or restored, and a rekey reads both.
+   */
+  async #note(database: StateDatabase): Promise<void> {
+    if (this.#noted === database) return;
+    const isSealed = (await database.read(neededKeyId)) !== null;
     const { keyFile } = this.#keyring;
-    if (keyFile !== null && (await database.read(keyFileOf)) !== keyFile) await database.write((db) => noteKeyFile(db, keyFile));
+    if (isSealed) this.#keyring.rememberState();
+    if (isSealed && keyFile !== null && (await database.read(keyFileOf)) !== keyFile)
+      await database.write((db) => noteKeyFile(db, keyFile));
+    await noteFile(database, String(this.#state.file), this.#options);
+    if (isSealed) this.#noted = database;
   }
 
   async #ready(database: StateDatabase): Promise<void> {

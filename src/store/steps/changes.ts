@@ -60,15 +60,14 @@ function changesOfRows(
   const keyOf = (row: object): Value => (keyed === undefined ? null : ((row as Columns)[keyed] ?? null));
   const former = new Map(before.map((row) => [keyOf(row), row as Columns]));
   const changes: Change[] = [];
-  for (const row of after) {
+  for (const row of after as readonly Columns[]) {
     const name = keyOf(row);
     const old = former.get(name);
     former.delete(name);
-    const columns = Object.entries(row as Columns).filter(([column, value]) => column !== keyed && old?.[column] !== value);
-    const key = keyed === undefined ? {} : { [keyed]: name };
-    if (old === undefined || columns.length > 0) {
-      changes.push({ table, type: old === undefined ? "insert" : "update", key, columns: Object.fromEntries(columns) });
-    }
+    const differing = Object.keys(row).filter((column) => column !== keyed && old?.[column] !== row[column]);
+    if (old !== undefined && differing.length === 0) continue;
+    const columns = Object.fromEntries(differing.map((column) => [column, row[column] ?? null]));
+    changes.push({ table, type: old === undefined ? "insert" : "update", key: keyed === undefined ? {} : { [keyed]: name }, columns });
   }
   if (missing === "gone" && keyed !== undefined) {
     for (const name of former.keys()) changes.push({ table, type: "delete", key: { [keyed]: name }, columns: {} });
