@@ -67,6 +67,7 @@ export class Connection {
   readonly #address: Address;
   readonly #timing: Timing;
   #dead: Error | null = null;
+  #underWay = 0;
   /** Of commits that may not be durable. */
   readonly #notices: string[] = [];
 
@@ -113,6 +114,11 @@ export class Connection {
 
   get isUsable(): boolean {
     return this.#dead === null;
+  }
+
+  /** How many transactions are not answered yet. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   /** Closes without waiting. */
@@ -177,7 +183,9 @@ export class Connection {
     stream.cork();
     const sent = statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])]));
     stream.uncork();
+    this.#underWay += 1;
     const answers = await Promise.allSettled(sent);
+    this.#underWay -= 1;
     clearTimeout(timer);
     const tookMs = performance.now() - sentAt;
     const failed = answers.find((answer) => answer.status === "rejected");

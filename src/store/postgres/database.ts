@@ -10,6 +10,12 @@ const awayMs = 15_000;
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
+/** Transactions under way on one connection before another one is opened. */
+const sharing = 4;
+
+/** The server syncs commits of different connections together. */
+const connectionsAtMost = 4;
+
 /** How the program waits. */
 interface Patience {
   clock: Clock;
@@ -18,14 +24,18 @@ interface Patience {
 }
 
 /**
- * The database of a shared state, reached by one connection, which is made anew where it has broken. Connects at the first use. A server
- * that restarts is waited for.
+ * The database of a shared state, reached by one connection, or by a few where many transactions are under way. They are made anew where
+ * one has broken. Connects at the first use. A server that restarts is waited for.
  */
 export class Database {
   readonly address: Address;
   readonly #timing: Timing;
   readonly #patience: Patience;
-  #connection: Promise<Connection> | null = null;
+  #first: Promise<Connection> | null = null;
+  /** With the first one. */
+  #connections: readonly Connection[] = [];
+  #isOpening = false;
+  #turn = 0;
   #wasThere = false;
 
   constructor(address: Address, timing: Timing, patience: Patience) {
@@ -34,16 +44,43 @@ export class Database {
     this.#patience = patience;
   }
 
-  /** The connection; one, whoever asks for it at the same time. */
+  /** A connection; whoever asks at the same time waits for the same first one. */
   async connect(): Promise<Connection> {
-    const current = (this.#connection ??= this.#open());
-    const connection = await current.catch((error: unknown) => {
-      if (this.#connection === current) this.#connection = null;
+    const first = (this.#first ??= this.#open());
+    const connection = await first.catch((error: unknown) => {
+      if (this.#first === first) this.#first = null;
       throw error;
     });
-    if (connection.isUsable) return connection;
-    if (this.#connection === current) this.#connection = null;
+    if (this.#connections.every(({ isUsable }) => isUsable) && connection.isUsable) return this.#next(connection);
+    // Where one has broken, the others may lead to a server that others do not use any more.
+    if (this.#first === first) {
+      this.close();
+      [this.#first, this.#connections] = [null, []];
+    }
     return await this.connect();
+  }
+
+  /** The next of the connections, in turn. Opens another one, for which nobody waits, where too much is under way on it. */
+  #next(first: Connection): Connection {
+    if (this.#connections.length === 0) this.#connections = [first];
+    this.#turn = (this.#turn + 1) % this.#connections.length;
+    const next = this.#connections[this.#turn] ?? first;
+    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && !this.#isOpening) void this.#openAnother();
+    return next;
+  }
+
+  async #openAnother(): Promise<void> {
+    this.#isOpening = true;
+    const former = this.#connections;
+    try {
+      const another = await Connection.open(this.address, this.#timing);
+      if (this.#connections === former) this.#connections = [...former, another];
+      else another.close();
+    } catch {
+      // Those that are there do.
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
   async #open(): Promise<Connection> {
@@ -77,8 +114,9 @@ export class Database {
     return await (await this.connect()).transact(statements);
   }
 
-  /** Closes the connection without waiting. */
+  /** Closes the connections without waiting. */
   close(): void {
-    void this.#connection?.then((connection) => connection.close()).catch(() => undefined);
+    for (const connection of this.#connections) connection.close();
+    void this.#first?.then((connection) => connection.close()).catch(() => undefined);
   }
 }

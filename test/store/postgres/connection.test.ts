@@ -1,6 +1,7 @@
 import pg from "pg";
 import { expect, it, vi } from "vitest";
-import { imported, intent, known } from "../../contract/store-fixture.ts";
+import type { VaultSession } from "../../../src/exchange/ports.ts";
+import { held, imported, intent, known, pair, uuid } from "../../contract/store-fixture.ts";
 import { sharedState } from "../../support/shared-state.ts";
 
 it("a pipe that breaks is a lost answer, and no answer of the server: its code has five letters too", async () => {
@@ -16,5 +17,27 @@ it("a pipe that breaks is a lost answer, and no answer of the server: its code h
   await session.recordIntent(intent("x1", 1));
   expect(await known(session)).toMatchObject({ unackedStarts: 1, last: { id: "x1", state: "intent" } });
   await session.release();
+  state.dispose();
+});
+
+it("many transactions at a time share a few connections, which are made anew where one has broken; a few need one", async () => {
+  const state = await sharedState();
+  const sessions = [await imported(state)];
+  const connect = vi.spyOn(pg.Client.prototype, "connect");
+  await sessions[0]?.recordIntent(intent("x1", 1));
+  await Promise.all([known(sessions[0] as VaultSession), state.store.list(), state.store.find(uuid)]);
+  expect(connect).toHaveBeenCalledTimes(0);
+  const ids = Array.from({ length: 48 }, (_, n) => `${uuid.slice(0, -3)}${n + 100}`);
+  for (let n = 0; n < 4; n += 1) {
+    const more = await Promise.all(ids.splice(0, 12).map(async (id) => await held(state, id)));
+    await Promise.all(more.map(async (session) => await session.recordPair({ credentials: pair("first"), kind: "generic/offline" })));
+    sessions.push(...more);
+  }
+  expect(connect).toHaveBeenCalledTimes(3);
+  await state.sql(`SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity
+    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`);
+  await Promise.all(sessions.slice(1).map(async (session) => await session.recordIntent(intent("x1", 1))));
+  expect((await state.store.list()).map(({ last }) => last?.id)).toEqual(sessions.map(() => "x1"));
+  await Promise.all(sessions.map(async (session) => await session.release()));
   state.dispose();
 });
