@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,18 +7,25 @@ import { setTimeout } from "node:timers/promises";
 import type { Store } from "../../src/exchange/ports.ts";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/open-service.ts";
+import { openShared } from "../../src/store/postgres/open.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { createRedactor } from "../../src/terminal/redactor.ts";
 import { dataStream } from "../../src/terminal/streams.ts";
 import { openWriteAll } from "../../src/terminal/write-all.ts";
+import { endFile } from "../support/end-of-file.ts";
+import { startServer } from "../support/postgres.ts";
 import { readWith, realClock } from "../support/read-with.ts";
 
 /**
  * How many exchanges a second one process runs, each with another vault, many at a time, against a sandbox in a process of its own
- * that has no rate limit: with the state and the contents on this disk, and in memory (/dev/shm), where a sync costs nothing. Cases
- * take turns, so that whatever else the machine does hits them alike.
+ * that has no rate limit: with the state and the contents on this disk, and in memory (/dev/shm), where a sync costs nothing; with
+ * `shared` in PostgreSQL, with and without its syncs. Cases take turns, so that whatever else the machine does hits them alike.
  */
-const [vaultCount = 1000, concurrency = 64, rounds = 3] = process.argv.slice(2).map(Number);
+const isShared = process.argv.includes("shared");
+const [vaultCount = 1000, concurrency = 64, rounds = 3] = process.argv
+  .slice(2)
+  .filter((word) => word !== "shared")
+  .map(Number);
 const root = join(import.meta.dirname, "..", "..");
 const clock = realClock;
 const nothing = (): undefined => undefined;
@@ -45,13 +52,31 @@ const clients = await openService({
   timeoutMs: 30_000,
   limit: { rate: 0, clock, reserveSlot: async () => Promise.resolve(0) },
 });
-const places = [["SQLite, on disk", home] as const, ...(existsSync("/dev/shm") ? [["SQLite, in memory", "/dev/shm"] as const] : [])];
-const cases = places.map(([name, parent]): Case => {
+const cases = isShared
+  ? [await sharedCase("on"), await sharedCase("off")]
+  : [localCase("on disk", home), localCase("in memory", "/dev/shm")];
+
+function localCase(where: string, parent: string): Case {
   const folder = mkdtempSync(join(parent, "vault-bulk-"));
   const keySource = { type: "file", path: join(folder, "config", "state.key") } as const;
   const store = openStore({ directory: join(folder, "state"), keySource, clock, platform: process.platform, warn: nothing });
-  return { name, folder, store, rates: [] };
-});
+  return { name: `SQLite, ${where}`, folder, store, rates: [] };
+}
+
+async function sharedCase(fsync: "on" | "off"): Promise<Case> {
+  const folder = mkdtempSync(join(tmpdir(), "vault-bulk-"));
+  const config = join(folder, "config");
+  const location = `${(await startServer({ fsync })).location("bulk")}${fsync === "off" ? "&durable=assumed" : ""}`;
+  const env = { PATH: process.env["PATH"] ?? "", HOME: folder, VAULTSVC_CONFIG_DIR: config };
+  const args = [join(root, "bin", "vault.js"), "state", "init", "--state", location];
+  const { status } = spawnSync(process.execPath, args, { env, stdio: ["ignore", "ignore", "inherit"] });
+  if (status !== 0) throw new Error("the shared state cannot be made");
+  const keySource = { type: "file", path: join(config, "state.key") } as const;
+  const waiting = { deadline: Number.POSITIVE_INFINITY, signal: ownSignal };
+  const place = { directory: join(folder, "state"), platform: process.platform, keys: new Map(), waiting };
+  const { store } = openShared({ location, env: {}, pid: process.pid, keySource, clock, warn: nothing, learnSecret: nothing, ...place });
+  return { name: `PostgreSQL, fsync ${fsync}`, folder, store, rates: [] };
+}
 
 interface Ready {
   baseUrl: string;
@@ -145,6 +170,7 @@ process.stdout.write(
   `processor time of an exchange: ${cost((user + system) / 1e6)} here, ${cost(sandbox.cpuSeconds() - before.service)} in the sandbox\n`,
 );
 await sandbox.stop();
+await endFile();
 for (const { folder } of cases) rmSync(folder, { recursive: true, force: true });
 rmSync(home, { recursive: true, force: true });
 process.exit(0);
