@@ -2,6 +2,7 @@ import type { App } from "../../app.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { ExchangeEvent } from "../../exchange/events.ts";
 import type { Clock, Service } from "../../exchange/ports.ts";
+import { once } from "../../settings/once.ts";
 import type { SecretScope } from "../../terminal/redactor.ts";
 import { Interruption } from "../../terminal/signals.ts";
 
@@ -67,7 +68,8 @@ export class Turn {
     };
     const deadline = host.elapsed() + settings.maxWaitMs;
     const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
-    const service = async (): Promise<Service> => this.#watched(await this.#app.exchangeService(this.learn));
+    // One for the whole exchange: it has its place under the rate limit.
+    const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));
     const own = { clock, waiting, service, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
     return { ...(await this.#app.hold(uuid, {}, own)), deadline };
   }

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import type { TurnNeeds } from "../../../src/commands/many/turn.ts";
+import { Turn } from "../../../src/commands/many/turn.ts";
+import type { ExchangeContext } from "../../../src/exchange/context.ts";
+import type { Own } from "../../../src/exchange/lock-vault.ts";
+import type { Service } from "../../../src/exchange/ports.ts";
+import { createRedactor } from "../../../src/terminal/redactor.ts";
+
+it("has one place under the rate limit for its whole exchange, and its patience stands still in that queue", async () => {
+  let elapsed = 1000;
+  let opened = 0;
+  let own: Own = {};
+  const service = { admit: async () => Promise.resolve(void (elapsed += 60_000)) } as unknown as Service;
+  const app = {
+    host: { elapsed: () => elapsed, interrupted: new AbortController().signal, killed: new AbortController().signal },
+    settings: { maxWaitMs: 5000 },
+    redactor: createRedactor(),
+    exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
+    hold: async (_uuid: string, _options: object, given: Own) => Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
+  } as unknown as TurnNeeds;
+  const turn = new Turn(app, { uuid: "x", waits: true, onCall: () => undefined, onOutage: () => undefined, onProgress: () => undefined });
+  const context = await turn.hold();
+  expect(context.deadline).toBe(6000);
+  const client = await own.service?.();
+  expect(await own.service?.()).toBe(client);
+  await client?.admit("generic/offline", new AbortController().signal);
+  expect(opened).toBe(1);
+  expect(own.clock?.elapsed()).toBe(1000);
+  expect(turn.tookMs).toBe(0);
+});
