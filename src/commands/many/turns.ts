@@ -79,11 +79,11 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
     const outcome = await turns.work(entry, turn).catch((error: unknown): Outcome => ({ ok: false, error: asVaultError(error) }));
     try {
       const error = "error" in outcome ? outcome.error : undefined;
-      if (error?.code === "busy" && !waits) later.push(entry);
-      else if (error?.code === "interrupted" && error.facts.exchange === undefined) left.push(entry);
-      else await turns.tell(entry, outcome);
+      if (error?.code === "busy" && !waits) return void later.push(entry);
+      if (error?.code === "interrupted" && error.facts.exchange === undefined) return void left.push(entry);
       usualMs = usualMs === 0 ? turn.tookMs : usualMs * 0.9 + turn.tookMs * 0.1;
-      if (error === undefined || (error.code === "busy" && !waits)) return;
+      await turns.tell(entry, outcome);
+      if (error === undefined) return;
       failures += 1;
       if (concernsAll.includes(error.code)) halt(error);
       if (error.code === "network") void awaitService();
@@ -126,6 +126,5 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
   await isDone;
   clearInterval(timer);
   host.interrupted.removeEventListener("abort", fill);
-  left.push(...later, ...entries.slice(next));
-  return { calls, left, stop };
+  return { calls, left: [...left, ...later, ...entries.slice(next)], stop };
 }
