@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../../src/exchange/ports.ts";
+import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
 import { all, one, run } from "../../../src/store/sqlite/query.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
@@ -14,7 +14,9 @@ const tables = ["credentials", "exchanges", "superseded", "refusals"] as const;
 export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
   const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
   const store = openStore({ directory, keySource: { type: "given", key }, clock, platform: "linux", warn: () => undefined });
-  const session = await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
+  const lock = async (): Promise<VaultSession> =>
+    await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
+  let session = await lock();
   const db = new DatabaseSync(join(directory, "vault.db"));
   db.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
   /** Of the only vault. */
@@ -25,8 +27,12 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     run(db, sql, ...Object.values(row));
   };
   return {
-    session,
+    get session() {
+      return session;
+    },
     write: async (rows) => {
+      // A session knows the rows as they were when it began.
+      await session.release();
       db.exec("BEGIN IMMEDIATE");
       for (const table of tables) run(db, `DELETE FROM ${table}`);
       const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
@@ -35,7 +41,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       if (rows.isAway) run(db, "INSERT INTO outages VALUES (?, '')", service);
       for (const table of tables) for (const row of rows[table]) insert(table, row);
       db.exec("COMMIT");
-      return Promise.resolve();
+      session = await lock();
     },
     read: async () =>
       Promise.resolve({
