@@ -130,7 +130,7 @@ describe("vault get of many", () => {
       "unauthorized",
       ...Array.from({ length: 4 }, () => "stopped"),
     ]);
-    expect(result.stderr).toMatch(/--run get-[0-9a-z]{26} goes on/);
+    expect(result.stderr).toMatch(/--run get-[0-9a-z]{26} does the rest/);
   });
 
   it("stops after --max-failures", async () => {

@@ -119,13 +119,9 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
   const before = result.failed.map(({ error, ...vault }): [Entry, Outcome] => [vault, { ok: false, error }]);
   const name = newRun("ack", app.host);
   const total = before.length + entries.length;
-  const report = createReport(app, {
-    operation: "ack",
-    total,
-    form: "ndjson",
-    again: (uuids) => `vault ack ${uuids.join(" ") || "--all"}`,
-  });
-  await takeAll(app, entries, { work, report, name, before, concurrency, maxFailures });
+  const report = createReport(app, { operation: "ack", total, form: "ndjson" });
+  const next = "the same command line again does the rest";
+  await takeAll(app, entries, { work, report, name, next, before, concurrency, maxFailures });
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */

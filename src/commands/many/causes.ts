@@ -19,12 +19,12 @@ type Failure = Group & { code: string; message: string; hint: string | undefined
 export interface Causes {
   fail(uuid: string, error: VaultError): void;
   skip(uuid: string, reason: SkipReason): void;
-  /** Formats the groups for a person, each with the commands that help. `isStopped`: vaults are left that are in no group. */
-  lines(isStopped: boolean): string[];
+  /** Formats the groups for a person, each with the commands that help. */
+  lines(): string[];
 }
 
 /** Maximum number of vaults that a group names. */
-const named = 3;
+const mostNamed = 3;
 
 /** Maximum number of messages told apart; further ones are grouped by error code. */
 const mostMessages = 20;
@@ -39,11 +39,8 @@ const varying: readonly (readonly [RegExp, string])[] = [
 
 const alike = (text: string): string => varying.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), text);
 
-/**
- * Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. `again` returns the command
- * line that repeats the given vaults in the same run; without any, all that is left.
- */
-export function createCauses(redact: (text: string) => string, again: (uuids: string[]) => string): Causes {
+/** Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. */
+export function createCauses(redact: (text: string) => string): Causes {
   const failures = new Map<string, Failure>();
   const skips = new Map<SkipReason, Group>();
   return {
@@ -55,16 +52,11 @@ export function createCauses(redact: (text: string) => string, again: (uuids: st
       } else addTo(failures, code, uuid, () => ({ code, message: "other errors", hint: undefined }));
     },
     skip: (uuid, reason) => addTo(skips, reason, uuid, () => ({})),
-    lines: (isStopped) => {
+    lines: () => {
       const mostFirst = (a: Group, b: Group): number => b.count - a.count;
       const failed = [...failures.values()].toSorted(mostFirst);
       const skipped = [...skips].toSorted(([, a], [, b]) => mostFirst(a, b));
-      const isLeft = isStopped || failed.some((group) => !isFew(group));
-      return [
-        ...failed.flatMap((failure) => failedLines(failure, again)),
-        ...skipped.flatMap(([reason, group]) => skippedLines(reason, group, again)),
-        ...(isLeft ? [`next: ${again([])} (continues the run with what is left)`] : []),
-      ].map(printableLine);
+      return [...failed.flatMap(failedLines), ...skipped.flatMap(([reason, group]) => skippedLines(reason, group))].map(printableLine);
     },
   };
 }
@@ -73,42 +65,29 @@ function addTo<K, G extends Group>(groups: Map<K, G>, key: K, uuid: string, firs
   const group = groups.get(key) ?? ({ ...first(), count: 0, uuids: [] as string[] } as G);
   groups.set(key, group);
   group.count += 1;
-  if (group.uuids.length < named) group.uuids.push(uuid);
+  if (group.uuids.length < mostNamed) group.uuids.push(uuid);
 }
-
-const isFew = ({ count }: Group): boolean => count <= named;
 
 /** One vault has its own message and hint; several have what theirs have in common. */
-function failedLines({ code, message, hint, ...group }: Failure, again: (uuids: string[]) => string): string[] {
+function failedLines({ code, message, hint, ...group }: Failure): string[] {
   const shown = group.count === 1 ? (text: string) => text : alike;
-  const ways = hintLines(hint && shown(hint));
-  const repeat = ways.some((line) => line.startsWith("  next:")) ? "then" : "next";
-  return [
-    `${grouped(group.count)} failed (${code}): ${shown(message)}`,
-    ...(isFew(group) ? [] : [names(group)]),
-    ...ways,
-    ...(isFew(group) ? [`  ${repeat}: ${again(group.uuids)}`] : []),
-  ];
+  return [`${grouped(group.count)} failed (${code}): ${shown(message)}`, ...named(group, hint), ...hintLines(hint && shown(hint))];
 }
 
-function skippedLines(reason: SkipReason, group: Group, again: (uuids: string[]) => string): string[] {
+function skippedLines(reason: SkipReason, group: Group): string[] {
   const { count, uuids } = group;
   const one = count === 1 ? (uuids[0] ?? "") : "VAULT";
-  const rest = again(isFew(group) ? uuids : []);
   const ways: Record<SkipReason, string> = {
-    held: `vault ack ${isFew(group) ? uuids.join(" ") : "--all"}; ${rest} --discard-pending (starts again with the old credentials)`,
-    locked: `${skipWords.locked.help}; vault guard ${one} --reset (after the vault was unlocked)`,
+    held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
+    locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault forget ${one} (if it was deleted)`,
     guard: `vault guard ${one} (shows the counters)`,
-    limited: `${rest} --out-dir DIR (or --exec CMD)`,
+    limited: skipWords.limited.help,
   };
-  const isNamed = isFew(group) && ways[reason].includes(uuids.join(" "));
-  return [
-    `${grouped(count)} skipped (${reason}): ${skipWords[reason].why}`,
-    ...(isNamed ? [] : [names(group)]),
-    ...hintLines(ways[reason]),
-  ];
+  return [`${grouped(count)} skipped (${reason}): ${skipWords[reason].why}`, ...named(group, ways[reason]), ...hintLines(ways[reason])];
 }
 
-function names({ count, uuids }: Group): string {
-  return `  ${uuids.join(", ")}${count > named ? ` and ${grouped(count - named)} more` : ""}`;
+/** Names the vaults of a group, unless what helps them does. */
+function named({ count, uuids }: Group, ways = ""): string[] {
+  if (count === uuids.length && ways.includes(uuids.join(" "))) return [];
+  return [`  ${uuids.join(", ")}${count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : ""}`];
 }

@@ -28,6 +28,10 @@ export async function runForVault({ command, run }: Exec, document: GetDocument)
       VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
     });
   } catch (error) {
-    throw new HandoverFailure("exec", (error as Error).message, { delivered: false, saveOwed: false });
+    throw new HandoverFailure("exec", (error as Error).message, {
+      delivered: false,
+      saveOwed: false,
+      hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if it was taken over nevertheless)`,
+    });
   }
 }

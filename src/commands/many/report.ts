@@ -41,17 +41,15 @@ interface ReportOptions {
   total: number;
   /** Lines for a program, or rows for a person. */
   form: "ndjson" | "rows";
-  /** Returns the command line that repeats these vaults in the same run; without any, all that is left of it. */
-  again: (uuids: string[]) => string;
 }
 
 type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "redactor">;
 
 /** Creates the report of one command, and shows progress until it is closed. It holds no more for many vaults than for a few. */
-export function createReport(app: Needs, { operation, total, form, again }: ReportOptions): Report {
+export function createReport(app: Needs, { operation, total, form }: ReportOptions): Report {
   const { host, narrator, redactor } = app;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
-  const causes = createCauses(redactor.redact, again);
+  const causes = createCauses(redactor.redact);
   const progress = showProgress(app, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> => await host.stdout.write(`${jsonText(event)}\n`);
@@ -90,7 +88,7 @@ export function createReport(app: Needs, { operation, total, form, again }: Repo
       const left = total - done - failed - skipped;
       if (form === "ndjson") await printLine({ event: "summary", run, done, failed, skipped: skipped + left, seconds, calls });
       const say = host.stderr.isTTY ? narrator.close : narrator.detail;
-      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines(left > 0)]) say(line);
+      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()]) say(line);
     },
     close: progress.close,
   };
@@ -115,7 +113,7 @@ function row(
   const facts = [label, why].filter((fact) => fact !== null).join(": ");
   const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
   const wrapped = host.stdout.isTTY ? wrapMessage(text, host.stdout.columns) : text;
-  return `${wrapped.replace(word, paint)}\n`;
+  return `${wrapped.replace(word, paint(word))}\n`;
 }
 
 function describe(
@@ -132,17 +130,18 @@ function describe(
 
 const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
 
-/** `2,000 vaults read in 171.2 s (23.4 calls a second): 1,990 done, 3 failed, 7 skipped. Run NAME.` */
+/** `1,990 of 2,000 vaults read in 171.2 s (23.4 calls a second): 3 failed, 7 skipped. Run NAME.` */
 function summaryLine(operation: keyof typeof verbs, left: number, { run, seconds, calls }: Summary, tally: Tally): string {
   const { total, done, earlier, failed, skipped } = tally;
   const rate = seconds < 0.05 || calls === 0 ? "" : ` (${number(calls / seconds)} calls a second)`;
   const counts = [
-    `${number(done)} done${earlier === 0 ? "" : ` (${number(earlier)} of them earlier)`}`,
+    ...(earlier === 0 ? [] : [`${number(earlier)} of them earlier`]),
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
     ...(skipped === 0 ? [] : [`${number(skipped)} skipped`]),
     ...(left === 0 ? [] : [`${number(left)} not started`]),
   ];
-  return `${counted(total, "vault")} ${verbs[operation]} in ${number(seconds)} s${rate}: ${counts.join(", ")}. Run ${run}.`;
+  const vaults = `${done === total ? "" : `${number(done)} of `}${counted(total, "vault")}`;
+  return `${vaults} ${verbs[operation]} in ${number(seconds)} s${rate}${counts.length === 0 ? "" : `: ${counts.join(", ")}`}. Run ${run}.`;
 }
 
 const number = (n: number): string => n.toLocaleString("en-US", { maximumFractionDigits: 1 });

@@ -44,14 +44,14 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   }
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, plan.todo.length);
   if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
-  const again = (uuids: readonly string[]): string =>
-    [`vault ${operation}`, ...(uuids.length === 0 ? ["…"] : uuids), `--run ${name}`].join(" ");
-  const report = createReport(app, { operation, total, form, again });
+  const report = createReport(app, { operation, total, form });
   const work = await exchangesOf(app, options, operation, { name, isNamed, report });
   const { concurrency, maxFailures } = options;
-  await takeAll(app, plan.todo, { work, report, name, before: knownOf(plan), concurrency, maxFailures });
+  await takeAll(app, plan.todo, { work, report, name, next: restOf(name), before: knownOf(plan), concurrency, maxFailures });
   return 0;
 }
+
+const restOf = (name: string): string => `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
 
 /** The outcomes that are known before anything is sent. */
 function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {

@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
+import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Entry, Outcome } from "./entry.ts";
 import type { Report } from "./report.ts";
 import type { Taken, Turns, TurnsNeeds } from "./turns.ts";
@@ -11,6 +12,8 @@ interface All {
   report: Pick<Report, "close" | "end" | "outcome" | "tally">;
   /** Of the run. */
   name: string;
+  /** How to continue it. */
+  next: string;
   /** Outcomes that are known already. */
   before: Iterable<readonly [Entry, Outcome]>;
   concurrency: number | undefined;
@@ -22,19 +25,22 @@ interface All {
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
 export async function takeAll(app: TurnsNeeds, todo: readonly Entry[], all: All): Promise<void> {
-  const { host } = app;
-  const { report, name, before } = all;
+  const { host, narrator } = app;
+  const { report, name, next, before } = all;
   const beganAt = host.elapsed();
+  const onSignal = (): void => narrator.note("No other vault is begun, those under way are finished. Ctrl-C again leaves at once.");
   let failure: VaultError | undefined;
+  host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
     await tellAll(report, before);
     const taken = await takeTurns(app, todo, { ...all, tell: async (entry, outcome) => await report.outcome(entry, outcome) });
-    failure = endOf(host, name, taken, report.tally);
+    failure = endOf(host, all, taken);
     await tellAll(report, stopped(taken.left));
     await report.end({ run: name, seconds: Math.round(host.elapsed() - beganAt) / 1000, calls: taken.calls });
   } catch (error) {
-    failure ??= outputFailed(name, error);
+    failure ??= outputFailed(name, next, error);
   } finally {
+    host.interrupted.removeEventListener("abort", onSignal);
     report.close();
   }
   if (failure !== undefined) throw failure;
@@ -58,30 +64,27 @@ function* stopped(left: readonly Entry[]): Iterable<[Entry, Outcome]> {
   for (const entry of left) yield [entry, { ok: false, skipped: "stopped" }];
 }
 
-/** What the command ends with. */
-function endOf(host: Pick<App["host"], "interrupted">, name: string, { stop }: Taken, tally: Report["tally"]): VaultError | undefined {
-  const { total, done, failed } = tally;
+/** What the command ends with. The summary has the counts and the causes. */
+function endOf(host: Pick<App["host"], "interrupted">, { name, next, report }: All, { stop }: Taken): VaultError | undefined {
+  const { total, done, failed } = report.tally;
   if (done === total) return undefined;
-  const next = goOn(name);
   if (host.interrupted.aborted) return new VaultError("interrupted", `run ${name} was interrupted`, { retry: "safe", hint: next });
   if (stop instanceof VaultError) {
     const { code, message, facts } = stop;
     return new VaultError(code, message, { ...facts, hint: facts.hint === undefined ? next : `${facts.hint}; ${next}` });
   }
-  if (stop instanceof Error) return outputFailed(name, stop);
-  const why = stop === null ? "" : `, stopped after ${failed} failures`;
-  return new VaultError("partial", `${total - done} of ${total} vaults were not done (run ${name}${why})`, { hint: next });
+  if (stop instanceof Error) return outputFailed(name, next, stop);
+  const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
+  return new VaultError("partial", `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}`, { hint: next });
 }
 
-const goOn = (name: string): string => `the same command line with --run ${name} goes on where it was stopped`;
-
 /** The output has failed: nobody gets what else would be read. */
-function outputFailed(name: string, error: unknown): VaultError {
+function outputFailed(name: string, next: string, error: unknown): VaultError {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof VaultError || code === undefined) return asVaultError(error);
   const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
   return new VaultError("partial", `run ${name} was stopped, because the output could not be written: ${why}`, {
-    hint: `what was not delivered is held, and was not acknowledged; ${goOn(name)}`,
+    hint: `what was not delivered is held, and was not acknowledged; ${next}`,
     cause: error,
   });
 }

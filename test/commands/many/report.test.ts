@@ -49,8 +49,7 @@ const summary: Summary = { run: "payroll", seconds: 171.23, calls: 4006 };
 function open(options: PartsOptions & { total: number; operation?: "get" | "update" | "ack"; form?: "ndjson" | "rows" }) {
   const { total, operation = "get", form = "rows" } = options;
   const parts = printingParts(options);
-  const again = (uuids: string[]): string => `vault ${operation} ${uuids.length === 0 ? "--from FILE" : uuids.join(" ")} --run payroll`;
-  const report = createReport(parts.app, { operation, total, form, again });
+  const report = createReport(parts.app, { operation, total, form });
   const end = async (facts: Partial<Summary>): Promise<void> => {
     await report.end({ ...summary, ...facts });
     await parts.flush();
@@ -148,7 +147,8 @@ describe("rows for a person", () => {
         again
       123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no
         complete response came back: connection reset
-      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or was
+        deleted
       123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is
         limited
       123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse
@@ -157,31 +157,32 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
-      14 vaults read in 171.2 s (23.4 calls a second): 2 done (1 of them earlier), 3
+      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3
         failed, 7 skipped, 2 not started. Run payroll.
       2 failed (rejected): the service refused the credentials of generation N ("no");
         they will not be sent again
+        123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
         next: vault import VAULT --credentials @FILE (adds the right ones)
           or: vault status VAULT --history
-        then: vault get 123e4567-e89b-42d3-a456-000000000003 123e4567-e89b-42d3-a456-000000000004 --run payroll
       1 failed (network): the start was sent, but no complete response came back:
         connection reset
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
-        then: vault get 123e4567-e89b-42d3-a456-000000000005 --run payroll
       4 skipped (held): an exchange is held
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010,
           123e4567-e89b-42d3-a456-000000000011 and 1 more
-        next: vault ack --all
-          or: vault get --from FILE --run payroll --discard-pending (starts again with the old credentials)
-      1 skipped (locked): the vault is locked
+        hint: with --discard-pending the same command line starts again with the old
+          credentials
+        next: vault ack --all (finishes what is held)
+      1 skipped (locked): the vault is locked, or was deleted
         hint: an administrator can unlock it in the console
-        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after the vault was unlocked)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
+          or: vault forget 123e4567-e89b-42d3-a456-000000000006 (if it was deleted)
       1 skipped (limited): the number of its reads is limited
-        next: vault get 123e4567-e89b-42d3-a456-000000000007 --run payroll --out-dir DIR (or --exec CMD)
+        123e4567-e89b-42d3-a456-000000000007
+        hint: --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
         next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
-      next: vault get --from FILE --run payroll (continues the run with what is left)
       "
     `);
   });
@@ -197,36 +198,36 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000004  failed   of «redacted»\\u{1b} 4: the service refused the credentials of generation
         4 ("no"); they will not be sent again
       123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no complete response came back: connection reset
-      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or was deleted
       123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is limited
       123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse the start
       123e4567-e89b-42d3-a456-000000000009  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
-      14 vaults read in 171.2 s (23.4 calls a second): 2 done (1 of them earlier), 3 failed, 7 skipped, 2 not started. Run
+      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3 failed, 7 skipped, 2 not started. Run
         payroll.
       2 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
+        123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
         next: vault import VAULT --credentials @FILE (adds the right ones)
           or: vault status VAULT --history
-        then: vault get 123e4567-e89b-42d3-a456-000000000003 123e4567-e89b-42d3-a456-000000000004 --run payroll
       1 failed (network): the start was sent, but no complete response came back: connection reset
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
-        then: vault get 123e4567-e89b-42d3-a456-000000000005 --run payroll
       4 skipped (held): an exchange is held
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010, 123e4567-e89b-42d3-a456-000000000011 and 1
           more
-        next: vault ack --all
-          or: vault get --from FILE --run payroll --discard-pending (starts again with the old credentials)
-      1 skipped (locked): the vault is locked
+        hint: with --discard-pending the same command line starts again with the old credentials
+        next: vault ack --all (finishes what is held)
+      1 skipped (locked): the vault is locked, or was deleted
         hint: an administrator can unlock it in the console
-        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after the vault was unlocked)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
+          or: vault forget 123e4567-e89b-42d3-a456-000000000006 (if it was deleted)
       1 skipped (limited): the number of its reads is limited
-        next: vault get 123e4567-e89b-42d3-a456-000000000007 --run payroll --out-dir DIR (or --exec CMD)
+        123e4567-e89b-42d3-a456-000000000007
+        hint: --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
         next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
-      next: vault get --from FILE --run payroll (continues the run with what is left)
       "
     `);
   });
@@ -236,9 +237,7 @@ describe("rows for a person", () => {
     await report.receipt(receipt);
     await report.outcome(contents, done);
     await report.end({ seconds: 0.31, calls: 2 });
-    expect(shown(written.screen)).toBe(
-      `${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second): 1 done. Run payroll.\n`,
-    );
+    expect(shown(written.screen)).toBe(`${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second). Run payroll.\n`);
   });
 
   test("--quiet has no messages, and without a terminal there are some only with --verbose", async () => {
@@ -251,7 +250,7 @@ describe("rows for a person", () => {
       await report.outcome(contents, failed(cut(1)));
       await report.end({});
       expect(written.stdout).toHaveLength(1);
-      expect(written.stderr.startsWith("1 vault read in 171.2 s (23.4 calls a second): 0 done, 1 failed. Run payroll.\n1 failed")).toBe(
+      expect(written.stderr.startsWith("0 of 1 vault read in 171.2 s (23.4 calls a second): 1 failed. Run payroll.\n1 failed")).toBe(
         isTold,
       );
       expect(written.stderr === "").toBe(!isTold);
@@ -267,7 +266,7 @@ describe("failures by cause", () => {
     await report.end({});
     expect(`\n${written.stderr}`).toMatchInlineSnapshot(`
       "
-      2,000 vaults read in 171.2 s (23.4 calls a second): 0 done, 16 failed, 1,984 not started. Run payroll.
+      0 of 2,000 vaults read in 171.2 s (23.4 calls a second): 16 failed, 1,984 not started. Run payroll.
       15 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
         123e4567-e89b-42d3-a456-000000000000, 123e4567-e89b-42d3-a456-000000000001, 123e4567-e89b-42d3-a456-000000000002 and
           12 more
@@ -276,8 +275,6 @@ describe("failures by cause", () => {
       1 failed (network): the start was sent, but no complete response came back: connection reset
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000020 (then run it again)
-        then: vault get 123e4567-e89b-42d3-a456-000000000020 --run payroll
-      next: vault get --from FILE --run payroll (continues the run with what is left)
       "
     `);
   });
