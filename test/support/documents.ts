@@ -39,8 +39,8 @@ interface Printed {
 export function checkPrinted(words: readonly string[], { code, stdout, stderr }: Printed): void {
   if (words[0] === completeCommand) return;
   const args = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
-  const format = formatOf(args);
   const name = nameOf(args);
+  const format = formatOf(args) ?? (impliesLines(name, args) ? "ndjson" : undefined);
   if (format === undefined && name !== "export") return;
   if (code !== 0) checkError(stderr);
   const isOther = args.some((word) => /^(-h|--help|-V|--version|--field|--html)(=|$)/.test(word));
@@ -77,6 +77,12 @@ function formatOf(args: readonly string[]): "json" | "ndjson" | undefined {
   const format = given.at(-1);
   return format === "json" || format === "ndjson" ? format : undefined;
 }
+
+/** Whether a command with many vaults prints lines without being told to. */
+const impliesLines = (name: DocumentName | undefined, args: readonly string[]): boolean =>
+  ["get", "update", "ack"].includes(name ?? "") &&
+  !args.includes("--dry-run") &&
+  args.some((word) => /^--(from|all|exec|out-dir)(=|$)/.test(word));
 
 /** The command that the words name, options before it included. */
 function nameOf(args: readonly string[]): DocumentName | undefined {
