@@ -168,6 +168,7 @@ describe("vault get of many", () => {
     });
     expect(lab.service.sandbox.requests().length).toBe(sent);
     expectExit(await machine.vault("get", "v2", "v3", "--dry-run"), 0);
+    expect(await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls")).toMatchObject({ code: 0, stdout: "4" });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { OptionSpec, OptionValues } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
+import { isMany } from "../many/flags.ts";
 
 type Flags = Readonly<Record<string, OptionSpec>>;
 
@@ -49,11 +50,11 @@ export const contentsFlags = {
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 
-/** What `--field` may begin with: of the document, or of the one that --dry-run prints. */
-export const exchangeFields = ({ dryRun }: Readonly<Record<string, unknown>>): readonly string[] =>
-  dryRun === true
-    ? ["dryRun", "uuid", "label", "kind", "operation", "settlesFirst", "request", "counts", "guard"]
-    : ["uuid", "label", "vault", "kind", "exchange", "settled"];
+/** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
+export function exchangeFields(options: Readonly<Record<string, unknown>>): readonly string[] {
+  if (options["dryRun"] !== true) return ["uuid", "label", "vault", "kind", "exchange", "settled"];
+  return isMany(options) ? ["plan"] : ["dryRun", "uuid", "label", "kind", "operation", "settlesFirst", "request", "counts", "guard"];
+}
 
 /** Stands in the description of each operation of which the specification shows no shape. */
 export const extended = "Extended: not part of the documented interface; your service may not support it.";
