@@ -23,8 +23,7 @@ export function helpScreen({ name, description = "", commands = [] }: Command, h
   });
   const more = [
     "With every command: --json, --field PATH, --reveal, --quiet, --verbose.",
-    "vault COMMAND --help shows the options and examples of a command.",
-    `vault help TOPIC explains more: ${Object.keys(topics).join(", ")}.`,
+    `vault COMMAND --help shows its options and examples. vault help TOPIC explains more: ${Object.keys(topics).join(", ")}.`,
   ];
   return [
     `Usage: ${name} <command> [options]`,
@@ -46,6 +45,7 @@ const origins: Readonly<Record<string, string>> = {
   "@pair.json": "credentials, as vault export $VAULT > pair.json writes them",
   "vaults.ndjson": "from another machine: vault export --all > vaults.ndjson",
   "@card.json": 'a card: {"number", "name", "expiryMonth", "expiryYear"}',
+  "cards.ndjson": 'a line for each vault: {"uuid", "card": {"number", …}}',
   "@number": "a file with the card number alone",
   "@note.txt": "any text of yours",
   "@passphrase.txt": "head -c 24 /dev/urandom | base64 > passphrase.txt",

@@ -12,6 +12,8 @@ export const topics = {
   lockout: "what locks a vault, what is counted, and the lockout guard",
   keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
   "shared-state": "one state for several machines, in a PostgreSQL: why, how to set it up, and what it protects against",
+  "many-vaults":
+    "read, update or acknowledge many vaults with one command: lists, where the contents go, runs that continue, and two recipes",
   restore: "what to copy, how to bring it back, and what a restored state knows",
   audit: "what vault audit-replay reads, its rules, and the report that it prints",
   checks: "what vault doctor checks, and what each finding means",

@@ -10,7 +10,8 @@ export const get = command(
   {
     name: "get",
     summary: "read a vault, or many",
-    description: "Read a vault: start, store the new credentials durably, print the contents, acknowledge.",
+    description:
+      "Read a vault: start, store the new credentials durably, print the contents, acknowledge. Many vaults: vault help many-vaults.",
     arguments: { vaults: vaultsArgument },
     options: {
       ...exchangeFlags,

@@ -14,10 +14,10 @@ type Needs = ManyNeeds;
 export const update = command(
   {
     name: "update",
-    summary: "replace a vault's contents",
+    summary: "replace the contents of a vault, or of many",
     description:
       "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
-      "On a terminal, show the new contents, masked, and ask before sending them.",
+      "On a terminal, show the new contents, masked, and ask before sending them. Many vaults: vault help many-vaults.",
     arguments: { vaults: { ...vaultsArgument, exact: true } },
     options: { ...contentsFlags, ...exchangeFlags, ...manyFlags, ...runFlag, yes: { flag: "--yes", help: "do not ask" } },
     examples: [

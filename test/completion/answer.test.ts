@@ -219,7 +219,7 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
     expect(await ask(["get", ""], { VAULTSVC_STATE: "postgres://x.example.com/y" })).toEqual([":done"]);
     expect(await ask(["get", ""], { VAULTSVC_STATE: "/dev/null" })).toEqual([":done"]);
     expect(values(await ask(["get", "1"], { VAULTSVC_RATE: "many", VAULTSVC_OUTPUT: "picture" }))).toEqual([labelled.uuid, ":done"]);
-    expect(await ask([])).toContain("get\tread a vault");
+    expect(await ask([])).toContain("get\tread a vault, or many");
   });
 
   test("no secret gets out, whatever is asked", async () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CommandNode } from "../../src/completion/tree.ts";
@@ -35,7 +35,7 @@ async function readHelp({ name, commands, examples }: CommandNode, parents: read
   // None answers for the reader.
   expect(examples.filter((example) => /--(?:yes|force)\b/.test(example))).toEqual([]);
   // Each says where its files come from.
-  for (const [, file = ""] of examples.join("\n").matchAll(/(?:@|\.\/|--file |^vault audit-replay )([a-z-]+\.[a-z.]+)/gm)) {
+  for (const [, file = ""] of examples.join("\n").matchAll(/(?:@|\.\/|--file |--from |^vault audit-replay )([a-z-]+\.[a-z.]+)/gm)) {
     expect(stdout).toContain(`\n  # ${file}: `);
   }
   return [{ command: [...parents, name].join(" "), examples, wide }, ...below.flat()];
@@ -70,6 +70,7 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   writeFileSync(join(cwd, "passphrase.txt"), "correct horse battery");
   writeFileSync(join(cwd, "integration-test.sh"), "#!/bin/sh\nvault status\n", { mode: 0o700 });
   writeFileSync(join(cwd, "card.json"), '{"number":"5555555555554444","name":"Grace Hopper","expiryMonth":12,"expiryYear":2030}');
+  writeFileSync(join(cwd, "cards.ndjson"), `{"uuid":"${card.uuid}","card":${readFileSync(join(cwd, "card.json"), "utf8")}}\n`);
   const env = {
     VAULT: card.uuid,
     PATH: [commands, dirname(process.execPath), process.env["PATH"]].join(delimiter),

@@ -5,7 +5,7 @@ import { manyFlags } from "../many/flags.ts";
 export const ack = {
   name: "ack",
   summary: "acknowledge pending or held exchanges",
-  description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error.",
+  description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,

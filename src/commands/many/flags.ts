@@ -4,20 +4,20 @@ type Flags = Readonly<Record<string, OptionSpec>>;
 
 /** Flags of every command that takes many vaults. */
 export const manyFlags = {
-  from: { flag: "--from <file>", help: "the vaults of a list: one a line, or NDJSON; - is standard input" },
-  all: { flag: "--all", help: "every vault that the state knows at this service" },
-  concurrency: { flag: "--concurrency <n>", help: "how many at a time at most (as many as the rate limit feeds)", is: "wholeNumber" },
-  maxFailures: { flag: "--max-failures <n>", help: "begin no other vault after so many failures", is: "wholeNumber" },
+  from: { flag: "--from <file>", help: "take the vaults of a list, one a line or NDJSON (- is standard input)" },
+  all: { flag: "--all", help: "take every vault that the state knows at this service" },
+  concurrency: { flag: "--concurrency <n>", help: "take at most N at a time (as many as the rate limit feeds)", is: "wholeNumber" },
+  maxFailures: { flag: "--max-failures <n>", help: "begin no other vault after N failures", is: "wholeNumber" },
 } as const satisfies Flags;
 
 /** Flag of what can be continued. */
 export const runFlag = {
-  run: { flag: "--run <name>", help: "name of a run of many vaults: the same line again continues it", is: "runName" },
+  run: { flag: "--run <name>", help: "name a run of many vaults; the same command line again continues it", is: "runName" },
 } as const satisfies Flags;
 
 /** Where the contents of many vaults go, in place of stdout. */
 export const deliveryFlags = {
-  outDir: { flag: "--out-dir <folder>", help: "write the contents of each vault to UUID.json there (0600)" },
+  outDir: { flag: "--out-dir <directory>", help: "write the contents of each vault to UUID.json there (0600)" },
   exec: { flag: "--exec <command>", help: "pass each vault's document to a shell command; acknowledge if it ends with 0" },
 } as const satisfies Flags;
 
