@@ -1,4 +1,5 @@
 import type { App } from "../../app.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { ExchangeEvent } from "../../exchange/events.ts";
 import type { Clock, Service } from "../../exchange/ports.ts";
@@ -72,6 +73,13 @@ export class Turn {
     const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));
     const own = { clock, waiting, service, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
     return { ...(await this.#app.hold(uuid, {}, own)), deadline };
+  }
+
+  /** The error that a turn has ended with, which outlives the secrets that it may repeat. */
+  failure(error: unknown): VaultError {
+    const { code, message, facts } = asVaultError(error);
+    const { cause, ...shown } = facts;
+    return new VaultError(code, this.#app.redactor.redact(message), { ...this.#app.redactor.redactValue(shown), cause });
   }
 
   end(): void {

@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
 import type { Entry, Outcome } from "./entry.ts";
 import type { TurnNeeds } from "./turn.ts";
 import { Turn } from "./turn.ts";
@@ -76,7 +76,7 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
     const { uuid } = entry;
     const turn = new Turn(app, { uuid, waits, onCall: () => (calls += 1), onOutage: () => void awaitService(), onProgress: fill });
     active.add(turn);
-    const outcome = await turns.work(entry, turn).catch((error: unknown): Outcome => ({ ok: false, error: asVaultError(error) }));
+    const outcome = await turns.work(entry, turn).catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
     try {
       const error = "error" in outcome ? outcome.error : undefined;
       if (error?.code === "busy" && !waits) return void later.push(entry);
