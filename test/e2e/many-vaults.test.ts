@@ -3,45 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import { card, expectExit, offlineCard, openLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-
-interface Event {
-  event: string;
-  uuid: string;
-  label: string | null;
-  ok: boolean;
-  earlier?: true;
-  skipped?: string;
-  error?: { code: string; message: string; exitCode: number };
-  vault?: { creditCard: { number: string } };
-  run: string;
-  done: number;
-  failed: number;
-  calls: number;
-}
-
-const eventsOf = ({ stdout }: RunResult): Event[] =>
-  stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Event);
-
-const outcomesOf = (result: RunResult): Event[] => eventsOf(result).filter(({ event }) => event === "outcome");
-const summaryOf = (result: RunResult): Event | undefined => eventsOf(result).findLast(({ event }) => event === "summary");
+import type { ManyVaults } from "../support/many.ts";
+import { eventsOf, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
 
 /** Five vaults with labels, imported on one machine. */
-async function five(settings: Parameters<typeof openLab>[1] = {}): Promise<{ lab: Lab; machine: Machine; uuids: string[] }> {
-  const lab = await openLab(
-    Array.from({ length: 5 }, () => offlineCard),
-    settings,
-  );
-  const machine = lab.machine();
-  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({ uuid, kind, credentials, label: `v${index + 1}` }));
-  const file = machine.file("vaults.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
-  expectExit(await machine.vault("import", "--file", file), 0);
-  return { lab, machine, uuids: lab.service.vaults.map(({ uuid }) => uuid) };
-}
+const five = async (): Promise<ManyVaults> => await manyVaults(Array.from({ length: 5 }, () => offlineCard));
 
 const inspected = (lab: Lab): { state: string; unackedStarts: number }[] =>
   lab.service.vaults.map(({ uuid }) => lab.service.sandbox.inspect(uuid));
