@@ -36,7 +36,7 @@ export async function killEverywhere(
   for (const point of chosen) {
     const run = async (more: string[]): Promise<Traced> => {
       await lab.rewind();
-      return await traced(lab.machine, operation.args(lab), more, { env: operation.env ?? {} });
+      return await runTraced(lab, operation, more);
     };
     const { result } = await killedAt(point, run, isPoint);
     try {
@@ -49,12 +49,18 @@ export async function killEverywhere(
 }
 
 /** A whole run under strace. A first one may still fill the cache of compiled code; what comes after it does all the same. */
-async function wholeRun(lab: RewindLab, { args, env = {} }: Operation): Promise<Traced> {
+async function wholeRun(lab: RewindLab, operation: Operation): Promise<Traced> {
   for (;;) {
     await lab.rewind();
-    const run = await traced(lab.machine, args(lab), [], { env });
+    const run = await runTraced(lab, operation);
     if (!run.calls.some((call) => call.name === "rename" && call.args.includes(compiled))) return run;
   }
+}
+
+async function runTraced(lab: RewindLab, operation: Operation, more: readonly string[] = []): Promise<Traced> {
+  const { args, env = {}, shell, hasChildren } = operation;
+  const through = shell === undefined ? [] : ["/bin/sh", "-c", shell, "sh"];
+  return await traced(lab.machine, args(lab), [...(hasChildren ? ["-b", "execve"] : []), ...more], { env, through });
 }
 
 /** Two of them, half a run apart, elsewhere for each operation. */

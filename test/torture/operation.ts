@@ -15,6 +15,10 @@ export interface Operation {
   prepare(lab: RewindLab): Promise<void>;
   args(lab: RewindLab): string[];
   env?: Readonly<Record<string, string>>;
+  /** A shell line in place of the program, which is `"$@"` there: it ends with it, by exec. */
+  shell?: string;
+  /** It starts commands of the user, which are not looked at. */
+  hasChildren?: true;
   /** A power loss is simulated, too. */
   onDisk?: true;
   /**

@@ -47,7 +47,8 @@ export async function traced(
   more: readonly string[] = [],
   run: RunOptions = {},
 ): Promise<Traced> {
-  const through = ["strace", "-f", "-y", "-qq", "-e", "signal=none", "-o", log, "-e", `trace=${names.join(",")}`, ...more];
+  const options = ["-f", "-y", "-qq", "-e", "signal=none", "-o", log, "-e", `trace=${names.join(",")}`];
+  const through = ["strace", ...options, ...more, ...(run.through ?? [])];
   const env = { UV_THREADPOOL_SIZE: "1", ...run.env };
   const result = await machine.start({ timeoutMs: 120_000, ...run, env, through }, ...args).exit;
   return { result, calls: parse(readFileSync(log, "latin1")) };
