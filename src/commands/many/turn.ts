@@ -31,8 +31,9 @@ export class Turn {
   readonly #secrets: SecretScope;
   readonly #stop = new AbortController();
   readonly #beganAt: number;
-  /** Milliseconds in the queue of the rate limit. */
+  /** Milliseconds in the queue of the rate limit, without the wait that goes on since `#queuesSince`. */
   #queued = 0;
+  #queuesSince: number | null = null;
   /** From a start that is sent until its end call is. */
   #isUnderWay = false;
   #isOver = false;
@@ -49,7 +50,12 @@ export class Turn {
 
   /** How long it has taken so far, in milliseconds, without the queue of the rate limit. */
   get tookMs(): number {
-    return this.#app.host.elapsed() - this.#beganAt - this.#queued;
+    return this.#elapsed() - this.#beganAt;
+  }
+
+  /** Stands still in the queue of the rate limit. */
+  #elapsed(): number {
+    return (this.#queuesSince ?? this.#app.host.elapsed()) - this.#queued;
   }
 
   /** Registers a secret for redaction until the turn is over. */
@@ -64,7 +70,7 @@ export class Turn {
     const { uuid, waits } = this.#options;
     const clock: Clock = {
       now: () => host.now(),
-      elapsed: () => host.elapsed() - this.#queued,
+      elapsed: () => this.#elapsed(),
       sleep: async (milliseconds, signal) => await host.sleep(milliseconds, signal),
     };
     const deadline = host.elapsed() + settings.maxWaitMs;
@@ -92,11 +98,12 @@ export class Turn {
 
   #watched(service: Service): Service {
     const queued = async <T>(wait: () => Promise<T>): Promise<T> => {
-      const from = this.#app.host.elapsed();
+      const from = (this.#queuesSince = this.#app.host.elapsed());
       try {
         return await wait();
       } finally {
         this.#queued += this.#app.host.elapsed() - from;
+        this.#queuesSince = null;
       }
     };
     const counted = async <T>(send: () => Promise<T>): Promise<T> => {

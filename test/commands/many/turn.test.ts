@@ -10,7 +10,13 @@ it("has one place under the rate limit for its whole exchange, and its patience 
   let elapsed = 1000;
   let opened = 0;
   let own: Own = {};
-  const service = { admit: async () => Promise.resolve(void (elapsed += 60_000)) } as unknown as Service;
+  const tookInQueue: number[] = [];
+  const admit = async (): Promise<void> => {
+    elapsed += 60_000;
+    tookInQueue.push(turn.tookMs);
+    return Promise.resolve();
+  };
+  const service = { admit } as unknown as Service;
   const app = {
     host: { elapsed: () => elapsed, interrupted: new AbortController().signal, killed: new AbortController().signal },
     settings: { maxWaitMs: 5000 },
@@ -26,5 +32,5 @@ it("has one place under the rate limit for its whole exchange, and its patience 
   await client?.admit("generic/offline", new AbortController().signal);
   expect(opened).toBe(1);
   expect(own.clock?.elapsed()).toBe(1000);
-  expect(turn.tookMs).toBe(0);
+  expect([...tookInQueue, turn.tookMs]).toEqual([0, 0]);
 });
