@@ -18,6 +18,7 @@ import {
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { outcomesOf } from "../support/many.ts";
 import { memoryOf } from "../support/peak-memory.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { isWhole } from "../support/campaign.ts";
@@ -37,6 +38,8 @@ const faults = [...plainActions, "status=500", "error-after=502", "status=429,re
 
 /** What a command may end with while the service misbehaves: never a bug, a lost pair, a lock, or a state that is none. */
 const allowed = [0, 6, 8, 9, 10, 11, 12, 13, 15];
+
+const takesMany = (args: readonly string[]): boolean => args.includes("ndjson");
 
 /** The sizes that must not grow with the number of commands but by what the journal keeps. */
 interface Sizes {
@@ -70,11 +73,13 @@ class LongRun {
         const call = `${this.dice.pick(["get", "update"])}-${this.dice.pick(["start", "end"])}`;
         this.lab.faults(`${call}/${uuid}:${this.dice.pick(faults)}`);
       }
-      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
       const args = this.#command(uuid, kind, worker);
-      const result = await this.#run(args);
-      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) - 1);
-      this.#judge(uuid, args, result);
+      const isMany = takesMany(args);
+      const touched = isMany ? this.lab.service.vaults.map((vault) => vault.uuid) : [uuid];
+      for (const one of touched) this.#busy.set(one, (this.#busy.get(one) ?? 0) + 1);
+      const result = await this.#run(args, isMany ? 150 : 45);
+      for (const one of touched) this.#busy.set(one, (this.#busy.get(one) ?? 0) - 1);
+      this.#judge(touched, args, result);
       if (result.code === 8) await this.#administrator(uuid);
       this.commands += 1;
       if (this.commands % 100 === 0) await this.#measure();
@@ -88,6 +93,8 @@ class LongRun {
       kind === "generic/offline" || kind.endsWith("/online")
         ? ["get", uuid, "--json"]
         : ["update", uuid, "--card", `@${this.machine.file(`card-${worker}.json`, card)}`, "--json"];
+    // Commands that follow each other share a run, and each other's kills.
+    const run = ["-o", "ndjson", "--run", `run-${Math.floor(this.commands / 40)}`];
     const commands: { weight: number; args: () => string[] }[] = [
       { weight: 40, args: () => ["get", uuid, "--json"] },
       { weight: 15, args: update },
@@ -95,6 +102,9 @@ class LongRun {
       { weight: 8, args: () => ["get", uuid, "--no-ack", "--json"] },
       { weight: 8, args: () => ["get", uuid, "--discard-pending", "--json"] },
       { weight: 6, args: () => ["get", uuid, "--credentials-out", file, "--json"] },
+      { weight: 2, args: () => ["get", "--all", ...run, ...(this.dice.chance(0.5) ? ["--out-dir", join(this.machine.home, "many")] : [])] },
+      { weight: 1, args: () => ["update", "--from", this.#list(), ...run.slice(0, -1), `${run.at(-1)}-update`] },
+      { weight: 1, args: () => ["ack", "--all", "-o", "ndjson"] },
       { weight: 4, args: () => ["status", uuid, "--json"] },
       { weight: 2, args: () => ["export", uuid, "--json"] },
       { weight: 2, args: () => ["guard", uuid, "--json"] },
@@ -106,20 +116,33 @@ class LongRun {
     return this.dice.draw(commands).args();
   }
 
-  async #run(args: string[]): Promise<RunResult> {
+  /** The same contents for all that take a card. */
+  #list(): string {
+    const cards = this.lab.service.vaults.filter(({ kind }) => kind === "credit-card/offline");
+    return this.machine.file("cards.ndjson", cards.map(({ uuid }) => JSON.stringify({ uuid, card })).join("\n"));
+  }
+
+  /** One of six is killed, before one of so many steps. */
+  async #run(args: string[], steps: number): Promise<RunResult> {
     const limits = args[1] === "rekey" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
     const timeoutMs = 180_000;
     if (this.dice.between(1, 6) > 1) return await this.machine.start({ timeoutMs }, ...args, ...limits).exit;
-    return (await runKilledAt(this.dice.between(1, 45), this.machine, [...args, ...limits], { timeoutMs })).result;
+    return (await runKilledAt(this.dice.between(1, steps), this.machine, [...args, ...limits], { timeoutMs })).result;
   }
 
-  #judge(uuid: string, args: string[], result: RunResult): void {
-    const key = `${args[0] ?? ""} ${result.signal ?? result.code ?? ""}`;
+  #judge(uuids: readonly string[], args: string[], result: RunResult): void {
+    const isMany = takesMany(args);
+    const key = `${args[0] ?? ""}${isMany ? " of many" : ""} ${result.signal ?? result.code ?? ""}`;
     this.codes.set(key, (this.codes.get(key) ?? 0) + 1);
-    const said = `vault ${args.join(" ")}: ${key}\n${result.stderr}`;
-    if (result.code !== null && !allowed.includes(result.code)) this.violations.push(said);
-    const { state, maxFailedAccesses, maxUnackedStarts } = this.lab.service.sandbox.inspect(uuid);
-    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+    const said = `vault ${args.join(" ")}: ${key}\n${result.stderr}\n${isMany ? result.stdout : ""}`;
+    const isAllowed = result.code === null || allowed.includes(result.code) || (isMany && result.code === 16);
+    if (!isAllowed) this.violations.push(said);
+    for (const { ok, error } of isMany ? outcomesOf(result) : [])
+      if (!ok && error !== undefined && !allowed.includes(error.exitCode)) this.violations.push(said);
+    for (const uuid of uuids) {
+      const { state, maxFailedAccesses, maxUnackedStarts } = this.lab.service.sandbox.inspect(uuid);
+      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+    }
   }
 
   /** Looks at the vault, finds nothing, and says so: what the guard asks of a person. */

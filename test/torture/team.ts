@@ -7,6 +7,7 @@ import { Dice } from "../support/dice.ts";
 import { card, expectExit } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { outcomesOf } from "../support/many.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -14,6 +15,8 @@ const clockHook = join(import.meta.dirname, "clock-jump.cjs");
 
 /** What a command may end with whatever happens to the database and to its process: never a bug, a lost pair or a lock. */
 const allowed = [0, 8, 11, 12, 13, 14];
+
+const takesMany = (args: readonly string[]): boolean => args.includes("ndjson");
 
 /** Machines with homes and clocks of their own, and one shared state. */
 export class Team {
@@ -55,16 +58,18 @@ export class Team {
     const machine = this.machines[place] as Machine;
     while (!isOver()) {
       const { uuid, kind } = this.dice.pick(this.#lab.service.vaults);
-      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
       const args = this.#command(machine, uuid, kind);
+      const isMany = takesMany(args);
+      const touched = isMany ? this.#lab.service.vaults.map((vault) => vault.uuid) : [uuid];
+      for (const one of touched) this.#busy.set(one, (this.#busy.get(one) ?? 0) + 1);
       const fate = this.dice.draw([
         { weight: 6, signal: "" },
         { weight: 3, signal: "SIGKILL" },
         { weight: 1, signal: "SIGSTOP" },
       ]).signal;
-      const result = await this.#run(machine, args, fate);
-      this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) - 1);
-      this.#judge(uuid, args, fate, result);
+      const result = await this.#run(machine, args, fate, isMany ? 400 : 60);
+      for (const one of touched) this.#busy.set(one, (this.#busy.get(one) ?? 0) - 1);
+      this.#judge(touched, args, fate, result);
       if (result.code === 8) await this.#administrator(uuid);
       this.commands += 1;
     }
@@ -72,23 +77,31 @@ export class Team {
 
   #command(machine: Machine, uuid: string, kind: string): string[] {
     const update = (): string[] => ["update", uuid, "--card", `@${machine.file("card.json", card)}`];
+    // Machines share a run for a while.
+    const run = (operation: string): string[] => ["-o", "ndjson", "--run", `${operation}-${Math.floor(this.commands / 100)}`];
+    const cards = this.#lab.service.vaults.filter((vault) => !vault.kind.startsWith("generic"));
+    const list = (): string => machine.file("cards.ndjson", cards.map((vault) => JSON.stringify({ uuid: vault.uuid, card })).join("\n"));
     const commands: { weight: number; args: () => string[] }[] = [
       { weight: 50, args: () => ["get", uuid] },
       { weight: 20, args: () => (kind.startsWith("generic") ? ["get", uuid] : update()) },
       { weight: 10, args: () => ["ack", uuid] },
       { weight: 8, args: () => ["get", uuid, "--discard-pending"] },
       { weight: 6, args: () => ["get", uuid, "--no-ack"] },
+      { weight: 1, args: () => ["get", "--all", ...run("get")] },
+      { weight: 0.5, args: () => ["update", "--from", list(), ...run("update")] },
+      { weight: 0.5, args: () => ["ack", "--all", "-o", "ndjson"] },
       { weight: 3, args: () => ["status", uuid] },
       { weight: 2, args: () => ["export", uuid] },
       { weight: 1, args: () => ["state", "locks"] },
     ];
-    return [...this.dice.draw(commands).args(), "--json", "--max-wait", "45s"];
+    const args = this.dice.draw(commands).args();
+    return [...args, ...(takesMany(args) ? [] : ["--json"]), "--max-wait", "45s"];
   }
 
   /** Killed or stopped before one of its steps; a stopped one goes on after a while, which may be longer than its lease. */
-  async #run(machine: Machine, args: string[], signal: string): Promise<RunResult> {
+  async #run(machine: Machine, args: string[], signal: string, steps: number): Promise<RunResult> {
     const log = join(tempDir("steps"), "steps");
-    const kill = { KILL_AT: String(signal === "" ? 0 : this.dice.between(1, 60)), KILL_SIGNAL: signal || "SIGKILL", KILL_LOG: log };
+    const kill = { KILL_AT: String(signal === "" ? 0 : this.dice.between(1, steps)), KILL_SIGNAL: signal || "SIGKILL", KILL_LOG: log };
     const env = { NODE_OPTIONS: `--require=${killHook} --require=${clockHook}`, ...kill };
     const run = machine.start({ env, timeoutMs: 180_000 }, ...args);
     if (signal === "SIGSTOP") {
@@ -100,16 +113,22 @@ export class Team {
     return await run.exit;
   }
 
-  #judge(uuid: string, args: string[], signal: string, result: RunResult): void {
-    const { code, stderr } = result;
-    const key = `${args[0] ?? ""} ${result.signal ?? code ?? ""}`;
+  #judge(uuids: readonly string[], args: string[], signal: string, result: RunResult): void {
+    const { code, stderr, stdout } = result;
+    const isMany = takesMany(args);
+    const key = `${args[0] ?? ""}${isMany ? " of many" : ""} ${result.signal ?? code ?? ""}`;
     this.codes.set(key, (this.codes.get(key) ?? 0) + 1);
     const said = `vault ${args.join(" ")} (${signal}): ${key}\n${stderr}`;
     // Whoever was stopped, or without the database, for too long leaves off; nobody waits for longer than a lease for anybody else.
-    const isLate = code === 15 && /this process was stopped, or without the database/.test(stderr);
-    if (code !== null && !allowed.includes(code) && !isLate) this.violations.push(said);
-    const { state, maxFailedAccesses, maxUnackedStarts } = this.#lab.service.sandbox.inspect(uuid);
-    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+    const isAllowed = (exit: number, text: string): boolean =>
+      allowed.includes(exit) || (exit === 15 && /this process was stopped, or without the database/.test(text));
+    if (code !== null && !isAllowed(code, stderr) && !(isMany && code === 16)) this.violations.push(said);
+    for (const { error } of isMany ? outcomesOf({ stdout }) : [])
+      if (error !== undefined && !isAllowed(error.exitCode, error.message)) this.violations.push(`${said}\n${JSON.stringify(error)}`);
+    for (const uuid of uuids) {
+      const { state, maxFailedAccesses, maxUnackedStarts } = this.#lab.service.sandbox.inspect(uuid);
+      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+    }
   }
 
   /** Looks at the vault, finds nothing, and says so: what the guard asks of a person. */
