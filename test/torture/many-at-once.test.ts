@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { callsSince, expectOrder } from "../torture/call-order.ts";
+import { callsSince, expectOrder } from "./call-order.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -79,14 +79,14 @@ describe.each([
 });
 
 it("a get of another vault is not kept waiting by a run of many", async () => {
-  const lab = await openLab(Array.from({ length: 83 }, () => offlineNote));
+  const lab = await openLab(Array.from({ length: 163 }, () => offlineNote));
   const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
   await importAll(lab, machine);
   const { sandbox, vaults } = lab.service;
-  const list = vaults.slice(0, 80).map(({ uuid }) => uuid);
+  const list = vaults.slice(0, 160).map(({ uuid }) => uuid);
   const run = machine.start({ input: list.join("\n") }, "get", "--from", "-", "-o", "ndjson");
   const between: number[] = [];
-  for (const { uuid } of vaults.slice(80)) {
+  for (const { uuid } of vaults.slice(160)) {
     const before = sandbox.requests().length;
     await expect.poll(() => sandbox.requests().length, { interval: 5, timeout: 20_000 }).toBeGreaterThan(before + 3);
     expectExit(await machine.start({}, "get", uuid, "--json").exit, 0);
@@ -96,8 +96,8 @@ it("a get of another vault is not kept waiting by a run of many", async () => {
   // On a machine that others use too, one of them may be late for its place.
   expect(between.toSorted((a, b) => a - b)[1], String(between)).toBeLessThan(14);
   // The run was still going.
-  expect(acknowledged(lab).length).toBeLessThan(83);
+  expect(acknowledged(lab).length).toBeLessThan(163);
   const result = await run.exit;
   expectExit(result, 0);
-  expect(summaryOf(result)).toMatchObject({ done: 80, calls: 160 });
+  expect(summaryOf(result)).toMatchObject({ done: 160, calls: 320 });
 });
