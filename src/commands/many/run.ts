@@ -33,7 +33,11 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   await app.service();
   const isNamed = options.run !== undefined;
   const name = options.run ?? newRun(operation, app.host);
+  // Garbage that waits for its collection takes more than a list of 100,000 vaults.
+  setFlagsFromString("--optimize-for-size");
   const plan = await planned(app, options, operation, name);
+  // Without a rate limit, as for a test, time is worth more.
+  if (app.settings.rate === 0) setFlagsFromString("--no-optimize-for-size");
   const total = plan.todo.length + plan.earlier.length + plan.skipped.length;
   if (options.dryRun === true) {
     const calls = plan.todo.length * (options.ack === false ? 1 : 2);
@@ -61,8 +65,6 @@ function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
 async function planned(app: ManyNeeds, options: ManyExchangeOptions, operation: Operation, name: string): Promise<Plan> {
-  // Garbage that waits for its collection takes more than a list of 100,000 vaults. Without a rate limit, time is worth more.
-  if (app.settings.rate > 0) setFlagsFromString("--optimize-for-size");
   const [store, service] = [await app.store(), app.serviceName()];
   const known = new VaultNames(await store.summaries(service));
   const defaults = { kind: options.kind, device: await app.device() };
