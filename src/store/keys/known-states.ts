@@ -69,13 +69,16 @@ export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
  * use: its credentials are marked as known elsewhere, with one warning.
  */
 export async function noteFile(database: StateDatabase, file: string, { directory, warn }: Place): Promise<void> {
-  const noted = await database.read((db) => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value);
-  if (noted === file) return;
-  await database.write((db) => {
+  const noted = (db: DatabaseSync): string | undefined => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value;
+  if ((await database.read(noted)) === file) return;
+  const isCopy = await database.write((db) => {
+    // Read again: of several that come here at the same time, one marks the credentials.
+    const former = noted(db) ?? file;
     run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES ('file', ?)", file);
-    if (noted !== undefined) run(db, "UPDATE credentials SET elsewhere = 1");
+    if (former !== file) run(db, "UPDATE credentials SET elsewhere = 1");
+    return former !== file;
   });
-  if (noted === undefined) return;
+  if (!isCopy) return;
   warn(
     `the state in ${directory} was copied or moved: if the original is still in use, the two replace each other's credentials, and can ` +
       "lock a vault together",
