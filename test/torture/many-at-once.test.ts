@@ -79,14 +79,14 @@ describe.each([
 });
 
 it("a get of another vault is not kept waiting by a run of many", async () => {
-  const lab = await openLab(Array.from({ length: 163 }, () => offlineNote));
+  const lab = await openLab(Array.from({ length: 603 }, () => offlineNote));
   const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
   await importAll(lab, machine);
   const { sandbox, vaults } = lab.service;
-  const list = vaults.slice(0, 160).map(({ uuid }) => uuid);
+  const list = vaults.slice(0, 600).map(({ uuid }) => uuid);
   const run = machine.start({ input: list.join("\n") }, "get", "--from", "-", "-o", "ndjson");
   const between: number[] = [];
-  for (const { uuid } of vaults.slice(160)) {
+  for (const { uuid } of vaults.slice(600)) {
     const before = sandbox.requests().length;
     await expect.poll(() => sandbox.requests().length, { interval: 5, timeout: 20_000 }).toBeGreaterThan(before + 3);
     expectExit(await machine.start({}, "get", uuid, "--json").exit, 0);
@@ -95,9 +95,9 @@ it("a get of another vault is not kept waiting by a run of many", async () => {
   }
   // On a machine that others use too, one of them may be late for its place.
   expect(between.toSorted((a, b) => a - b)[1], String(between)).toBeLessThan(14);
-  // The run was still going.
-  expect(acknowledged(lab).length).toBeLessThan(163);
+  run.kill("SIGINT");
   const result = await run.exit;
-  expectExit(result, 0);
-  expect(summaryOf(result)).toMatchObject({ done: 160, calls: 320 });
+  // The run was still going.
+  expectExit(result, 130);
+  expect(summaryOf(result)?.done).toBeLessThan(600);
 });
