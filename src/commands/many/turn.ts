@@ -15,6 +15,8 @@ interface TurnOptions {
   waits: boolean;
   /** Told that a call was sent. */
   onCall: () => void;
+  /** Told how long a call has waited in the queue of the rate limit, in milliseconds. */
+  onQueued: (milliseconds: number) => void;
   /** Told that the service did not answer a start. */
   onOutage: () => void;
   /** Told that the exchange has got on. */
@@ -102,8 +104,10 @@ export class Turn {
       try {
         return await wait();
       } finally {
-        this.#queued += this.#app.host.elapsed() - from;
+        const took = this.#app.host.elapsed() - from;
+        this.#queued += took;
         this.#queuesSince = null;
+        this.#options.onQueued(took);
       }
     };
     const counted = async <T>(send: () => Promise<T>): Promise<T> => {

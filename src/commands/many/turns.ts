@@ -27,6 +27,9 @@ export interface Taken {
 
 const mostAtATime = 64;
 
+/** How many are always under way, and how many calls may wait for their places: those of other processes wait behind them. */
+const [fewest, mostQueued] = [2, 5];
+
 /** Between two looks at how many may be under way, in milliseconds: an exchange that takes long makes room for others. */
 const lookEveryMs = 250;
 
@@ -49,6 +52,7 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
   let stop: Taken["stop"] = null;
   let isOut = false;
   let usualMs = 0;
+  let queuedMs = 0;
 
   const halt = (why: NonNullable<Taken["stop"]>): void => {
     stop ??= why;
@@ -57,8 +61,9 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
   const mayBeUnderWay = (): number => {
     const most = Math.min(turns.concurrency ?? mostAtATime, mostAtATime);
     if (app.settings.rate === 0) return most;
+    if ((queuedMs * app.settings.rate) / 1000 > mostQueued) return Math.min(most, fewest);
     const longest = Math.max(usualMs, ...[...active].map((turn) => turn.tookMs));
-    return Math.min(most, 2 + Math.ceil((app.settings.rate * longest) / 1000));
+    return Math.min(most, fewest + Math.ceil((app.settings.rate * longest) / 1000));
   };
 
   const mayBegin = (): boolean => stop === null && !isOut && !host.interrupted.aborted && active.size < mayBeUnderWay();
@@ -74,7 +79,14 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
 
   const take = async (entry: Entry, waits: boolean): Promise<void> => {
     const { uuid } = entry;
-    const turn = new Turn(app, { uuid, waits, onCall: () => (calls += 1), onOutage: () => void awaitService(), onProgress: fill });
+    const turn = new Turn(app, {
+      uuid,
+      waits,
+      onCall: () => (calls += 1),
+      onQueued: (ms) => (queuedMs = ms),
+      onOutage: () => void awaitService(),
+      onProgress: fill,
+    });
     active.add(turn);
     const outcome = await turns.work(entry, turn).catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
     try {

@@ -24,7 +24,14 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
     hold: async (_uuid: string, _options: object, given: Own) => Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
   } as unknown as TurnNeeds;
-  const turn = new Turn(app, { uuid: "x", waits: true, onCall: () => undefined, onOutage: () => undefined, onProgress: () => undefined });
+  const turn = new Turn(app, {
+    uuid: "x",
+    waits: true,
+    onCall: () => undefined,
+    onQueued: () => undefined,
+    onOutage: () => undefined,
+    onProgress: () => undefined,
+  });
   const context = await turn.hold();
   expect(context.deadline).toBe(6000);
   const client = await own.service?.();
