@@ -1,11 +1,19 @@
 /** What is to be done when the test file has ended. The files of a worker share this module: a hook here would run for the first alone. */
 const jobs: (() => unknown)[] = [];
+let ending: Promise<unknown> = Promise.resolve();
 
 /** Does it when the test file has ended, the last one first. */
 export function atEndOfFile(job: () => unknown): void {
   jobs.push(job);
 }
 
+/** Resolves when all of it is done, also by a call that came before: a demo's end and a signal may both ask for it. */
 export async function endFile(): Promise<void> {
-  for (const job of jobs.splice(0).toReversed()) await job();
+  const before = ending;
+  const now = (async () => {
+    await before;
+    for (const job of jobs.splice(0).toReversed()) await job();
+  })();
+  ending = now.catch(() => undefined);
+  await now;
 }
