@@ -43,18 +43,6 @@ function writeNotices(): Plugin {
   };
 }
 
-/** For what is built beside the program: the notices are made of the program's modules alone. */
-function withoutPackages(): Plugin {
-  return {
-    name: "without-packages",
-    generateBundle(_options, bundle) {
-      const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
-      const foreign = modules.find((id) => packageOf(id) !== null);
-      if (foreign !== undefined) throw new Error(`${foreign} would be bundled without its license among the notices`);
-    },
-  };
-}
-
 /** Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of start-up read it. */
 function listChunks(): Plugin {
   return {
@@ -123,7 +111,7 @@ function launcherEntry(): Plugin {
 }
 
 /** Split CommonJS, which starts fastest; what is imported dynamically becomes a chunk of its own, loaded by `require`. */
-const program = defineConfig({
+export default defineConfig({
   input: { vault: "launcher-entry" },
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
@@ -144,13 +132,3 @@ const program = defineConfig({
     sourcemap: false,
   },
 });
-
-/** What a thread runs is a program of its own, so that it loads nothing but what it needs. */
-const scanThread = defineConfig({
-  input: { "scan-thread": "src/audit/read/scan/scan-thread.ts" },
-  platform: "node",
-  plugins: [withoutPackages()],
-  output: { dir: "dist", format: "cjs", entryFileNames: "[name].cjs", minify: true, sourcemap: false },
-});
-
-export default [program, scanThread];

@@ -76,6 +76,7 @@ function shapeOf(index: i32): usize {
 function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize {
   let piece = shape;
   let at = from;
+  let isReadable = true;
   let time: f64 = NaN;
   let vault: i32 = -1;
   let action: i32 = -1;
@@ -94,7 +95,7 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
     at = behind;
     if (role === ended) {
       hasKnownShape = true;
-      if (isNaN(time) || action < 0 || (vault < 0 && needsVault)) return 0;
+      if (!isReadable || isNaN(time) || action < 0 || (vault < 0 && needsVault)) return 0;
       if (idHash === 0) {
         idHash = hashBytes(from, at - (load<u8>(at - 2) === carriageReturn ? 2 : 1)) & ~1;
         if (idHash === 0) idHash = 2;
@@ -116,14 +117,14 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
       case actionRole:
       case outcomeRole: {
         const number = at === start ? -1 : textNumber(role === actionRole ? actions : outcomes, start, at);
-        if (number < 0) return 0;
+        isReadable = isReadable && number >= 0;
         if (role === actionRole) action = number;
         else outcome = number;
         break;
       }
       case vaultRole:
         vault = at - start === uuidLength ? vaultAt(start) : -1;
-        if (vault < 0) return 0;
+        isReadable = isReadable && vault >= 0;
         break;
       case idRole:
         if (at > start) idHash = hashBytes(start, at) | 1;

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { VaultError } from "../../src/errors.ts";
 import { Batch } from "../../src/audit/read/batch.ts";
 import { contentHashOf } from "../../src/audit/read/hash.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
@@ -10,8 +9,6 @@ import type { Skip } from "../../src/audit/read/item.ts";
 import { itemOf } from "../../src/audit/read/columns/items.ts";
 import { PlainFile } from "../../src/audit/read/scan/plain-file.ts";
 import { PlainSource } from "../../src/audit/read/scan/plain-source.ts";
-import { Skips } from "../../src/audit/read/source.ts";
-import { ThreadedSource } from "../../src/audit/read/scan/threaded-source.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Dice } from "../support/dice.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -64,21 +61,6 @@ function scanned(path: string) {
   return { rows, skipped, others: classifier.others, former: classifier.former };
 }
 
-/** Reads the lines in another thread. */
-async function threaded(path: string, vaults = new VaultTable(10_000)) {
-  const [classifier, skips, file] = [new Classifier(null), new Skips(), new PlainFile(path)];
-  const source = new ThreadedSource(file, columns, { index: 0, map: {}, vaults, classifier, skips, keepsItems: false });
-  const rows: unknown[] = [];
-  try {
-    for (const batch = new Batch(); await source.next(batch); batch.clear()) rows.push(...rowsOf(batch, vaults));
-  } finally {
-    await source.close();
-    file.close();
-  }
-  const { others, former } = classifier;
-  return { told: { rows, skipped: skips.count, others, former }, first: skips.first, bytesRead: source.bytesRead };
-}
-
 /** Reads the lines with JSON.parse. */
 function parsed(path: string) {
   const [vaults, classifier] = [new VaultTable(10_000), new Classifier(null)];
@@ -119,24 +101,4 @@ it.each([1, 2, 3])("lines are scanned to what JSON.parse makes of them (%i)", (s
   const told = scanned(path);
   expect(told).toEqual(parsed(path));
   expect([told.rows.length > 4500, told.skipped.length > 50]).toEqual([true, true]);
-});
-
-it("a thread tells the same, whatever vaults are known already", async () => {
-  const path = join(tempDir("threaded"), "items.ndjson");
-  const text = `${linesOf(new Dice("lines of a thread"), 20_000).join("\n")}\n`;
-  writeFileSync(path, text);
-  const { skipped, ...alone } = scanned(path);
-  const vaults = new VaultTable(10_000);
-  for (let n = 4999; n > 4000; n -= 3) vaults.of(vaultUuid(n));
-  const { told, first, bytesRead } = await threaded(path, vaults);
-  expect(told).toEqual({ ...alone, skipped: skipped.length });
-  expect(first.map(({ line }) => line)).toEqual(skipped.slice(0, 100));
-  expect(bytesRead).toBe(Buffer.byteLength(text));
-});
-
-it("what a thread cannot do it raises here", async () => {
-  const path = join(tempDir("threaded"), "items.ndjson");
-  writeFileSync(path, `${linesOf(new Dice("many vaults"), 1000).join("\n")}\n`);
-  await expect(threaded(path, new VaultTable(10))).rejects.toThrow(VaultError);
-  await expect(threaded(path, new VaultTable(10))).rejects.toThrow("more than 10 vaults");
 });

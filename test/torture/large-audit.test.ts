@@ -9,7 +9,7 @@ import { runVault, startVault } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-// Files above 64 MB, which a thread of their own reads.
+// Files of some length, or without end.
 
 const log = join(tempDir("large"), "items.ndjson");
 let truth: Truth;

@@ -5,6 +5,9 @@ import type { DueItem } from "./time-order.ts";
 import type { VaultRecords } from "./vault-records.ts";
 import { flag, intField } from "./vault-records.ts";
 
+/** A constant of this module, like `kinds` of the fold. */
+const input = inputOf;
+
 /** Maximum number of vaults for which several items of the same millisecond are remembered. */
 const maxRemembered = 10_000;
 
@@ -35,7 +38,7 @@ export class Duplicates {
   /** Remembers the last item of a vault. */
   note({ vault, idHash, location, kind }: DueItem): void {
     this.#records.setInt(vault, intField.idHash, idHash);
-    this.#records.setInt(vault, intField.lastInput, inputOf(location));
+    this.#records.setInt(vault, intField.lastInput, input(location));
     this.#records.setInt(vault, intField.lastKind, kind);
   }
 
@@ -43,7 +46,7 @@ export class Duplicates {
   isOne({ vault, time, idHash, location, kind }: DueItem): boolean {
     const before = this.#sameTime.get(vault);
     const seen = before?.time === time ? before.seen : [this.#last(vault)];
-    const one = { idHash, input: inputOf(location), kind };
+    const one = { idHash, input: input(location), kind };
     if (seen.some((other) => isSame(one, other))) {
       this.count += 1;
       // Without an id, a duplicate cannot be distinguished from another item with equal content.

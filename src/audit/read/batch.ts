@@ -23,7 +23,7 @@ export class Batch {
   readonly items: (Item | undefined)[] = [];
   readonly capacity: number;
 
-  constructor(capacity = batchSize, columns = columnsIn(new ArrayBuffer(columnBytes(capacity)), capacity)) {
+  constructor(capacity = batchSize, columns = newColumns(capacity)) {
     this.capacity = capacity;
     this.time = columns.time;
     this.vault = columns.vault;
@@ -94,17 +94,11 @@ export class Batch {
   }
 }
 
-/** Returns the size of the columns in bytes. */
-export const columnBytes = (capacity: number): number => capacity * 33;
-
-/** Lays out the columns in a buffer. */
-export function columnsIn(buffer: ArrayBuffer, capacity: number): BatchColumns {
-  return {
-    time: new Float64Array(buffer, 0, capacity),
-    location: new Float64Array(buffer, 8 * capacity, capacity),
-    line: new Float64Array(buffer, 16 * capacity, capacity),
-    vault: new Int32Array(buffer, 24 * capacity, capacity),
-    idHash: new Int32Array(buffer, 28 * capacity, capacity),
-    kind: new Uint8Array(buffer, 32 * capacity, capacity),
-  };
-}
+const newColumns = (capacity: number): BatchColumns => ({
+  time: new Float64Array(capacity),
+  vault: new Int32Array(capacity),
+  kind: new Uint8Array(capacity),
+  location: new Float64Array(capacity),
+  line: new Float64Array(capacity),
+  idHash: new Int32Array(capacity),
+});

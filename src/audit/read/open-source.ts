@@ -1,8 +1,7 @@
-import { availableParallelism } from "node:os";
 import { defined } from "../../defined.ts";
 import { findLine } from "./records/ndjson.ts";
 import { openInput } from "./records/input.ts";
-import type { Columns, Item } from "./item.ts";
+import type { Item } from "./item.ts";
 import type { Batch } from "./batch.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { locationOf } from "./item.ts";
@@ -12,7 +11,6 @@ import { readItems } from "./read-items.ts";
 import type { InputReport } from "../report/report.ts";
 import { reversed } from "./reversed-source.ts";
 import type { Source, SourceOptions } from "./source.ts";
-import { ThreadedSource } from "./scan/threaded-source.ts";
 
 /** An export: a file or a stream. */
 export interface InputSpec {
@@ -41,38 +39,19 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
     }
     await input.close();
     const file = new PlainFile(input.plainPath);
-    const { next, bytesRead, close } = readPlain(file, input.total ?? 0, columns, options);
+    const plain = new PlainSource(file, columns, { ...options, skip: skips.add });
     return turned({
       report,
-      next,
+      next: async (batch) => await Promise.resolve(plain.next(batch)),
       find: (location, line) => findLine(file, columns, index, location, line),
-      bytesRead,
+      bytesRead: () => plain.bytesRead,
       totalBytes: input.total,
-      close: async () => {
-        await close();
-        file.close();
-      },
+      close: async () => await Promise.resolve(file.close()),
     });
   } catch (error) {
     await input.close();
     throw error;
   }
-}
-
-/** File size in bytes from which a thread saves more time than it takes to start. */
-const worthThread = 64_000_000;
-
-/** Reads an NDJSON file. A thread reads a large one if a core is free, unless only one vault is wanted. */
-function readPlain(file: PlainFile, size: number, columns: Columns, options: SourceOptions): Pick<Source, "next" | "bytesRead" | "close"> {
-  const { index, vaults } = options;
-  if (size >= worthThread && !vaults.hasOnlyOne && index + 1 < availableParallelism()) {
-    const threaded = new ThreadedSource(file, columns, options);
-    const next: Source["next"] = async (batch) => await threaded.next(batch);
-    return { next, bytesRead: () => threaded.bytesRead, close: async () => await threaded.close() };
-  }
-  const plain = new PlainSource(file, columns, { ...options, skip: options.skips.add });
-  const next: Source["next"] = async (batch) => await Promise.resolve(plain.next(batch));
-  return { next, bytesRead: () => plain.bytesRead, close: async () => await Promise.resolve() };
 }
 
 /** Returns the items of this machine's journal as a source. */

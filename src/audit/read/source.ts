@@ -41,12 +41,10 @@ export class Skips {
     return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
   }
 
-  readonly add = (skip: Skip): void => this.addAll({ count: 1, first: [skip] });
-
-  addAll({ count, first }: Pick<Skips, "count" | "first">): void {
-    this.count += count;
-    this.#first.push(...first.slice(0, maxListed - this.#first.length));
-  }
+  readonly add = (skip: Skip): void => {
+    this.count += 1;
+    if (this.#first.length < maxListed) this.#first.push(skip);
+  };
 }
 
 /** Takes the items of a batch from index `from` up to `to`, exclusive, in the order of the merged inputs. */

@@ -1,4 +1,4 @@
-import { originWords } from "../report/found.ts";
+import { originWords } from "../report/origin-words.ts";
 import type { ItemReference, ReplaySummary, VaultReport } from "../report/report.ts";
 import { isProblem } from "../report/report.ts";
 import { counted, grouped } from "../../terminal/count.ts";

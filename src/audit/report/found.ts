@@ -2,6 +2,7 @@ import { defined } from "../../defined.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Found, Origin, Tally, Verdict } from "./report.ts";
 import { isProblem, verdicts } from "./report.ts";
+import { originWords, short } from "./origin-words.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
 import type { Selected } from "../selection.ts";
@@ -92,16 +93,3 @@ function blame(verdict: Verdict, count: number, read: number, by: readonly Origi
   const rest = by.slice(maxNamed).reduce((sum, { vaults }) => sum + vaults, 0);
   return `; ${part}${named.join(", ")}${rest === 0 ? "" : ` and ${grouped(rest)} ${preposition} others`}`;
 }
-
-/** Describes an origin: `reference report-cron from 10.0.0.7`. */
-export function originWords({ rule, externalRef, address, application }: Origin): string {
-  if (rule === "auto-lock") return "auto-lock";
-  if (rule === "unseen") return "a cause not in the log";
-  const from = address === undefined ? "" : ` from ${short(address)}`;
-  if (rule === "administrator") return `an administrator${from}`;
-  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
-  if (address !== undefined) return `calls${from}`;
-  return application === undefined ? "calls of unknown or mixed origin" : `application ${short(application)}`;
-}
-
-const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);

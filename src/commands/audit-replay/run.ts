@@ -1,4 +1,5 @@
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
+import { replay } from "../../audit/replay.ts";
 import type { Rules } from "../../audit/fold/rules.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
 import type { App } from "../../app.ts";
@@ -30,7 +31,6 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
   const bar = await openProgress(app, options);
   let opened: Replay | undefined;
   try {
-    const { replay } = await import("../../audit/replay.ts");
     const rules = rulesOf(app, options);
     const replayed = await replay(
       defined({

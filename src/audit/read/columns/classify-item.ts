@@ -48,9 +48,6 @@ export type Wording = Pick<Item, "action" | "outcome" | "description">;
 /** Maximum number of unknown actions, and of unclear outcomes, to remember. */
 const maxOthers = 100;
 
-/** Counts that a classifier keeps. */
-export type Counts = Pick<Classifier, "others" | "unclear" | "former">;
-
 /** Classifies items by action, outcome and description, in this order of weight. */
 export class Classifier {
   readonly failure: RegExp | null;
@@ -92,19 +89,12 @@ export class Classifier {
   /** Counts an item if it has a former or an unknown action. */
   count(action: string, kind: number): void {
     if (isFormerName(action)) this.former += 1;
-    if (kind === otherNumber) this.#countOthers(action, 1);
+    if (kind === otherNumber) this.#countOther(action);
   }
 
-  /** Adds the counts of another classifier. */
-  addCounts({ others, unclear, former }: Counts): void {
-    this.former += former;
-    for (const [action, count] of others) this.#countOthers(action, count);
-    for (const outcome of unclear) this.#noteUnclear(outcome);
-  }
-
-  #countOthers(action: string, count: number): void {
+  #countOther(action: string): void {
     const known = this.others.get(action);
-    if (known !== undefined || this.others.size < maxOthers) this.others.set(action, (known ?? 0) + count);
+    if (known !== undefined || this.others.size < maxOthers) this.others.set(action, (known ?? 0) + 1);
   }
 
   #noteUnclear(outcome: string): void {

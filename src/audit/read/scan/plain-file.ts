@@ -1,19 +1,19 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { VaultError } from "../../../errors.ts";
 
-/** A file read at any offset, also by two threads at once. */
+/** A file read at any offset. */
 export class PlainFile {
   readonly path: string;
-  readonly fd: number;
+  readonly #fd: number;
 
   /**
-   * Opens the file, or uses the open descriptor `fd`.
+   * Opens the file.
    *
    * @throws `invalid-input` if the file cannot be opened.
    */
-  constructor(path: string, fd?: number) {
+  constructor(path: string) {
     this.path = path;
-    this.fd = fd ?? this.#reading(() => openSync(path, "r"));
+    this.#fd = this.#reading(() => openSync(path, "r"));
   }
 
   /**
@@ -24,13 +24,13 @@ export class PlainFile {
   readInto(room: Uint8Array, from: number): number {
     let length = 0;
     for (let read = 1; read > 0 && length < room.length; length += read) {
-      read = this.#reading(() => readSync(this.fd, room, length, room.length - length, from + length));
+      read = this.#reading(() => readSync(this.#fd, room, length, room.length - length, from + length));
     }
     return length;
   }
 
   close(): void {
-    closeSync(this.fd);
+    closeSync(this.#fd);
   }
 
   #reading<T>(read: () => T): T {

@@ -40,6 +40,8 @@ export class PlainSource {
   /** Offset of the window in the file. */
   #offset = 0;
   #line = 1;
+  /** Whether the window is within a line that is too long. */
+  #isTooLong = false;
 
   constructor(file: PlainFile, columns: Columns, { index, vaults, classifier, skip }: PlainOptions) {
     this.#file = file;
@@ -58,8 +60,7 @@ export class PlainSource {
   next(batch: Batch): boolean {
     this.#length = this.#readInto(this.#text.subarray(0, this.#reach));
     if (this.#length === 0) return false;
-    const end = this.#readLines(batch);
-    this.#offset += end;
+    this.#offset += this.#isTooLong ? this.#passOver() : this.#readLines(batch);
     return true;
   }
 
@@ -111,12 +112,16 @@ export class PlainSource {
     }
     this.#skip({ input: this.#input, line: this.#line, reason: tooLong });
     this.#line += 1;
-    for (let read = this.#length; read > 0; read = this.#readInto(this.#text.subarray(0, this.#reach))) {
-      const end = this.#text.subarray(0, read).indexOf(newline);
-      if (end >= 0) return this.#movedTo(end + 1);
-      this.#offset += read;
-    }
-    return this.#movedTo(0);
+    this.#isTooLong = true;
+    return this.#passOver();
+  }
+
+  /** Passes over the rest of a line that is too long, one window at a time: it may have no end. */
+  #passOver(): number {
+    const end = this.#text.subarray(0, this.#length).indexOf(newline);
+    if (end < 0) return this.#length;
+    this.#isTooLong = false;
+    return this.#movedTo(end + 1);
   }
 
   /** Reads from the offset of the window on. */

@@ -2,7 +2,7 @@ import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { cells, sentence, table } from "./parts.ts";
-import { originWords } from "../../report/found.ts";
+import { originWords } from "../../report/origin-words.ts";
 import type { InputReport, Origin, ReplaySummary } from "../../report/report.ts";
 import { countsOf, formatOf, leftOut, ruleLines, verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";

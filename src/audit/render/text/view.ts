@@ -1,6 +1,6 @@
 import { isProblem } from "../../report/report.ts";
 import type { ReplaySummary, VaultReport } from "../../report/report.ts";
-import { originWords } from "../../report/found.ts";
+import { originWords } from "../../report/origin-words.ts";
 import { counters, countsOf, needsOf, ruleWords, verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
