@@ -47,7 +47,6 @@ const table: Record<string, Allowance> = {
   service: {
     parts: ["protocol", "errors", "defined"],
     types: ["exchange/ports", "exchange/records", "exchange/states"],
-    packages: ["undici"],
   },
   store: {
     parts: ["files", "secrets", "protocol", "exchange/states", "errors", "defined"],

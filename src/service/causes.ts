@@ -1,4 +1,5 @@
 import { isLoopback } from "../protocol/address.ts";
+import type { Head } from "./reply.ts";
 
 /** Why a call failed, in a short sentence for a person, with the setting that fixes it. */
 export interface Cause {
@@ -24,7 +25,22 @@ export interface Route {
   forwarded: boolean;
 }
 
-/** A failure of the proxy, in a form that keeps undici from connecting again. */
+/** An answer that is larger than `answerLimit`. */
+export class AnswerTooLarge extends Error {}
+
+/** A call that was given up, with its cause if that was before it was sent, and after. */
+export class GivenUp extends Error {
+  readonly before: Cause;
+  readonly after: string;
+
+  constructor(before: Cause, after: string) {
+    super(after);
+    this.before = before;
+    this.after = after;
+  }
+}
+
+/** A failure of the proxy. */
 export class ProxyFailure extends Error {
   readonly reason: Cause;
 
@@ -56,6 +72,7 @@ const untrusted: Record<string, string> = {
 /** The cause of a failure before the request was written. */
 export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origin" | "proxy">): Cause {
   if (error instanceof ProxyFailure) return error.reason;
+  if (error instanceof GivenUp) return error.before;
   const { host, hostname } = named(origin);
   const code = codeOf(error);
   const reason = untrusted[code];
@@ -78,19 +95,16 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
     case "EADDRNOTAVAIL":
       return { cause: `no route to ${host}: the network is unreachable`, hint: `check the network and --base-url${network}` };
     case "ETIMEDOUT":
-    case "UND_ERR_CONNECT_TIMEOUT":
       return { cause: `no connection to ${host}: it does not respond`, hint: `check the network and --base-url${network}` };
     case "ECONNRESET":
     case "EPIPE":
-    case "UND_ERR_SOCKET":
       return { cause: `connection closed by ${host} before the request was sent`, hint: checkAddress };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return { cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`, hint: "check the host name in --base-url" };
-    case "UND_ERR_DESTROYED":
-    case "UND_ERR_CLOSED":
-      return { cause: "canceled before it was sent" };
-    case "UND_ERR_INVALID_ARG":
-      return { cause: `the request cannot be written: ${error.message}`, hint: "check --api-key, --app-uuid and --jwt" };
+    case "ERR_INVALID_CHAR": {
+      const [, header] = /\["(.*)"\]/.exec(error.message) ?? [];
+      return { cause: `the request cannot be written: invalid ${header} header`, hint: "check --api-key, --app-uuid and --jwt" };
+    }
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
     case "ERR_SSL_HTTP_REQUEST":
@@ -106,24 +120,24 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
   }
 }
 
-/** The cause of a failure after the request may have been written. `answering`: the head of an answer had arrived. */
-export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, answering: boolean): string {
+/** The cause of a failure after the request may have been written. `head`: of the answer, if it had arrived. */
+export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, head: Head | undefined): string {
+  if (error instanceof GivenUp) return error.after;
   const { host } = named(origin);
   const code = codeOf(error);
-  if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
-  if (code === "UND_ERR_DESTROYED") return "canceled while waiting for the response";
-  if (answering) return `the response of ${host} was cut short`;
-  if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;
-  if (code === "ECONNRESET" || code === "EPIPE") return `connection reset by ${host} before it responded`;
-  if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it responded`;
+  if (error instanceof AnswerTooLarge) {
+    const announced = Number(head?.headers["content-length"]);
+    const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
+    return `the response of ${host} is larger than ${answerLimit.text}${size}`;
+  }
+  if (code === "HPE_HEADER_OVERFLOW") return `the response of ${host} has too large headers`;
+  if (head !== undefined) return `the response of ${host} was cut short`;
+  if (code.startsWith("HPE_")) return `the response of ${host} is not HTTP`;
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    // Node gives the same code to a regular close, but then no system call failed.
+    return `connection ${"syscall" in error ? "reset" : "closed"} by ${host} before it responded`;
+  }
   return `no response from ${host}: ${code === "" ? error.message : code}`;
-}
-
-/** The cause if the answer was cut off because of its size, else undefined. `announced`: its size in bytes, if its head gives it. */
-export function tooLargeCause(error: Error, { origin }: Pick<Route, "origin">, announced: number): string | undefined {
-  if (codeOf(error) !== "UND_ERR_RES_EXCEEDED_MAX_SIZE") return undefined;
-  const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
-  return `the response of ${named(origin).host} is larger than ${answerLimit.text}${size}`;
 }
 
 /** Why the connection to the proxy failed. */

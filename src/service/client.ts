@@ -1,9 +1,10 @@
 import type { Reply, Service } from "../exchange/ports.ts";
-import { Call } from "./call.ts";
-import { duration, named } from "./causes.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { AnswerTooLarge, connectCause, duration, exchangeCause, GivenUp, named, proxyRefusal } from "./causes.ts";
+import type { ConnectionOptions, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import type { HttpRequest, Target } from "./request.ts";
+import type { WholeResponse } from "./reply.ts";
+import { replyOf } from "./reply.ts";
 import { endRequest, singleRequest, startRequest } from "./request.ts";
 import { defined } from "../defined.ts";
 
@@ -26,44 +27,62 @@ const longestTimer = 2 ** 31 - 1;
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const connection = openConnection(options);
-  const { origin, proxy } = connection.route;
+  const { route } = connection;
+  const { origin, proxy } = route;
   const { host } = named(origin);
-  const waiting = new Set<Call>();
+  const limit = duration(options.timeoutMs);
+  const underWay = new Set<AbortController>();
+  let isClosed = false;
 
-  function send(request: HttpRequest, signal: AbortSignal): Promise<Reply> {
-    if (signal.aborted) return Promise.resolve({ type: "not-sent", cause: "canceled before it was sent" });
-    return new Promise((resolve) => {
-      const call = new Call(connection.route, {
-        settled(reply) {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", onAbort);
-          waiting.delete(call);
-          if (waiting.size === 0) connection.stopConnecting();
-          resolve(reply);
-        },
-      });
-      const onAbort = (): void => call.abandon({ cause: "canceled before it was sent" }, "canceled while waiting for the response");
-      const limit = duration(options.timeoutMs);
-      const onTimeout = (): void =>
-        call.abandon(
-          {
-            cause: `no connection to ${host}${proxy === undefined ? "" : ` through the proxy ${named(proxy.url).host}`} within ${limit}`,
-            hint: `check the network${proxy === undefined ? "" : `, ${proxy.source}`} and --base-url, or raise --timeout`,
-          },
-          `timed out after ${limit} waiting for ${host}`,
-        );
-      const timer = setTimeout(onTimeout, Math.min(options.timeoutMs, longestTimer));
-      signal.addEventListener("abort", onAbort, { once: true });
-      waiting.add(call);
-      const { body, ...head } = request;
-      connection.dispatch({ ...head, ...defined({ body: body && JSON.stringify(body) }) }, call);
-    });
+  const canceled = (): GivenUp => new GivenUp({ cause: "canceled before it was sent" }, "canceled while waiting for the response");
+  const timedOut = (): GivenUp =>
+    new GivenUp(
+      {
+        cause: `no connection to ${host}${proxy === undefined ? "" : ` through the proxy ${named(proxy.url).host}`} within ${limit}`,
+        hint: `check the network${proxy === undefined ? "" : `, ${proxy.source}`} and --base-url, or raise --timeout`,
+      },
+      `timed out after ${limit} waiting for ${host}`,
+    );
+
+  async function send({ body, ...head }: HttpRequest, signal: AbortSignal): Promise<Reply> {
+    const message = { ...head, ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }) };
+    const progress: Progress = {};
+    if (signal.aborted || isClosed) return failed(canceled(), progress);
+    const call = new AbortController();
+    const onAbort = (): void => call.abort(canceled());
+    const timer = setTimeout(() => call.abort(timedOut()), Math.min(options.timeoutMs, longestTimer));
+    signal.addEventListener("abort", onAbort, { once: true });
+    underWay.add(call);
+    try {
+      return replied(await connection.send(message, progress, call.signal));
+    } catch (error) {
+      return failed(error as Error, progress);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      underWay.delete(call);
+    }
+  }
+
+  function replied(response: WholeResponse): Reply {
+    // The proxy's own answer: it forwarded nothing.
+    if (response.httpStatus === 407 && proxy !== undefined && route.forwarded) {
+      return { type: "not-sent", ...proxyRefusal(407, { origin, proxy }).reason };
+    }
+    return replyOf(response, host, Date.now());
+  }
+
+  function failed(error: Error, { sentAt, head }: Progress): Reply {
+    if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };
+    const tooLarge = error instanceof AnswerTooLarge ? { tooLarge: true as const } : {};
+    return { type: "no-answer", cause: exchangeCause(error, route, head), httpStatus: head?.httpStatus, ...tooLarge };
   }
 
   return {
     // Async, so that what a method throws becomes a rejection.
     async admit(_, signal) {
       signal.throwIfAborted();
+      connection.prepare();
       return Promise.resolve();
     },
     async foresee() {
@@ -78,6 +97,10 @@ export function createClient(options: ClientOptions): ServiceClient {
     async single(call, signal) {
       return send(singleRequest(options, call), signal);
     },
-    close: () => connection.close(),
+    close() {
+      isClosed = true;
+      for (const call of underWay) call.abort(canceled());
+      connection.close();
+    },
   };
 }

@@ -1,24 +1,18 @@
+import type { IncomingHttpHeaders } from "node:http";
+import http from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Dispatcher } from "undici";
-import Client from "undici/lib/dispatcher/client.js";
-import buildConnector from "undici/lib/core/connect.js";
-import { isLoopback } from "../protocol/address.ts";
-import type { Proxy, Route } from "./causes.ts";
-import { answerLimit, proxyFailure } from "./causes.ts";
-import type { HttpRequest } from "./request.ts";
-import { originOf } from "./request.ts";
-import type { Connector } from "./tunnel.ts";
-import { proxyAuthorization, throughProxy, withoutServerName } from "./tunnel.ts";
 import { defined } from "../defined.ts";
+import type { Proxy, Route } from "./causes.ts";
+import { AnswerTooLarge, answerLimit, proxyFailure } from "./causes.ts";
+import type { Head, WholeResponse } from "./reply.ts";
+import { originOf } from "./request.ts";
+import type { Trust } from "./socket.ts";
+import { connectionClosed, openSocket, openTunnel, proxyAuthorization } from "./socket.ts";
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends Trust {
   baseUrl: string;
-  /** Certificates (PEM) to trust instead of Node's own list. */
-  ca?: readonly string[];
   proxy?: Proxy;
-  /** Do not check certificates. Only has effect for a service on this machine. */
-  unverified?: boolean;
 }
 
 /** What TLS says about the server. */
@@ -31,16 +25,35 @@ export interface Peer {
   issuer: string;
 }
 
+/** A request with its path, which begins with a slash, and its body, if any. */
+interface Message {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** Its bytes, a character each. */
+  body?: string;
+}
+
+/** How far a request came. */
+export interface Progress {
+  /** When it was written, in milliseconds since the epoch. While this is undefined, surely no byte was. */
+  sentAt?: number;
+  head?: Head;
+}
+
 /** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
 export interface Connection {
   route: Route;
-  /** Sends a request when the ones before are done, and reports to `handler`. Its path begins with a slash. */
-  dispatch(request: Omit<HttpRequest, "body" | "method"> & { method: string; body?: string }, handler: Dispatcher.DispatchHandler): void;
+  /** Loads what a request needs, which takes longer than it may be late for its turn. */
+  prepare(): void;
+  /**
+   * Sends a request when the ones before are done, and returns its answer. An abort rejects at once, with its reason,
+   * and drops the connection, so that a late answer cannot reach another request.
+   */
+  send(message: Message, progress: Progress, signal: AbortSignal): Promise<WholeResponse>;
   /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
-  /** Ends an attempt to connect, for which undici itself would wait. */
-  stopConnecting(): void;
-  /** Closes without waiting; requests under way end as abandoned. */
+  /** Closes the idle connection. */
   close(): void;
 }
 
@@ -55,35 +68,121 @@ export function openConnection(options: ConnectionOptions): Connection {
   const { proxy } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, forwarded, ...defined({ proxy }) };
-  let stop: (() => void) | undefined;
-  let made: Socket | undefined;
-  const connector = connectorOf(options, route);
-  const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
-    connect: (to, callback) => {
-      stop = connector(to, (...result) => {
-        stop = undefined;
-        made = result[1] ?? made;
-        callback(...result);
+  let last: Promise<void> = Promise.resolve();
+  let socket: Socket | undefined;
+  /** The signal of the request that has the socket. */
+  let holder: AbortSignal | undefined;
+  let peer: Peer | undefined;
+
+  async function connect(signal: AbortSignal): Promise<Socket> {
+    if (proxy === undefined) return await openSocket(origin, options, signal);
+    const toProxy = await openSocket(proxy.url, options, signal).catch((error: unknown) => {
+      throw proxyFailure(error as Error, { origin, proxy });
+    });
+    if (forwarded) return toProxy;
+    await openTunnel(toProxy, { origin, proxy });
+    return await openSocket(origin, options, signal, toProxy);
+  }
+
+  const dropIdle = (): void => void (holder ?? socket?.destroy());
+
+  /** The kept socket, or a new one. */
+  async function ready(signal: AbortSignal): Promise<Socket> {
+    if (socket?.readyState !== "open") {
+      socket = await connect(signal);
+      // What a server sends without being asked is no answer to the next request.
+      for (const event of ["data", "end", "timeout"]) socket.on(event, dropIdle);
+      peer = origin.protocol === "https:" ? peerOf(socket as TLSSocket) : undefined;
+    }
+    holder = signal;
+    return socket.ref().setTimeout(0);
+  }
+
+  /** Keeps the socket for the next request, without keeping the process alive. */
+  function rest({ socket: used, writableFinished }: http.ClientRequest, headers: IncomingHttpHeaders): void {
+    const idleMs = idleTime(headers["keep-alive"]);
+    // An answer may come before the whole request is written.
+    if (used?.readyState !== "open" || !writableFinished || idleMs <= 0) return void used?.destroy();
+    holder = undefined;
+    used.unref().setTimeout(idleMs);
+  }
+
+  function transmit({ method, path, headers, body }: Message, progress: Progress, signal: AbortSignal): Promise<WholeResponse> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const request = http.request({
+        method,
+        path: forwarded ? `${origin.origin}${path}` : path,
+        headers: {
+          host: origin.host,
+          connection: "keep-alive",
+          ...headers,
+          ...(forwarded ? proxyAuthorization(proxy) : {}),
+          ...(body === undefined ? {} : { "content-length": String(body.length) }),
+        },
+        createConnection(_, connected) {
+          ready(signal).then(
+            (opened) => connected(null, opened),
+            (error: Error) => connected(error, undefined as never),
+          );
+          return undefined;
+        },
       });
-    },
-    ...plainHttp,
-    maxResponseSize: answerLimit.bytes,
-  });
+      let answer: http.IncomingMessage | undefined;
+      request.once("response", (response) => {
+        const { statusCode: httpStatus = 0, headers: answered } = response;
+        response.once("error", reject);
+        // A switch of protocols, which was not asked for.
+        if (httpStatus < 200) return void response.destroy();
+        answer = response;
+        const head = (progress.head = { httpStatus, headers: answered });
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size > answerLimit.bytes) response.destroy(new AnswerTooLarge());
+        });
+        response.once("end", () => {
+          rest(request, answered);
+          resolve({ ...head, body: Buffer.concat(chunks) });
+        });
+      });
+      // What follows a whole answer does not matter.
+      const fail = (error?: Error): void => void (answer?.complete === true || reject(error ?? connectionClosed()));
+      request.on("error", fail);
+      request.once("close", fail);
+      // Emitted in the synchronous step that writes the request.
+      request.once("socket", (used) => {
+        if (used.destroyed) fail();
+        else progress.sentAt = Date.now();
+      });
+      // Bytes as characters, which Node writes in one piece with the head.
+      request.end(body, "latin1");
+    });
+  }
+
   return {
     route,
-    dispatch({ method, path, headers, body }, handler) {
-      const sent = forwarded
-        ? { path: `${origin.origin}${path}`, headers: { ...headers, host: origin.host, ...proxyAuthorization(proxy) } }
-        : { path, headers };
-      client.dispatch({ method, ...sent, ...defined({ body }) }, handler);
-    },
-    peer: () => (origin.protocol === "https:" && made !== undefined ? peerOf(made as TLSSocket) : undefined),
-    stopConnecting: () => stop?.(),
-    close() {
-      stop?.();
-      client.destroy(() => undefined);
-    },
+    prepare: () => void http.METHODS,
+    send: (message, progress, signal) =>
+      new Promise((resolve, reject) => {
+        const onAbort = (): void => {
+          if (holder === signal) socket?.destroy();
+          reject(signal.reason as Error);
+        };
+        signal.addEventListener("abort", onAbort, { once: true });
+        last = last.then(() => transmit(message, progress, signal)).then(resolve, reject);
+      }),
+    peer: () => peer,
+    close: () => void socket?.destroy(),
   };
+}
+
+/** Time for which an idle connection is kept, in milliseconds: less than the server announces, so that no request meets its end. */
+function idleTime(keepAlive: string | string[] | undefined): number {
+  const seconds = /timeout=(\d+)/.exec(String(keepAlive))?.[1];
+  return seconds === undefined ? 4000 : Math.min(Number(seconds) * 1000 - 2000, 600_000);
 }
 
 function peerOf(socket: TLSSocket): Peer | undefined {
@@ -91,33 +190,4 @@ function peerOf(socket: TLSSocket): Peer | undefined {
   if (validTo === undefined) return undefined;
   const name = [issuer.O, issuer.CN].flat().find((text) => text !== undefined) ?? "unknown";
   return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
-}
-
-/** No HTTP/2, one request at a time, and no time limits: undici's would limit the silence, not the whole call. */
-const plainHttp = { allowH2: false, useMilo: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 } as const;
-
-/** The connector for sockets to the service, or to the proxy that forwards requests. */
-function connectorOf({ ca, unverified }: ConnectionOptions, { origin, proxy, forwarded }: Route): Connector {
-  const to = (hostname: string): Connector => {
-    const connect = buildConnector({
-      allowH2: false,
-      timeout: 0,
-      minVersion: "TLSv1.2",
-      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
-      rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
-      ...defined({ ca: ca && [...ca] }),
-    });
-    return (options, callback) => {
-      const socket: Socket = connect(options, callback);
-      return () => socket.destroy(new Error("given up"));
-    };
-  };
-  if (proxy === undefined) return to(origin.hostname);
-  const toProxy = to(proxy.url.hostname);
-  if (!forwarded) return throughProxy(proxy, plainHttp, toProxy, to(origin.hostname));
-  return (options, callback) =>
-    toProxy(withoutServerName(options), (error, socket) => {
-      if (error === null) callback(null, socket);
-      else callback(proxyFailure(error, { origin, proxy }), null);
-    });
 }

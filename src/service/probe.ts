@@ -1,5 +1,6 @@
-import { connectCause, duration, exchangeCause, named } from "./causes.ts";
-import type { ConnectionOptions, Peer } from "./connection.ts";
+import { defined } from "../defined.ts";
+import { connectCause, duration, exchangeCause, GivenUp, named } from "./causes.ts";
+import type { ConnectionOptions, Peer, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 
 export interface ProbeOptions extends ConnectionOptions {
@@ -32,48 +33,48 @@ export type Probe =
  * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy), without credentials and about no
  * vault. Any HTTP answer counts as reached. Uses no place under the rate limit. Never rejects.
  */
-export function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
+export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = openConnection(options);
-  const { origin } = connection.route;
-  const path = `${origin.pathname}/${options.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
-  return new Promise<Probe>((resolve) => {
-    let sentAt = 0;
-    const settle = (result: Probe): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      connection.close();
-      resolve(result);
+  const { route } = connection;
+  const path = `${route.origin.pathname}/${options.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
+  const message = {
+    method: "HEAD",
+    path: path === "" ? "/" : path,
+    headers: { connection: "close", "user-agent": `vault/${options.version}` },
+  };
+  const progress: Progress = {};
+  const call = new AbortController();
+  const giveUp = (cause: string, hint?: string): void => call.abort(new GivenUp({ cause, ...defined({ hint }) }, cause));
+  const onAbort = (): void => giveUp("canceled");
+  const onTimeout = (): void =>
+    giveUp(
+      `no response from ${named(route.origin).host} within ${duration(options.timeoutMs)}`,
+      "check the network and --base-url, or raise --timeout",
+    );
+  const timer = setTimeout(onTimeout, Math.min(options.timeoutMs, 2 ** 31 - 1));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const { httpStatus, headers } = await connection.send(message, progress, call.signal);
+    const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
+    const { sentAt = 0 } = progress;
+    return {
+      reached: true,
+      httpStatus,
+      date: Number.isNaN(date) ? null : date,
+      sentAt,
+      receivedAt: Date.now(),
+      tls: connection.peer() ?? null,
     };
-    const failed = (cause: string, hint?: string, untrusted = false): void =>
-      settle({ reached: false, cause, hint: hint ?? null, untrusted });
-    const { host } = named(origin);
-    const onAbort = (): void => failed("canceled");
-    const timer = setTimeout(
-      () =>
-        failed(`no response from ${host} within ${duration(options.timeoutMs)}`, "check the network and --base-url, or raise --timeout"),
-      Math.min(options.timeoutMs, 2 ** 31 - 1),
-    );
-    signal.addEventListener("abort", onAbort, { once: true });
-    connection.dispatch(
-      { method: "HEAD", path: path === "" ? "/" : path, headers: { "user-agent": `vault/${options.version}` } },
-      {
-        onRequestStart: () => {
-          sentAt = Date.now();
-        },
-        onResponseStart: (_, httpStatus, headers) => {
-          const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
-          const tls = connection.peer() ?? null;
-          settle({ reached: true, httpStatus, date: Number.isNaN(date) ? null : date, sentAt, receivedAt: Date.now(), tls });
-        },
-        onResponseData: () => undefined,
-        onResponseEnd: () => undefined,
-        onResponseError: (_, error) => {
-          if (sentAt > 0) return failed(exchangeCause(error, connection.route, false));
-          const { cause, hint } = connectCause(error, connection.route);
-          const { code = "" } = error as { code?: string };
-          failed(cause, hint, /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code));
-        },
-      },
-    );
-  });
+  } catch (error) {
+    const { sentAt, head } = progress;
+    const wasSent = sentAt !== undefined && !(error instanceof GivenUp);
+    const { cause, hint = null } = wasSent ? { cause: exchangeCause(error as Error, route, head) } : connectCause(error as Error, route);
+    const { code = "" } = error as { code?: string };
+    const untrusted = !wasSent && /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code);
+    return { reached: false, cause, hint, untrusted };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    connection.close();
+  }
 }

@@ -2,10 +2,13 @@ import type { Reply } from "../exchange/ports.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { parseJson } from "../protocol/json.ts";
 
-/** A whole response. Header names are in lower case. */
-interface WholeResponse {
+/** Status and headers of a final response. Header names are in lower case. */
+export interface Head {
   httpStatus: number;
   headers: Record<string, string | string[] | undefined>;
+}
+
+export interface WholeResponse extends Head {
   body: Uint8Array;
 }
 

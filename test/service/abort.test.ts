@@ -1,8 +1,5 @@
 import { once } from "node:events";
-import type { Dispatcher } from "undici";
 import { describe, expect, test } from "vitest";
-import type { Reply } from "../../src/exchange/ports.ts";
-import { Call } from "../../src/service/call.ts";
 import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
 
 const notSent = { type: "not-sent", cause: "canceled before it was sent" };
@@ -49,6 +46,25 @@ describe("giving up, at each moment", () => {
     expect(second).toEqual(notSent);
     expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "POST"]);
+  });
+
+  test("in any of the steps before it is written to a kept connection: not sent means that the service gets nothing", async () => {
+    const server = await httpServer();
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    const types: string[] = [];
+    for (let steps = 0; steps < 20; steps += 1) {
+      const before = server.requests.length;
+      const abort = new AbortController();
+      const reply = client.end(endCall, abort.signal);
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      abort.abort();
+      const { type } = await reply;
+      types.push(type);
+      await client.start(startCall, never);
+      if (type === "not-sent") expect(server.requests.length - before).toBe(1);
+    }
+    expect(types).toContain("not-sent");
   });
 
   test("after the request was read", async () => {
@@ -116,42 +132,5 @@ describe("close", () => {
     await once(server.connections[0] as never, "close");
     expect(await client.end(endCall, never)).toEqual(notSent);
     expect(server.requests).toHaveLength(1);
-  });
-});
-
-describe("the handler", () => {
-  function fakeCall() {
-    const replies: Reply[] = [];
-    const aborted: string[] = [];
-    const call = new Call({ origin: new URL("http://h.example:4000"), forwarded: false }, { settled: (reply) => replies.push(reply) });
-    const controller = (name: string) => ({ abort: () => aborted.push(name) }) as unknown as Dispatcher.DispatchController;
-    return { call, replies, aborted, controller };
-  }
-
-  test("does not let a request be written twice", () => {
-    const { call, replies, aborted, controller } = fakeCall();
-    call.onRequestStart(controller("first"));
-    call.onRequestStart(controller("second"));
-    expect(aborted).toEqual(["second"]);
-    expect(replies).toEqual([]);
-  });
-
-  test("does not let a request be written that was given up", () => {
-    const { call, replies, aborted, controller } = fakeCall();
-    call.abandon({ cause: "before" }, "after");
-    call.onRequestStart(controller("late"));
-    expect(aborted).toEqual(["late"]);
-    expect(replies).toEqual([{ type: "not-sent", cause: "before" }]);
-  });
-
-  test("settles once", () => {
-    const { call, replies, controller } = fakeCall();
-    call.onRequestStart(controller("only"));
-    call.onResponseStart(undefined, 200, {});
-    call.onResponseData(undefined, Buffer.from("{}"));
-    call.onResponseEnd();
-    call.onResponseError(undefined, new Error("late"));
-    call.abandon({ cause: "before" }, "after");
-    expect(replies).toEqual([{ type: "answer", answer: { httpStatus: 200, body: {} } }]);
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxy-server.ts";
 import { certificateAuthority, selfSigned } from "./certificate.ts";
-import { clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+import { answeringTcp, clientOf, endCall, httpServer, json, never, signal, startCall, success, tcpServer } from "./servers.ts";
 
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -58,10 +58,10 @@ describe("no connection: surely not sent", () => {
   test("a connection that does not come about in time", async () => {
     // TCP connects, but TLS never answers.
     const server = await tcpServer((socket) => socket.resume(), "https");
-    const reply = await clientOf(server.url, { timeoutMs: 60 }).start(startCall, never);
+    const reply = await clientOf(server.url, { timeoutMs: 500 }).start(startCall, never);
     expect(reply).toEqual({
       type: "not-sent",
-      cause: `no connection to ${server.host} within 60ms`,
+      cause: `no connection to ${server.host} within 500ms`,
       hint: "check the network and --base-url, or raise --timeout",
     });
     // The attempt ends with the call: nothing keeps the process alive, and the next call connects again.
@@ -237,5 +237,27 @@ describe("one connection", () => {
     expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(2);
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
+  });
+
+  test("what comes on it between the calls is not the answer to the next one", async () => {
+    const late = JSON.stringify({ responseStatus: { status: "ERROR" } });
+    let requests = 0;
+    const server = await answeringTcp((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
+      if ((requests += 1) === 1) setTimeout(() => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${late.length}\r\n\r\n${late}`), 5);
+    });
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    await once(server.connections[0] as never, "close");
+    expect(await client.end(endCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: {} } });
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test("a connection that the server is about to close is not used again", async () => {
+    const server = await httpServer(json(200, success, { connection: "keep-alive", "keep-alive": "timeout=1" }));
+    const client = clientOf(server.url);
+    await client.start(startCall, never);
+    await client.end(endCall, never);
+    expect(server.connections).toHaveLength(2);
   });
 });

@@ -76,9 +76,9 @@ describe("no answer after the request was written", () => {
   test("reset before it was read: it may have been", async () => {
     const accepted = signal<Socket>();
     const written = signal<unknown>();
-    // Undici publishes this in the same synchronous step in which it writes.
-    subscribe("undici:client:sendHeaders", written.resolve);
-    onTestFinished(() => void unsubscribe("undici:client:sendHeaders", written.resolve));
+    // Published in the same synchronous step that writes.
+    subscribe("http.client.request.start", written.resolve);
+    onTestFinished(() => void unsubscribe("http.client.request.start", written.resolve));
     const server = await tcpServer((socket) => accepted.resolve(socket), "http", true);
     const reply = clientOf(server.url).start(startCall, never);
     await written.promise;

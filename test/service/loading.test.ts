@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
 import { application, endCall, httpServer } from "./servers.ts";
@@ -30,28 +30,17 @@ test("from source, by Node: an idle connection does not keep the process", async
   expect(stdout).toBe("answer\n");
 });
 
-test("bundled by rolldown to CommonJS", async () => {
+test.each([
+  ["http", "answer\n", []],
+  ["https", "not-sent\n", ["tls"]],
+])("bundled by rolldown to CommonJS, where TLS is loaded for https alone: %s", async (scheme, told, loaded) => {
   const server = await httpServer();
   const path = folder();
-  writeFileSync(join(path, "entry.mjs"), program(server.url));
+  const list = `process.on("exit", () => console.log(process.moduleLoadList.join(" ").match(/(?<=NativeModule )(tls|https|http2)\\b/g) ?? []));`;
+  writeFileSync(join(path, "entry.mjs"), program(server.url.replace("http", scheme)) + list);
   const bundle = await rolldown({ input: join(path, "entry.mjs"), platform: "node" });
   await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
   await bundle.close();
   const { stdout } = await run(join(path, "out.cjs"));
-  expect(stdout).toBe("answer\n");
-});
-
-test("nothing of undici but its client path is loaded", async () => {
-  const list = `
-    await import(${JSON.stringify(client)});
-    const { createRequire } = await import("node:module");
-    console.log(JSON.stringify(Object.keys(createRequire("file:///x/").cache)));
-  `;
-  const { stdout } = await run("--input-type=module", "-e", list);
-  const loaded = (JSON.parse(stdout) as string[]).map((path) => path.replace(/^.*\/node_modules\//, ""));
-  expect(loaded).toContain("undici/lib/dispatcher/client.js");
-  expect(
-    loaded.filter((path) => /undici\/(index|lib\/(web|api|mock|handler|interceptor|cache|dispatcher\/(proxy|agent|pool|env)))/.test(path)),
-  ).toEqual([]);
-  expect(loaded.filter((path) => !path.startsWith("undici/"))).toEqual([]);
+  expect(stdout).toBe(`${told}${inspect(loaded)}\n`);
 });

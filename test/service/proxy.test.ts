@@ -129,7 +129,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       cause: expect.stringContaining(`the proxy ${other.host}`) as string,
       hint: `check HTTPS_PROXY; ${withoutIt}`,
     });
-    // One attempt each: undici must not connect again and again.
+    // One attempt each.
     expect([closing.connections.length, other.connections.length]).toEqual([1, 1]);
   });
 
