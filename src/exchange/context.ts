@@ -2,8 +2,9 @@ import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
-import type { Clock, Ids, Service, VaultSession } from "./ports.ts";
+import type { Clock, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
+import type { Ids } from "./ulid.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {
@@ -126,7 +127,7 @@ export async function pause(context: ExchangeContext, milliseconds: number, exch
  */
 export async function admit(context: ExchangeContext, kind: Kind): Promise<void> {
   try {
-    await context.service.admit(kind, context.signal, context.deadline);
+    await context.service.admit({ kind }, context.signal, context.deadline);
   } catch (error) {
     if (context.signal.aborted) throw interrupted(context);
     throw error instanceof VaultError ? error.with({ uuid: context.session.uuid }) : error;

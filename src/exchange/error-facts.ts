@@ -20,8 +20,8 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     return reply;
   };
   const service: Service = {
-    admit: async (kind, signal, deadline) => await context.service.admit(kind, signal, deadline),
-    foresee: async (deadline) => await context.service.foresee(deadline),
+    admit: async (next, signal, deadline) => await context.service.admit(next, signal, deadline),
+    foresee: async (next, deadline) => await context.service.foresee(next, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
       startCounts ||= counts(reply);

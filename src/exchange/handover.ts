@@ -29,6 +29,8 @@ export interface Delivery {
 export interface Handover {
   /** The recovery document leaves this state before the end call, so that somebody else may acknowledge the exchange. */
   readonly leavesState: boolean;
+  /** Another program has a part in it, and takes its time: a place for the end call, asked for ahead, would be lost. */
+  readonly takesTime?: boolean;
   /**
    * Called between ① and each start that is sent, and after each outcome that changes the counters. If the counters travel with
    * the credentials, they are durable when this resolves. If it rejects, nothing is sent.

@@ -60,8 +60,8 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     session,
     ids: createIds(context.clock),
     service: {
-      admit: async (kind, signal, deadline) => await (await service()).admit(kind, signal, deadline),
-      foresee: async (deadline) => await (await service()).foresee(deadline),
+      admit: async (next, signal, deadline) => await (await service()).admit(next, signal, deadline),
+      foresee: async (next, deadline) => await (await service()).foresee(next, deadline),
       start: async (call, signal) => await (await held()).start(call, signal),
       end: async (call, signal) => await (await held()).end(call, signal),
       single: async (call, signal) => await (await held()).single(call, signal),

@@ -31,11 +31,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Source of exchange ids: 26 characters that sort by time of creation (ULID), after `after`, the newest of the vault. */
-export interface Ids {
-  next(after?: string): string;
-}
-
 export interface StartCall {
   uuid: string;
   kind: Kind;
@@ -80,16 +75,22 @@ export type Reply =
   | { type: "no-answer"; cause: string; httpStatus?: number | undefined; answer?: Answer | undefined; tooLarge?: true }
   | { type: "answer"; answer: Answer };
 
+/** What a place under the rate limit is for. An end call goes ahead of all others: its token expires. */
+export interface NextCall {
+  kind: Kind;
+  isEnd?: true;
+}
+
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
 export interface Service {
   /**
    * Waits for a place under the rate limit, and obtains the bearer token for a vault of this kind. Call it before ① and before
    * each call. Rejects if aborted.
-   * @throws `rate-limited`, at once, if the place would come after `deadline`
+   * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
    */
-  admit(kind: Kind, signal: AbortSignal, deadline?: number): Promise<void>;
+  admit(next: NextCall, signal: AbortSignal, deadline?: number): Promise<void>;
   /** Asks ahead for the place of the next call, which `admit` then takes if that is not too late. Never rejects. */
-  foresee(deadline: number): Promise<void>;
+  foresee(next: Pick<NextCall, "isEnd">, deadline: number): Promise<void>;
   /** An aborted call is `not-sent` if nothing was written yet, else `no-answer`. */
   start(call: StartCall, signal: AbortSignal): Promise<Reply>;
   end(call: EndCall, signal: AbortSignal): Promise<Reply>;

@@ -127,7 +127,8 @@ async function store(
     elsewhere: request.handover.leavesState,
   });
   // A round trip to a shared state does for both.
-  const [generation] = await Promise.all([recorded, request.noAck ? undefined : context.service.foresee(context.deadline)]);
+  const endsSoon = !request.noAck && request.handover.takesTime !== true;
+  const [generation] = await Promise.all([recorded, endsSoon ? context.service.foresee({ isEnd: true }, context.deadline) : undefined]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });
   const found = before.open?.state === "in-doubt" ? [settledByStart(before.open, pair.generation)] : [];

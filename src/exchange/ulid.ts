@@ -1,5 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Clock, Ids } from "./ports.ts";
+import type { Clock } from "./ports.ts";
+
+/** Source of exchange ids: 26 characters that sort by time of creation (ULID), after `after`, the newest of the vault. */
+export interface Ids {
+  next(after?: string): string;
+}
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const timeLength = 10;

@@ -91,7 +91,7 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
 function announced<S extends Service>(service: S, waitFor: NonNullable<Own["waitFor"]>): S {
   return {
     ...service,
-    admit: async (kind, signal, deadline) => await waitFor("a turn under the rate limit", service.admit(kind, signal, deadline)),
+    admit: async (next, signal, deadline) => await waitFor("a turn under the rate limit", service.admit(next, signal, deadline)),
     start: async (call, signal) => await waitFor("the service's response to the start", service.start(call, signal)),
     end: async (call, signal) => await waitFor("the service's response to the acknowledgement", service.end(call, signal)),
     single: async (call, signal) => await waitFor("the service's response", service.single(call, signal)),
@@ -105,9 +105,9 @@ function announced<S extends Service>(service: S, waitFor: NonNullable<Own["wait
 function authenticated<S extends Service>(service: S, token: { ready(signal: AbortSignal): Promise<void> }): S {
   return {
     ...service,
-    async admit(kind, signal, deadline) {
-      await service.admit(kind, signal, deadline);
-      if (!isOnline(kind)) await token.ready(signal);
+    async admit(next, signal, deadline) {
+      await service.admit(next, signal, deadline);
+      if (!isOnline(next.kind)) await token.ready(signal);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Clock, Reply, Service } from "../exchange/ports.ts";
+import type { Clock, NextCall, Reply, Service } from "../exchange/ports.ts";
 
 export interface RateLimit {
   /** Requests per second; 0 means no limit. */
@@ -24,6 +24,9 @@ export function slotIntervalMs(rate: number): number {
   return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
 }
 
+/** A start takes a place that is no farther away than this, in milliseconds and in places: the rest of the queue is that of end calls. */
+const startsAhead = { ms: 250, places: 6 };
+
 interface Place {
   /** By `Clock.now`. */
   at: number;
@@ -31,6 +34,13 @@ interface Place {
   leadMs: number;
   /** When that step begins, by `Clock.elapsed`. */
   wakeAt: number;
+}
+
+interface Asked extends Place {
+  /** Milliseconds until the call may be sent. */
+  waitMs: number;
+  /** False for one that was too far away. */
+  isTaken: boolean;
 }
 
 /** Number of places that one call takes at most: on a machine so busy, everything is late. */
@@ -48,24 +58,43 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
   let taken: Place = { at: 0, leadMs: 0, wakeAt: 0 };
   let foreseen: Place | null = null;
 
-  async function reserve(deadline: number): Promise<Place> {
+  /** Takes the next place if its call may be sent within `longestMs`. */
+  async function ask(longestMs: number): Promise<Asked> {
     const latencyMs = (await limit.latencyMs?.()) ?? 0;
     const askedAt = limit.clock.elapsed();
     // No earlier place could be kept: its answer and the step before the call take that long.
     const now = limit.clock.now() + 2 * latencyMs;
-    const longestMs = Math.max(0, deadline - limit.clock.elapsed()) + earlyMs;
-    const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs);
-    const waitMs = untilPlace - earlyMs;
-    if (untilPlace > longestMs) throw tooLate(limit.rate, waitMs);
-    const at = now + Math.max(0, waitMs);
-    return { at, leadMs: Math.ceil(latencyMs), wakeAt: askedAt + Math.max(0, waitMs) + latencyMs };
+    const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs + earlyMs);
+    const waitMs = Math.max(0, untilPlace - earlyMs);
+    const isTaken = untilPlace <= longestMs + earlyMs;
+    return { at: now + waitMs, leadMs: Math.ceil(latencyMs), wakeAt: askedAt + waitMs + latencyMs, waitMs, isTaken };
+  }
+
+  const leftUntil = (deadline: number): number => Math.max(0, deadline - limit.clock.elapsed());
+
+  /** How far away a place may be. Who has waited longer goes first. */
+  function reach({ isEnd }: Pick<NextCall, "isEnd">, waitedMs: number): number {
+    return isEnd === true ? Number.POSITIVE_INFINITY : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + waitedMs / 4;
+  }
+
+  /** Waits until the queue is short enough to take a place in it. */
+  async function reserve(next: Pick<NextCall, "isEnd">, signal: AbortSignal, deadline: number): Promise<Place> {
+    const cameAt = limit.clock.elapsed();
+    for (;;) {
+      const farthest = reach(next, limit.clock.elapsed() - cameAt);
+      const leftMs = leftUntil(deadline);
+      const place = await ask(Math.min(leftMs, farthest));
+      if (place.isTaken) return place;
+      if (place.waitMs > leftMs) throw tooLate(limit.rate, place.waitMs);
+      await limit.clock.sleep(Math.ceil(place.waitMs - farthest / 2), signal);
+    }
   }
 
   const lateness = ({ at }: Place): number => limit.clock.now() - at;
 
-  async function takePlace(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
+  async function takePlace(next: Pick<NextCall, "isEnd">, signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= jitterMs;
-    taken = foreseen !== null && isInTime ? foreseen : await reserve(deadline);
+    taken = foreseen !== null && isInTime ? foreseen : await reserve(next, signal, deadline);
     foreseen = null;
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
     const wholeMs = Math.ceil(taken.wakeAt - limit.clock.elapsed() - 0.001);
@@ -74,7 +103,8 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
     try {
-      for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace(signal);
+      // Its step is recorded: it goes ahead like an end call.
+      for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace({ isEnd: true }, signal);
       // What was left for the step in between, and it did not take.
       const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
       if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
@@ -87,12 +117,13 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
 
   return {
     ...service,
-    async admit(kind, signal, deadline) {
-      await service.admit(kind, signal, deadline);
-      await takePlace(signal, deadline);
+    async admit(next, signal, deadline) {
+      await service.admit(next, signal, deadline);
+      await takePlace(next, signal, deadline);
     },
-    async foresee(deadline) {
-      foreseen = await reserve(deadline).catch(() => null);
+    async foresee(next, deadline) {
+      const place = await ask(Math.min(leftUntil(deadline), reach(next, 0))).catch(() => null);
+      foreseen = place?.isTaken === true ? place : null;
     },
     async start(call, signal) {
       return await inTime(signal, async () => await service.start(call, signal));

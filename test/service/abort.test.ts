@@ -92,8 +92,8 @@ describe("giving up, at each moment", () => {
 
   test("admit of the client alone waits for nothing, but not for one that has given up", async () => {
     const client = clientOf("http://127.0.0.1:9");
-    expect(await client.admit(startCall.kind, never)).toBeUndefined();
-    await expect(client.admit(startCall.kind, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    expect(await client.admit(startCall, never)).toBeUndefined();
+    await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   });
 });
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock, Service } from "../../src/exchange/ports.ts";
 import { rateLimited, slotIntervalMs } from "../../src/service/rate-limited.ts";
 import { endCall, never, startCall } from "./servers.ts";
@@ -19,15 +19,14 @@ function world() {
       return Promise.resolve();
     },
   };
-  const reserveSlot = (now: number, intervalMs: number): Promise<number> => {
+  const reserveSlot = (now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> => {
     const at = Math.max(now, free);
-    free = at + intervalMs;
+    if (at - now <= longestMs) free = at + intervalMs;
     return Promise.resolve(at - now);
   };
   return { clock, reserveSlot, sleeps, pass: (ms: number) => (time += ms), now: () => time };
 }
 
-const { kind } = startCall;
 const reply = { type: "not-sent", cause: "fake" } as const;
 const fake: Service & { close: () => void } = {
   admit: (_, signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
@@ -42,7 +41,7 @@ describe("rateLimited", () => {
   test("the two calls of an exchange go at once, each next one waits for its place", async () => {
     const { clock, reserveSlot, sleeps } = world();
     const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
-    for (let i = 0; i < 4; i += 1) await service.admit(kind, never);
+    for (let i = 0; i < 4; i += 1) await service.admit(startCall, never);
     expect(sleeps).toEqual([43, 43]);
   });
 
@@ -54,7 +53,7 @@ describe("rateLimited", () => {
       const service = rateLimited(fake, { rate, reserveSlot, clock });
       const arrivals: number[] = [];
       for (const late of delay) {
-        await service.admit(kind, never);
+        await service.admit(startCall, never);
         arrivals.push(now() + late);
       }
       arrivals.sort((a, b) => a - b);
@@ -67,22 +66,22 @@ describe("rateLimited", () => {
   test("a pause gives no more credit than that", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
     const service = rateLimited(fake, { rate: 10, reserveSlot, clock });
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     pass(5000);
-    for (let i = 0; i < 3; i += 1) await service.admit(kind, never);
+    for (let i = 0; i < 3; i += 1) await service.admit(startCall, never);
     expect(sleeps).toEqual([114]);
   });
 
   test("a wait with a fraction is rounded up", async () => {
     const { clock, sleeps } = world();
-    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2), clock }).admit(kind, never);
+    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2), clock }).admit(startCall, never);
     expect(sleeps).toEqual([4]);
   });
 
   test("no rate: no place is reserved", async () => {
     const { clock } = world();
     const reserveSlot = (): Promise<number> => Promise.reject(new Error("not to be called"));
-    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(kind, never)).toBeUndefined();
+    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(startCall, never)).toBeUndefined();
     expect(slotIntervalMs(0)).toBe(0);
   });
 
@@ -90,7 +89,7 @@ describe("rateLimited", () => {
     const { clock } = world();
     let reserved = 0;
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve((reserved += 1)), clock });
-    await expect(service.admit(kind, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
     expect(reserved).toBe(0);
   });
 
@@ -101,13 +100,13 @@ describe("rateLimited", () => {
       abort.abort(new Error("enough"));
       return Promise.resolve(500);
     };
-    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(kind, abort.signal)).rejects.toThrow("enough");
+    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(startCall, abort.signal)).rejects.toThrow("enough");
   });
 
   test("a store that fails is told, and nothing is sent", async () => {
     const { clock } = world();
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
-    await expect(service.admit(kind, never)).rejects.toThrow("disk");
+    await expect(service.admit(startCall, never)).rejects.toThrow("disk");
     await expect(service.start(startCall, never)).rejects.toThrow("disk");
     expect(service.close).toBe(fake.close);
   });
@@ -120,11 +119,11 @@ describe("rateLimited", () => {
       return reserveSlot(now, intervalMs);
     };
     const service = rateLimited(fake, { rate: 25, reserveSlot: counted, clock });
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     pass(25);
     expect(await service.start(startCall, never)).toBe(reply);
     expect(places).toBe(1);
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     pass(26);
     expect(await service.end(endCall, never)).toBe(reply);
     expect(places).toBe(3);
@@ -141,25 +140,91 @@ describe("rateLimited", () => {
     };
     const service = rateLimited(fake, { rate: 10, reserveSlot: counted, clock });
     const interval = Math.ceil(slotIntervalMs(10));
-    await service.foresee(Number.POSITIVE_INFINITY);
+    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(25);
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     await service.start(startCall, never);
     expect(places).toBe(1);
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     expect(places).toBe(2);
-    await service.foresee(Number.POSITIVE_INFINITY);
+    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(30);
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     expect([places, sleeps]).toEqual([3, [interval - 55]]);
     pass(1000);
-    await service.foresee(Number.POSITIVE_INFINITY);
+    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(26);
-    await service.admit(kind, never);
+    await service.admit(startCall, never);
     expect(places).toBe(5);
     isBroken = true;
-    await service.foresee(Number.POSITIVE_INFINITY);
-    await expect(service.admit(kind, never)).rejects.toThrow("disk");
+    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
+    await expect(service.admit(startCall, never)).rejects.toThrow("disk");
+  });
+
+  describe("in a queue that all wait in at the same time", () => {
+    const end = { kind: endCall.kind, isEnd: true } as const;
+    let reserveSlot: ReturnType<typeof world>["reserveSlot"];
+    const clock: Clock = {
+      now: () => Date.now(),
+      elapsed: () => Date.now(),
+      sleep: async (milliseconds) => await new Promise((resolve) => void setTimeout(resolve, milliseconds)),
+    };
+    const open = (): Service => rateLimited(fake, { rate: 25, reserveSlot, clock });
+    const waitOf = async (waiting: Promise<unknown>): Promise<number> => {
+      const from = Date.now();
+      return await waiting.then(() => Date.now() - from);
+    };
+
+    beforeEach(() => {
+      vi.useFakeTimers();
+      ({ reserveSlot } = world());
+    });
+    afterEach(() => void vi.useRealTimers());
+
+    test("an end call goes ahead of starts that came before it, and these go one after the other", async () => {
+      const starts = Array.from({ length: 100 }, async () => await waitOf(open().admit(startCall, never)));
+      await vi.advanceTimersByTimeAsync(100);
+      const ends = Array.from({ length: 10 }, async () => await waitOf(open().admit(end, never)));
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(Math.max(...(await Promise.all(ends)))).toBeLessThan(1000);
+      expect(Math.max(...(await Promise.all(starts)))).toBeLessThan(5500);
+    });
+
+    test("those who share it get as much of it, and leave nothing unused", async () => {
+      const until = Date.now() + 60_000;
+      const endWaits: number[] = [];
+      const sharer = async (): Promise<number> => {
+        for (let exchanges = 0; ; exchanges += 1) {
+          await open().admit(startCall, never);
+          if (Date.now() > until) return exchanges;
+          endWaits.push(await waitOf(open().admit(end, never)));
+        }
+      };
+      const sharers = Array.from({ length: 30 }, sharer);
+      await vi.advanceTimersByTimeAsync(90_000);
+      const shares = await Promise.all(sharers);
+      const sum = shares.reduce((all, share) => all + share, 0);
+      expect((2 * sum) / 60).toBeGreaterThan(22.5);
+      expect(Math.min(...shares)).toBeGreaterThan((0.6 * sum) / 30);
+      expect(Math.max(...endWaits)).toBeLessThan(2000);
+    });
+
+    test("a start whose patience ends there takes no place", async () => {
+      const others = Array.from({ length: 100 }, async () => await open().admit(startCall, never));
+      const refused = open().admit(startCall, never, Date.now() + 1000);
+      const told = expect(refused).rejects.toMatchObject({
+        code: "rate-limited",
+        message: expect.stringContaining("--max-wait") as string,
+      });
+      const late = waitOf(refused.catch(() => undefined));
+      await vi.advanceTimersByTimeAsync(10_000);
+      await told;
+      expect(await late).toBeLessThanOrEqual(1000);
+      await Promise.all(others);
+      const next = waitOf(open().admit(startCall, never));
+      await vi.advanceTimersByTimeAsync(100);
+      expect(await next).toBe(0);
+    });
   });
 
   test("one that is given up while it waits for its place was not sent", async () => {

@@ -30,7 +30,7 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
     latencyMs: async () => await store.latencyMs(),
     reserveSlot: async (now: number, intervalMs: number, longestMs: number) => {
       const until = await store.reserveSlot(service.application.uuid, now, intervalMs, longestMs);
-      places.push(now + until - clockShift);
+      if (until <= longestMs) places.push(now + until - clockShift);
       return until;
     },
   };

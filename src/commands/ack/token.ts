@@ -44,7 +44,7 @@ export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretO
 async function sendToken(context: ExchangeContext, call: EndCall): Promise<void> {
   const { service, clock, signal, deadline } = context;
   for (let attempt = 0; ; attempt += 1) {
-    await service.admit(call.kind, signal, deadline);
+    await service.admit({ kind: call.kind, isEnd: true }, signal, deadline);
     const reply = await service.end(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();

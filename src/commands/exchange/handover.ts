@@ -40,6 +40,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
   let saved = given.exact;
   return {
     leavesState: leaves,
+    takesTime: saveCmd !== undefined,
     async recordAttempts(attempts) {
       spent = attempts;
       if (out?.isState !== true || isDelivered || given.document === undefined) return;

@@ -89,7 +89,7 @@ async function withRequest<T>(
   const service = await app.service();
   // One round trip reads the vault, holds it and asks for the place of the start; but nobody, and no pipe, is asked for more then.
   const isHeldFirst = isShared(app.settings.state) && operation === "get" && !app.ask.isPossible && options.dryRun !== true;
-  const [held] = isHeldFirst ? await Promise.all([app.hold(uuid), service.foresee(app.waiting.deadline)]) : [];
+  const [held] = isHeldFirst ? await Promise.all([app.hold(uuid), service.foresee({}, app.waiting.deadline)]) : [];
   try {
     const record = held === undefined ? await lookUp(app, uuid) : await held.session.read();
     const known = record === null || record.generations.length === 0 ? null : record;

@@ -54,6 +54,7 @@ export async function exchangesOf(
       if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };
       const handover: Handover = {
         leavesState: false,
+        takesTime: options.exec !== undefined,
         recordAttempts: async () => Promise.resolve(),
         confirm: async () => Promise.resolve(),
         deliver: async (delivery) => {

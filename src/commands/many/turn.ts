@@ -15,8 +15,6 @@ interface TurnOptions {
   waits: boolean;
   /** Told that a call was sent. */
   onCall: () => void;
-  /** Told how long a call has waited in the queue of the rate limit, in milliseconds. */
-  onQueued: (milliseconds: number) => void;
   /** Told that the service did not answer a start. */
   onOutage: () => void;
   /** Told that the exchange has got on. */
@@ -36,6 +34,8 @@ export class Turn {
   /** Milliseconds in the queue of the rate limit, without the wait that goes on since `#queuesSince`. */
   #queued = 0;
   #queuesSince: number | null = null;
+  #preparedMs: number | undefined;
+  #hasPlace = false;
   /** From a start that is sent until its end call is. */
   #isUnderWay = false;
   #isOver = false;
@@ -50,9 +50,14 @@ export class Turn {
     app.host.killed.addEventListener("abort", this.#onSignal);
   }
 
-  /** How long it has taken so far, in milliseconds, without the queue of the rate limit. */
-  get tookMs(): number {
-    return this.#elapsed() - this.#beganAt;
+  /** How long it took until its first call waited for a place under the rate limit, in milliseconds. */
+  get preparedMs(): number | undefined {
+    return this.#preparedMs;
+  }
+
+  /** Whether its first call has had its place. */
+  get hasPlace(): boolean {
+    return this.#hasPlace;
   }
 
   /** Stands still in the queue of the rate limit. */
@@ -101,13 +106,14 @@ export class Turn {
   #watched(service: Service): Service {
     const queued = async <T>(wait: () => Promise<T>): Promise<T> => {
       const from = (this.#queuesSince = this.#app.host.elapsed());
+      this.#preparedMs ??= from - this.#beganAt;
       try {
         return await wait();
       } finally {
-        const took = this.#app.host.elapsed() - from;
-        this.#queued += took;
+        this.#queued += this.#app.host.elapsed() - from;
         this.#queuesSince = null;
-        this.#options.onQueued(took);
+        this.#hasPlace = true;
+        this.#options.onProgress();
       }
     };
     const counted = async <T>(send: () => Promise<T>): Promise<T> => {
@@ -115,8 +121,8 @@ export class Turn {
       return await send();
     };
     return {
-      admit: async (kind, signal) => await queued(async () => await service.admit(kind, signal)),
-      foresee: async () => await service.foresee(Number.POSITIVE_INFINITY),
+      admit: async (next, signal) => await queued(async () => await service.admit(next, signal)),
+      foresee: async (next) => await service.foresee(next, Number.POSITIVE_INFINITY),
       start: async (call, signal) => await counted(async () => await service.start(call, signal)),
       end: async (call, signal) => await counted(async () => await service.end(call, signal)),
       single: async (call, signal) => await service.single(call, signal),

@@ -27,11 +27,8 @@ export interface Taken {
 
 const mostAtATime = 64;
 
-/** How many are always under way, and how many calls may wait for their places: those of other processes wait behind them. */
-const [fewest, mostQueued] = [2, 5];
-
-/** Between two looks at how many may be under way, in milliseconds: an exchange that takes long makes room for others. */
-const lookEveryMs = 250;
+/** How many wait for the place of their first call, so that none is left unused: more would keep other processes waiting. */
+const mostInQueue = 2;
 
 /** What is true for every vault: the service refuses the application, or the state cannot be used. */
 const concernsAll = ["unauthorized", "state"];
@@ -51,22 +48,21 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
   let failures = 0;
   let stop: Taken["stop"] = null;
   let isOut = false;
-  let usualMs = 0;
-  let queuedMs = 0;
+  let usualPreparationMs = 0;
 
   const halt = (why: NonNullable<Taken["stop"]>): void => {
     stop ??= why;
   };
 
-  const mayBeUnderWay = (): number => {
-    const most = Math.min(turns.concurrency ?? mostAtATime, mostAtATime);
-    if (app.settings.rate === 0) return most;
-    if ((queuedMs * app.settings.rate) / 1000 > mostQueued) return Math.min(most, fewest);
-    const longest = Math.max(usualMs, ...[...active].map((turn) => turn.tookMs));
-    return Math.min(most, fewest + Math.ceil((app.settings.rate * longest) / 1000));
+  const most = Math.min(turns.concurrency ?? mostAtATime, mostAtATime);
+
+  /** Whether enough are on their way to the queue of the rate limit, or in it, for the places there. */
+  const isQueueFed = (): boolean => {
+    const toCome = [...active].filter((turn) => !turn.hasPlace).length;
+    return app.settings.rate > 0 && toCome >= mostInQueue + Math.ceil((app.settings.rate * usualPreparationMs) / 1000);
   };
 
-  const mayBegin = (): boolean => stop === null && !isOut && !host.interrupted.aborted && active.size < mayBeUnderWay();
+  const mayBegin = (): boolean => stop === null && !isOut && !host.interrupted.aborted && active.size < most && !isQueueFed();
 
   const fill = (): void => {
     while (mayBegin()) {
@@ -83,7 +79,6 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
       uuid,
       waits,
       onCall: () => (calls += 1),
-      onQueued: (ms) => (queuedMs = ms),
       onOutage: () => void awaitService(),
       onProgress: fill,
     });
@@ -93,7 +88,7 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
       const error = "error" in outcome ? outcome.error : undefined;
       if (error?.code === "busy" && !waits) return void later.push(entry);
       if (error?.code === "interrupted" && error.facts.exchange === undefined) return void left.push(entry);
-      usualMs = usualMs === 0 ? turn.tookMs : usualMs * 0.9 + turn.tookMs * 0.1;
+      usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
       await turns.tell(entry, outcome);
       if (error === undefined) return;
       failures += 1;
@@ -132,11 +127,9 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
     fill();
   };
 
-  const timer = setInterval(fill, lookEveryMs);
   host.interrupted.addEventListener("abort", fill, { once: true });
   fill();
   await isDone;
-  clearInterval(timer);
   host.interrupted.removeEventListener("abort", fill);
   return { calls, left: [...left, ...later, ...entries.slice(next)], stop };
 }

@@ -66,7 +66,7 @@ async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: U
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
   try {
-    await service.admit(exchange.kind, signal, Math.max(deadline, clock.elapsed() + graceMs));
+    await service.admit({ kind: exchange.kind, isEnd: true }, signal, Math.max(deadline, clock.elapsed() + graceMs));
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;

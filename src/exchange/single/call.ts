@@ -26,7 +26,7 @@ export async function sendSingle(context: SingleContext, call: SingleCall, unans
   const { service, clock, signal, deadline } = context;
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
-    await untilInterrupted(signal, async () => await service.admit(call.kind, signal, deadline));
+    await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
     const reply = await service.single(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;

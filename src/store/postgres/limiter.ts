@@ -59,5 +59,7 @@ export async function reserve(
   const { wait, slot, said } = row as { wait: number; slot: number; said: number };
   // A process that waits long for the processor has a wrong idea of the time there, until an answer comes quickly.
   time.note(said, sentAt);
-  return Math.max(0, "at" in from ? slot - (now + time.now() - clock.now()) : wait);
+  const untilSlot = Math.max(0, "at" in from ? slot - (now + time.now() - clock.now()) : wait);
+  // What is known of the clock there may just have changed: that must not make a slot seem reserved.
+  return taken === undefined ? Math.max(untilSlot, longestMs + 1) : untilSlot;
 }

@@ -10,10 +10,11 @@ it("has one place under the rate limit for its whole exchange, and its patience 
   let elapsed = 1000;
   let opened = 0;
   let own: Own = {};
-  const tookInQueue: number[] = [];
+  const patienceInQueue: (number | undefined)[] = [];
   const admit = async (): Promise<void> => {
     elapsed += 60_000;
-    tookInQueue.push(turn.tookMs);
+    patienceInQueue.push(own.clock?.elapsed());
+    expect(turn.hasPlace).toBe(false);
     return Promise.resolve();
   };
   const service = { admit } as unknown as Service;
@@ -28,16 +29,16 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     uuid: "x",
     waits: true,
     onCall: () => undefined,
-    onQueued: () => undefined,
     onOutage: () => undefined,
     onProgress: () => undefined,
   });
   const context = await turn.hold();
+  elapsed += 7;
   expect(context.deadline).toBe(6000);
   const client = await own.service?.();
   expect(await own.service?.()).toBe(client);
-  await client?.admit("generic/offline", new AbortController().signal);
+  await client?.admit({ kind: "generic/offline" }, new AbortController().signal);
   expect(opened).toBe(1);
-  expect(own.clock?.elapsed()).toBe(1000);
-  expect([...tookInQueue, turn.tookMs]).toEqual([0, 0]);
+  expect([...patienceInQueue, own.clock?.elapsed()]).toEqual([1007, 1007]);
+  expect([turn.hasPlace, turn.preparedMs]).toEqual([true, 7]);
 });
