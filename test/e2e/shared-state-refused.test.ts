@@ -179,7 +179,9 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
 
   it("with a newer schema", async () => {
     await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name IN ('oldest', 'version')");
-    await expectRefused(server.location("vaultsvc"), /of a newer version \(9; this program reads up to \d+\)$/, /^update vault$/);
+    await server.sql("UPDATE vaultsvc.meta SET value = '9.1.0' WHERE name = 'known-since'");
+    const newer = /of a newer version \(9; this program reads up to \d+\)$/;
+    await expectRefused(server.location("vaultsvc"), newer, /^update vault to 9\.1\.0 or newer$/);
     await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name = 'version'");
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
     expectExit(await machine.vault("status"), 0);

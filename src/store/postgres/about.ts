@@ -77,5 +77,7 @@ export function checkVersion(meta: Readonly<Record<string, string | undefined>>,
   const oldest = Number(meta["oldest"]);
   if (oldest === unusableVersion) throw notHere(address.shown, meta);
   if (oldest <= schemaVersion) return;
-  throw cannotBeUsed(address, `it is of a newer version (${meta["version"]}; this program reads up to ${schemaVersion})`, "update vault");
+  const { version, "known-since": since } = meta;
+  const update = since === undefined ? "update vault" : `update vault to ${since} or newer`;
+  throw cannotBeUsed(address, `it is of a newer version (${version}; this program reads up to ${schemaVersion})`, update);
 }

@@ -1,6 +1,8 @@
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 2;
 export const oldestVersion = 1;
+/** The first version of the program that knows this schema; earlier ones tell it to users. */
+const knownSince = "0.2.0";
 
 /** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
 export const unusableVersion = 1_000_000;
@@ -11,8 +13,8 @@ export const unusableVersion = 1_000_000;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, state (its id), key (the id of the one that seals), timeline (of the server), set-back (when something may
-  // have been lost for the last time), moved (where the state is now), incoming (from where it is just being moved here).
+  // version, oldest, known-since, state (its id), key (the id of the one that seals), timeline (of the server), set-back (when
+  // something may have been lost for the last time), moved (where the state is now), incoming (from where it is just being moved here).
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (
@@ -124,9 +126,10 @@ export const tables = (schema: string): string[] => [
   `CREATE TABLE IF NOT EXISTS ${schema}.outages (service text PRIMARY KEY, since text NOT NULL)`,
   `INSERT INTO ${schema}.leases VALUES ('', gen_random_uuid(), 0, NULL, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text),
-    ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
-  `UPDATE ${schema}.meta SET value = '${schemaVersion}' WHERE name = 'version'`,
+  `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text), ('timeline', ${place.timeline})
+    ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('known-since', '${knownSince}')
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 ];
 
 /** Expressions for what tells one database from its copies, and a server from its successor after a failover. */

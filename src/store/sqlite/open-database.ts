@@ -71,8 +71,18 @@ export function checkNotNewer(connection: DatabaseSync, path: string, newest: nu
   if (version <= newest) return;
   if (version === unusableVersion) throw notHere(path, movesOf(connection));
   throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
-    hint: "it was not changed; update this program, or use another directory with --state",
+    hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
   });
+}
+
+/** Which version is needed, if a newer state says so in a way that is understood here. */
+function since(connection: DatabaseSync): string {
+  try {
+    const { value } = one<{ value: string }>(connection, "SELECT value FROM meta WHERE name = 'known-since'") ?? {};
+    return value === undefined ? "" : ` to ${value} or newer`;
+  } catch {
+    return "";
+  }
 }
 
 /** Where a state was moved to, or from where it is just being moved here. */
