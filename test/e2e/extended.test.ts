@@ -2,9 +2,11 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import type { Kind } from "../../src/protocol/endpoints.ts";
 import { kinds, isCreditCard, isOnline } from "../../src/protocol/endpoints.ts";
+import { lockPath, lockSlots } from "../../src/store/sqlite/vault-lock.ts";
 import type { Lab } from "../support/lab.ts";
 import { card, device, expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -224,6 +226,21 @@ describe.concurrent("vault create", () => {
     expectExit(next, 0);
     expect(next.stderr).toMatch(/^vault: warning: a create of .* was interrupted; .*external reference the one that hangs among/);
     await create(machine);
+  });
+
+  it("is not kept waiting by others whose vaults have the same locks, and says busy where all are taken", async () => {
+    const lab = await openLab();
+    const machine = await lab.warmMachine();
+    const lockOf = (slot: number) => tryLockFile(lockPath(join(machine.stateDir, "locks"), slot));
+    const hold = (slots: readonly number[]) => slots.map(lockOf).filter((lock) => lock !== null);
+    const slots = Array.from({ length: lockSlots }, (_, slot) => slot);
+    const held = hold(slots.filter((slot) => slot % 2 === 0));
+    for (let n = 0; n < 4; n += 1) await create(machine, "generic/offline", "--max-wait", "100ms");
+    held.push(...hold(slots.filter((slot) => slot % 2 === 1)));
+    const busy = await machine.vault(...createArgs(machine, "generic/offline", "--max-wait", "100ms"));
+    for (const lock of held) releaseLockFile(lock);
+    expectError(busy, 15, "busy", /other processes are using this state/);
+    expect(others(lab).length).toBe(4);
   });
 
   it("shows no secret, not even with --debug", async () => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
-import { lockSlots } from "../../src/store/sqlite/vault-lock.ts";
+import { lockPath, lockSlots } from "../../src/store/sqlite/vault-lock.ts";
 import { expectExit, expectFarFromLock, note, offlineNote } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { credentialsIn, documentOf } from "../support/machine.ts";
@@ -17,7 +17,7 @@ const backupFile = ({ machine }: RewindLab): string => join(machine.home, "backu
 /** The empty files of all locks, each of which is made when it is first taken. */
 function makeLocks({ machine }: RewindLab): void {
   for (let slot = 0; slot < lockSlots; slot += 1) {
-    writeFileSync(join(machine.stateDir, "locks", `${String(slot).padStart(2, "0")}.lock`), "", { mode: 0o600 });
+    writeFileSync(lockPath(join(machine.stateDir, "locks"), slot), "", { mode: 0o600 });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
+import type { Store, VaultSession } from "../../exchange/ports.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
 import { createVault, findIt } from "../../exchange/single/create.ts";
 import { credentialsJson } from "../../exchange/recovery/document.ts";
@@ -96,9 +97,8 @@ async function create(
 ): Promise<CreateOutcome> {
   const store = await app.store();
   const service = app.serviceName();
-  const id = createIds(app.host).next();
+  const { id, held } = await lockNew(app, store, service);
   const creation = { id, service, kind: request.kind, externalRef: options.externalRef ?? `vault-${id}` };
-  const held = await store.lock(service, id, app.waiting);
   try {
     const { redactor } = app;
     const context = {
@@ -110,6 +110,27 @@ async function create(
     return await createVault(context, { ...request, creation });
   } finally {
     await held.release();
+  }
+}
+
+/**
+ * Locks a new id. Locks are shared: where another process uses a vault with the same one, another id does. Only where all are taken, as
+ * while the encryption key changes, it waits.
+ */
+async function lockNew(app: Pick<App, "host" | "waiting">, store: Store, service: string): Promise<{ id: string; held: VaultSession }> {
+  const { waiting } = app;
+  const ids = createIds(app.host);
+  for (let tries = 10; ; tries -= 1) {
+    const id = ids.next();
+    try {
+      return { id, held: await store.lock(service, id, tries > 0 ? { deadline: 0, signal: waiting.signal } : waiting) };
+    } catch (error) {
+      if (asVaultError(error).code !== "busy") throw error;
+      if (tries > 0) continue;
+      throw new VaultError("busy", "other processes are using this state, or one of them the whole of it", {
+        hint: "nothing was sent; run it again when they have finished, or wait longer with --max-wait",
+      });
+    }
   }
 }
 

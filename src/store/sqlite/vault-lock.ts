@@ -14,6 +14,9 @@ export const lockSlots = 64;
 /** The slot of a vault, the same in every process and version. */
 export const slotOf = (uuid: string): number => (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
 
+/** The file of a slot, in the directory of the locks. */
+export const lockPath = (directory: string, slot: number): string => join(directory, `${String(slot).padStart(2, "0")}.lock`);
+
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
   slot: number;
@@ -119,7 +122,7 @@ export class VaultLocks {
   }
 
   #tryOpen(slot: number): DatabaseSync | null {
-    const path = join(this.#directory, `${String(slot).padStart(2, "0")}.lock`);
+    const path = lockPath(this.#directory, slot);
     if (!existsSync(path)) ensurePrivateDirectory(this.#directory);
     return onState(path, () => tryLockFile(path));
   }
