@@ -34,7 +34,8 @@ export class Database {
   #first: Promise<Connection> | null = null;
   /** With the first one. */
   #connections: readonly Connection[] = [];
-  #isOpening = false;
+  /** Whether another one may be opened: none is being opened, and none was refused, as by a server that has as many as it may. */
+  #mayOpen = true;
   #turn = 0;
   #wasThere = false;
 
@@ -55,7 +56,7 @@ export class Database {
     // Where one has broken, the others may lead to a server that others do not use any more.
     if (this.#first === first) {
       this.close();
-      [this.#first, this.#connections] = [null, []];
+      [this.#first, this.#connections, this.#mayOpen] = [null, [], true];
     }
     return await this.connect();
   }
@@ -65,21 +66,19 @@ export class Database {
     if (this.#connections.length === 0) this.#connections = [first];
     this.#turn = (this.#turn + 1) % this.#connections.length;
     const next = this.#connections[this.#turn] ?? first;
-    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && !this.#isOpening) void this.#openAnother();
+    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && this.#mayOpen) void this.#openAnother();
     return next;
   }
 
   async #openAnother(): Promise<void> {
-    this.#isOpening = true;
+    this.#mayOpen = false;
     const former = this.#connections;
     try {
       const another = await Connection.open(this.address, this.#timing);
-      if (this.#connections === former) this.#connections = [...former, another];
+      if (this.#connections === former) [this.#connections, this.#mayOpen] = [[...former, another], true];
       else another.close();
     } catch {
       // Those that are there do.
-    } finally {
-      this.#isOpening = false;
     }
   }
 
