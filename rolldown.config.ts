@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { defineConfig, type Plugin } from "rolldown";
+import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
 
 /** The name of the package that a module belongs to, or null for our own. */
 function packageOf(id: string): string | null {
@@ -63,26 +64,28 @@ function listChunks(): Plugin {
 }
 
 /**
- * commander imports node:child_process for subcommands that are programs of their own. We have none, and loading it takes a
- * sixth of a bare start.
+ * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto a fifth of one, and
+ * child_process a sixth, which commander imports for subcommands that are programs of their own.
  */
-function lazyChildProcess(): Plugin {
-  const id = "\0lazy-child-process";
+function lazyBuiltins(): Plugin {
+  const own = ["node:crypto"];
+  const prefix = "\0lazy:";
   return {
-    name: "lazy-child-process",
-    resolveId: (source, importer) => (source === "node:child_process" && packageOf(importer ?? "") === "commander" ? id : undefined),
-    load: (loaded) =>
-      loaded === id ? `export default { spawn: (...args) => process.getBuiltinModule("node:child_process").spawn(...args) };` : undefined,
-  };
-}
-
-/** undici's HTTP/2 needs node:http2, which takes as long to load as a bare start; the client never asks for it. */
-function withoutHttp2(): Plugin {
-  const id = "\0without-http2";
-  return {
-    name: "without-http2",
-    resolveId: (source, importer) => (source.endsWith("/client-h2.js") && packageOf(importer ?? "") === "undici" ? id : undefined),
-    load: (loaded) => (loaded === id ? `module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };` : undefined),
+    name: "lazy-builtins",
+    resolveId(source, importer = "") {
+      const isLazy = packageOf(importer) === "commander" ? source === "node:child_process" : own.includes(source);
+      return isLazy ? `${prefix}${source}` : undefined;
+    },
+    load(id) {
+      if (!id.startsWith(prefix)) return undefined;
+      const builtin = id.slice(prefix.length);
+      const all = process.getBuiltinModule(builtin) as object;
+      const names = Object.entries(all).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+      const load = `() => process.getBuiltinModule(${JSON.stringify(builtin)})`;
+      const lazy = `(name) => function (...args) { const f = load()[name]; return new.target ? Reflect.construct(f, args) : f(...args); }`;
+      const exported = names.map((name) => `export const ${name} = lazy("${name}");`);
+      return `const load = ${load};\nconst lazy = ${lazy};\n${exported.join("\n")}\nexport default { ${names.join(", ")} };\n`;
+    },
   };
 }
 
@@ -110,6 +113,66 @@ function launcherEntry(): Plugin {
   };
 }
 
+/** The commit of this checkout, with a mark if files have changed since. */
+function commit(): string {
+  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--exclude=*"], {
+    encoding: "utf8",
+    cwd: import.meta.dirname,
+  });
+  return status === 0 ? stdout.trim() : "unknown";
+}
+
+/**
+ * What commands load one after the other, as one chunk: each file costs them half a millisecond. The first chunks are what completion
+ * needs, too; `state` is what all need that look at the vaults here, `exchange` what a call needs besides. Each chunk is named by
+ * modules, most of them imported dynamically, and holds what these import.
+ */
+const joined: Record<string, string[]> = {
+  program: ["commands/program"],
+  app: ["app"],
+  database: ["store/sqlite/known-vaults"],
+  state: [
+    "cli/parse-options",
+    "cli/vault-name",
+    "commands/exchange/credentials-file",
+    "commands/status/vault-status",
+    "exchange/context",
+    "exchange/start/prepare",
+    "files/lock-file",
+    "settings/device",
+    "settings/profile-secrets",
+    "store/keys/known-states",
+    "store/sqlite/store",
+    "terminal/narrator",
+  ],
+  exchange: [
+    "commands/exchange/delivered",
+    "commands/exchange/look-up",
+    "commands/exchange/plan",
+    "exchange/lock-vault",
+    "service/open-service",
+    "settings/transport/client-options",
+    "settings/transport/transport",
+  ],
+};
+
+/** The first of the joined chunks whose modules import this one, or null. What the entry itself imports stays in it. */
+function joinedChunk(id: string, context: ChunkingContext): string | null {
+  if (reachable.size === 0) {
+    const source = (name: string): string => join(import.meta.dirname, "src", `${name}.ts`);
+    for (const [name, roots] of [["", ["main", "host"]], ...Object.entries(joined)] as const) {
+      const todo = roots.map(source);
+      for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+        if (reachable.has(next)) continue;
+        reachable.set(next, name);
+        todo.push(...(context.getModuleInfo(next)?.importedIds ?? []));
+      }
+    }
+  }
+  return reachable.get(id) || null;
+}
+const reachable = new Map<string, string>();
+
 /** Split CommonJS, which starts fastest; what is imported dynamically becomes a chunk of its own, loaded by `require`. */
 export default defineConfig({
   input: { vault: "launcher-entry" },
@@ -118,9 +181,8 @@ export default defineConfig({
   platform: "node",
   // The one optional dependency: it brings a binary of each platform, and is looked for when a key is in the system's keyring.
   external: ["@napi-rs/keyring"],
-  // With this build flag undici leaves out its second HTTP parser; the client uses the first.
-  transform: { define: { esbuildDetection: "1" } },
-  plugins: [launcherEntry(), embedTopics(), lazyChildProcess(), withoutHttp2(), listChunks(), writeNotices()],
+  transform: { define: { VAULT_BUILD: JSON.stringify(commit()) } },
+  plugins: [launcherEntry(), embedTopics(), lazyBuiltins(), listChunks(), writeNotices()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -130,5 +192,6 @@ export default defineConfig({
     dynamicImportInCjs: false,
     minify: true,
     sourcemap: false,
+    codeSplitting: { groups: [{ name: joinedChunk, debugName: "joined" }], includeDependenciesRecursively: false },
   },
 });

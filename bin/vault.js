@@ -24,9 +24,12 @@ if (fit) {
 }
 
 function run() {
-  var built = path.join(__dirname, "..", "dist", "vault.cjs");
-  if (process.argv[2] !== "--version") cacheCompiledCode();
-  var program = fs.existsSync(built) ? require(built) : fromSources();
+  var built = path.join(__dirname, "..", "dist");
+  var entry = path.join(built, "vault.cjs");
+  var isBuilt = fs.existsSync(entry);
+  // What --version runs is too little.
+  var chunks = isBuilt && process.argv[2] !== "--version" ? require("./chunks.js").fromFolder(built, cacheFile(built)) : null;
+  var program = chunks ? chunks.load("vault.cjs") : isBuilt ? require(entry) : fromSources();
   var host = program.createHost(process, signals);
 
   process.on("uncaughtException", function (error) {
@@ -47,6 +50,7 @@ function run() {
   // signal ends those, once nobody listens for it any more.
   function leave(code) {
     host.flush().then(function () {
+      if (chunks && code === 0) chunks.save();
       signals.forEach(function (signal) {
         process.removeAllListeners(signal);
       });
@@ -82,21 +86,24 @@ function contentOf(file) {
 }
 
 /**
- * Saves every command that does something a tenth of a bare start or two. What is cached is run: only in a folder of ours that belongs to this very user
- * (root with another user's HOME has none) and that nobody else can reach.
+ * The file for the compiled code of a build and a command, or null. What is cached is run: only in a folder of ours that belongs to this
+ * very user (root with another user's HOME has none) and that nobody else can reach.
  */
-function cacheCompiledCode() {
+function cacheFile(built) {
   var home = process.env.HOME || "";
   var caches = process.env.XDG_CACHE_HOME || path.join(home, ".cache");
-  if (home === "" || !path.isAbsolute(caches) || process.getuid === undefined) return;
+  var word = process.argv[2] || "none";
+  if (home === "" || !path.isAbsolute(caches) || process.getuid === undefined) return null;
   var folder = path.join(caches, "vaultsvc");
   try {
+    var build = fs.readFileSync(path.join(built, "build"), "latin1");
     if (!fs.existsSync(folder)) makePrivate([caches, folder]);
     var stat = fs.lstatSync(folder);
     var mine = stat.isDirectory() && stat.uid === process.getuid() && (stat.mode & 63) === 0;
-    if (mine) require("module").enableCompileCache(folder);
+    if (!mine) return null;
+    return path.join(folder, build + "-" + process.version + "-" + process.arch, /^[\w-]{1,20}$/.test(word) ? word : "other");
   } catch (error) {
-    // It goes without.
+    return null;
   }
 }
 

@@ -2,6 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
 import { defined } from "./defined.ts";
 import type { Waiting } from "./exchange/ports.ts";
+import { checkOwner } from "./files/owner.ts";
 import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
@@ -32,13 +33,11 @@ export type OpenState = Awaited<ReturnType<typeof openState>>;
 /** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
 export async function openState(app: Needs, settings: Settings, anySource = false) {
   const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
-  const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }, { checkOwner }] =
-    await Promise.all([
-      import("./settings/profile-secrets.ts"),
-      import("./store/keys/known-states.ts"),
-      import("./store/sqlite/store.ts"),
-      import("./files/owner.ts"),
-    ]);
+  const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }] = await Promise.all([
+    import("./settings/profile-secrets.ts"),
+    import("./store/keys/known-states.ts"),
+    import("./store/sqlite/store.ts"),
+  ]);
   checkState(settings.state);
   const directory = directoryOf(host, settings.state);
   // One file may be reached by several names.

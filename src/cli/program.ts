@@ -119,8 +119,9 @@ export function readAction(parameters: readonly unknown[]): { input: RawInput; g
   return { input: { args, options }, globals: command.optsWithGlobals() };
 }
 
-/** The commands that a line may be about: all of them where it names none. */
+/** The commands that a line may be about: all of them where it names none. The first screen is made of the descriptors. */
 function namedIn({ commands = [] }: Command, words: readonly string[]): readonly Command[] {
+  if (words.length === 1 && helpOption.flag.split(", ").includes(words[0] ?? "")) return [];
   const named = commands.filter(({ name }) => words.includes(name));
   return named.length > 0 ? named : commands;
 }

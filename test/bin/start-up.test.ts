@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
@@ -7,7 +7,7 @@ import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
-const costly = /^(undici|zod|conf|ajv|chalk|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
+const costly = /^(zod|conf|ajv|chalk|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
 
 test.each([
   ["--version"],
@@ -59,7 +59,10 @@ test("compiled code is cached in a private folder of this user, and only there",
   expect(existsSync(cache)).toBe(false);
   await runVault(["--help"], { env: { HOME: home, XDG_CACHE_HOME: undefined } });
   expect(statSync(cache).mode & 0o777).toBe(0o700);
-  expect(readdirSync(cache)).toHaveLength(1);
+  const [build = ""] = readdirSync(cache);
+  expect(readdirSync(cache)).toEqual([build]);
+  expect(readdirSync(join(cache, build))).toEqual(["--help"]);
+  expect(statSync(join(cache, build, "--help")).mode & 0o777).toBe(0o600);
 
   const shared = tempDir("shared");
   mkdirSync(join(shared, "vaultsvc"));
@@ -71,4 +74,28 @@ test("compiled code is cached in a private folder of this user, and only there",
     stderr: "",
   });
   expect(existsSync(join(home, "missing"))).toBe(false);
+});
+
+test("compiled code that is not whole, or of something else, is compiled anew", async () => {
+  const home = tempDir("home");
+  const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
+  const status = async () => await runVault(["status", "--json"], { env: { HOME: home, XDG_CACHE_HOME: undefined }, stateDir, configDir });
+  expect(await status()).toMatchObject({ code: 0 });
+  const folder = join(home, ".cache", "vaultsvc");
+  const file = join(folder, readdirSync(folder)[0] ?? "", "status");
+  const whole = readFileSync(file);
+  const chunksIn = (bytes: Buffer) => JSON.parse(bytes.toString("utf8", 0, bytes.indexOf("\n"))) as [string, number][];
+  const start = whole.indexOf("\n") + 1;
+  const [first] = chunksIn(whole);
+  const others = [Buffer.alloc(0), Buffer.from("?\n"), whole.subarray(0, start + 1000), Buffer.from(`${JSON.stringify([first])}\n`)];
+  for (const other of others) {
+    writeFileSync(file, other);
+    expect(await status()).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('"vaults"') as string });
+    expect(chunksIn(readFileSync(file)).map(([name]) => name)).toEqual(chunksIn(whole).map(([name]) => name));
+  }
+});
+
+test("a command reads few files", async () => {
+  const { files } = await loadedBy(["status", "--json"], { stateDir: tempDir("state"), configDir: tempDir("config") });
+  expect(files.length).toBeLessThanOrEqual(8);
 });

@@ -73,11 +73,20 @@ net.Socket.prototype.push = function (chunk, ...rest) {
   return push.call(this, chunk, ...rest);
 };
 
-// Files that are made durable: the key, the database, --credentials-out.
+// Files that are made durable: the key, the database, --credentials-out; not the cache of compiled code, which one run in many writes.
+const { XDG_CACHE_HOME: caches = "none" } = process.env;
+const cached = new Set();
+const { openSync } = fs;
+fs.openSync = (path, ...rest) => {
+  const descriptor = openSync(path, ...rest);
+  if (String(path).startsWith(caches)) cached.add(descriptor);
+  else cached.delete(descriptor);
+  return descriptor;
+};
 for (const name of ["fsyncSync", "linkSync", "renameSync"]) {
   const original = fs[name];
-  fs[name] = (...given) => {
-    before(name);
-    return original(...given);
+  fs[name] = (file, ...rest) => {
+    if (!cached.has(file) && !String(file).startsWith(caches)) before(name);
+    return original(file, ...rest);
   };
 }

@@ -6,6 +6,8 @@ import { tempDir } from "./temp-dir.ts";
 
 export interface Loaded {
   result: RunResult;
+  /** The chunks that were loaded. */
+  files: string[];
   /** Packages of which any file was loaded, from whichever chunk. */
   packages: string[];
   /** Names of our own source files in the chunks that were loaded. */
@@ -26,9 +28,11 @@ export async function loadedBy(args: readonly string[], options: RunOptions = {}
   const { files, builtins } = JSON.parse(readFileSync(list, "utf8")) as { files: string[]; builtins: string[] };
   const dist = join(dirname(vaultBin), "..", "dist");
   const chunks = JSON.parse(readFileSync(join(dist, "chunks.json"), "utf8")) as Chunks;
-  const used = files.filter((file) => dirname(file) === dist).map((file) => chunks[basename(file)]);
+  const loaded = files.filter((file) => dirname(file) === dist).map((file) => basename(file));
+  const used = loaded.map((file) => chunks[file]);
   return {
     result,
+    files: loaded,
     packages: [...new Set(used.flatMap((chunk) => chunk?.packages ?? []))].sort(),
     sources: [...new Set(used.flatMap((chunk) => chunk?.sources ?? []))].sort(),
     builtins: builtins.map((name) => `node:${name}`),

@@ -1,16 +1,21 @@
 "use strict";
 // Required before the program (NODE_OPTIONS): makes it the program of a later version, whose schema has one migration more.
 
-const Module = require("node:module");
+const { Script } = require("node:vm");
 
-const { _load } = Module;
-const changed = new Set();
-Module._load = function (request, ...rest) {
-  const loaded = _load.call(this, request, ...rest);
-  if (!request.startsWith("./") || typeof loaded !== "object" || loaded === null) return loaded;
-  for (const scripts of Object.values(loaded)) {
-    if (!Array.isArray(scripts) || changed.has(scripts) || !/CREATE TABLE meta/.test(scripts[0])) continue;
-    changed.add(scripts);
+const { runInThisContext } = Script.prototype;
+// Each chunk of the program is a function of its exports.
+Script.prototype.runInThisContext = function (...options) {
+  const chunk = runInThisContext.call(this, ...options);
+  return function (exports, ...rest) {
+    chunk.call(this, exports, ...rest);
+    addMigration(exports);
+  };
+};
+
+function addMigration(exports) {
+  for (const scripts of Object.values(exports)) {
+    if (!Array.isArray(scripts) || !/CREATE TABLE meta/.test(scripts[0])) continue;
     scripts.push(`
       ALTER TABLE vaults ADD COLUMN note TEXT;
       CREATE TABLE credentials_next (
@@ -25,5 +30,4 @@ Module._load = function (request, ...rest) {
       CREATE UNIQUE INDEX one_current_pair ON credentials (vault) WHERE standing = 'current';
     `);
   }
-  return loaded;
-};
+}

@@ -14,6 +14,7 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
+import { withCredentialsOut } from "./credentials-out.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import { checkPairOptions, readPairChoice } from "./options.ts";
 import { createHandover } from "./handover.ts";
@@ -71,7 +72,6 @@ export async function withPlan<T>(
 ): Promise<T> {
   checkPairOptions(options);
   if (options.credentialsOut === undefined) return await withRequest(app, options, operation, undefined, work);
-  const { withCredentialsOut } = await import("./credentials-out.ts");
   return await withCredentialsOut(app, options, async (out) => await withRequest(app, options, operation, out, work));
 }
 

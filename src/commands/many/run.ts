@@ -33,11 +33,7 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   await app.service();
   const isNamed = options.run !== undefined;
   const name = options.run ?? newRun(operation, app.host);
-  // Garbage that waits for its collection takes more than a list of 100,000 vaults.
-  setFlagsFromString("--optimize-for-size");
-  const plan = await planned(app, options, operation, name);
-  // Without a rate limit, as for a test, time is worth more.
-  if (app.settings.rate === 0) setFlagsFromString("--no-optimize-for-size");
+  const plan = await inLittleMemory(async () => await planned(app, options, operation, name));
   const total = plan.todo.length + plan.earlier.length + plan.skipped.length;
   if (options.dryRun === true) {
     const calls = plan.todo.length * (options.ack === false ? 1 : 2);
@@ -51,8 +47,21 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   const report = createReport(app, { operation, total, form });
   const work = await exchangesOf(app, options, operation, { name, isNamed, report });
   const { concurrency, maxFailures } = options;
-  await takeAll(app, plan.todo, { work, report, name, next: restOf(name), before: knownOf(plan), concurrency, maxFailures });
+  const take = async (): Promise<void> =>
+    await takeAll(app, plan.todo, { work, report, name, next: restOf(name), before: knownOf(plan), concurrency, maxFailures });
+  // Without a rate limit, as for a test, time is worth more.
+  await (app.settings.rate === 0 ? take() : inLittleMemory(take));
   return 0;
+}
+
+/** Garbage that waits for its collection takes more than a list of 100,000 vaults. Code compiled at the end is of use without this, too. */
+async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString("--optimize-for-size");
+  try {
+    return await work();
+  } finally {
+    setFlagsFromString("--no-optimize-for-size");
+  }
 }
 
 const restOf = (name: string): string => `the same command line with --run ${name} does the rest, and sends nothing for what is done`;

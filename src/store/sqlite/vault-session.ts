@@ -25,6 +25,8 @@ interface SessionParts {
   clock: Clock;
 }
 
+const hasSealed = ({ credentials }: VaultRows): boolean => credentials.some(({ sealed }) => sealed !== null);
+
 /**
  * A vault that this process has locked. Every write first checks that the lock is still its own, so that nobody else changes the rows
  * of the vault: they are read once, and again only for what a step names and the first reading lacks. The key stays the same, too.
@@ -74,6 +76,8 @@ export class SqliteVaultSession extends StoredVaultSession {
     return await this.#parts.database.read((db) => {
       this.#vault = this.#with(db, about);
       const { rows } = this.#vault;
+      // Then later queries need the database no more.
+      if (hasSealed(rows)) this.#keyFor(db, rows);
       return query(rows, () => this.#keyFor(db, rows));
     });
   }
@@ -116,9 +120,9 @@ export class SqliteVaultSession extends StoredVaultSession {
   }
 
   /** The key of the state; where it has sealed something of this vault, only a process with every lock replaces it. */
-  #keyFor(db: DatabaseSync, { credentials }: VaultRows): SealingKey {
+  #keyFor(db: DatabaseSync, rows: VaultRows): SealingKey {
     const key = this.#key ?? this.#parts.keyring.fitting(db);
-    if (credentials.some(({ sealed }) => sealed !== null)) this.#key = key;
+    if (hasSealed(rows)) this.#key = key;
     return key;
   }
 

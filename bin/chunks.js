@@ -1,0 +1,78 @@
+"use strict";
+// Loads the chunks of the build. Node's own loader takes a millisecond for each file, and its cache of compiled code leaves out the
+// functions within functions, which are nearly all: together half a bare start, and for a `get` a whole one.
+
+const fs = require("fs");
+const path = require("path");
+const { Script } = require("vm");
+
+/**
+ * Makes what stands for `require` of a chunk, and a record of all that was compiled. `read` returns a chunk's text, `code` has the
+ * compiled code of some chunks by name: V8 compares no more of the text than its length.
+ */
+function loader(folder, read, code) {
+  const loaded = new Map();
+  const scripts = new Map();
+  const load = (name) => {
+    const known = loaded.get(name);
+    if (known !== undefined) return known.exports;
+    const chunk = { exports: {} };
+    loaded.set(name, chunk);
+    const filename = path.join(folder, name);
+    const text = `(function (exports, require, module, __filename, __dirname) {${read(name)}\n})`;
+    const script = new Script(text, { filename, cachedData: code.get(name) });
+    scripts.set(name, script);
+    const within = (id) => (id.startsWith("./") ? load(id.slice(2)) : require(id));
+    script.runInThisContext().call(chunk.exports, chunk.exports, within, chunk, filename, folder);
+    return chunk.exports;
+  };
+  return { load, scripts };
+}
+
+/** The chunks in a folder, with the compiled code that `file` has; null without a cache. */
+function fromFolder(folder, file) {
+  const code = file === null ? new Map() : readCode(file);
+  const { load, scripts } = loader(folder, (name) => fs.readFileSync(path.join(folder, name), "utf8"), code);
+  return {
+    load,
+    /**
+     * Writes the compiled code of all that was loaded, unless the cache has it. Without a cache, it goes without. V8 rejects code of
+     * other flags: all of it from the first chunk on, or what was loaded while a command had changed them, which is no reason to write.
+     */
+    save() {
+      const [first] = scripts.values();
+      if (file === null || (!first.cachedDataRejected && [...scripts.keys()].every((name) => code.has(name)))) return;
+      for (const [name, script] of scripts) code.set(name, script.createCachedData());
+      writeCode(file, code);
+    },
+  };
+}
+
+/** A line of JSON, then the code of each chunk. Synced before it has its name: code that is not whole would be run all the same. */
+function writeCode(file, code) {
+  const fresh = `${file}.${process.pid}`;
+  const chunks = [...code].map(([name, bytes]) => [name, bytes.length]);
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const descriptor = fs.openSync(fresh, "wx", 0o600);
+    fs.writeFileSync(descriptor, Buffer.concat([Buffer.from(`${JSON.stringify(chunks)}\n`), ...code.values()]));
+    fs.fsyncSync(descriptor);
+    fs.closeSync(descriptor);
+    fs.renameSync(fresh, file);
+  } catch {
+    fs.rmSync(fresh, { force: true });
+  }
+}
+
+function readCode(file) {
+  try {
+    const bytes = fs.readFileSync(file);
+    let at = bytes.indexOf(10) + 1;
+    const chunks = JSON.parse(bytes.toString("utf8", 0, at));
+    return new Map(chunks.map(([name, length]) => [name, bytes.subarray(at, (at += length))]));
+  } catch {
+    return new Map();
+  }
+}
+
+module.exports = { fromFolder, loader };
