@@ -12,6 +12,10 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
       await host.stdout.write(`${shownVersion}\n`);
       return 0;
     }
+    if (asksForDetails(argv)) {
+      await host.stdout.write((await import("./commands/version.ts")).detailedVersion(version, host, edge.json));
+      return 0;
+    }
     const { runProgram } = await import("./commands/program.ts");
     const wiring = async () => await import("./app.ts");
     const { exitCode, text } = await runProgram(argv, { host, version, shownVersion, wiring, edge });
@@ -20,6 +24,12 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   } catch (error) {
     return await report(error, argv, host, edge);
   }
+}
+
+/** Whether the words are --version and --verbose, and no command's. */
+function asksForDetails(words: readonly string[]): boolean {
+  const has = (...names: string[]): boolean => words.some((word) => names.includes(word));
+  return has("--version", "-V") && has("--verbose", "-v") && words.every((word) => /^(--version|-V|--verbose|-v|--json)$/.test(word));
 }
 
 /** What reporting an error depends on. */

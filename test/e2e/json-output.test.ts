@@ -6,6 +6,7 @@ import type { Lab } from "../support/lab.ts";
 import { expectExit, firstGetArgs, note, offlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
+import { runVault, vaultBin } from "../support/run-vault.ts";
 
 const hasJq = spawnSync("jq", ["--version"]).status === 0;
 const documents: string[] = [];
@@ -27,6 +28,24 @@ it.each([
   const host = fakeHost({ env });
   expect([await main(args, host), host.err]).toEqual([0, ""]);
   expect(expectOneDocument(host.out)).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string });
+});
+
+it("vault --version --verbose: what a report of a problem should name", async () => {
+  const node = expect.stringMatching(/^\d+\.\d+\.\d+$/) as string;
+  const result = await runVault(["--version", "--verbose", "--json"]);
+  expectExit(result, 0);
+  const details = expectOneDocument(result.stdout) as Record<string, unknown>;
+  expect(details).toEqual({
+    version: node,
+    build: expect.stringMatching(/^([\da-f]{7,}(-dirty)?|unknown)$/) as string,
+    node: process.versions.node,
+    sqlite: process.versions["sqlite"],
+    platform: `${process.platform} ${process.arch}`,
+    installed: { as: "checkout", path: vaultBin },
+  });
+  const { stdout } = await runVault(["-V", "-v"]);
+  expect(stdout).toContain(`version    ${String(details["version"])}\nbuild      ${String(details["build"])}\nnode       `);
+  expect(stdout).toContain(`installed  ${vaultBin} (checkout)\n`);
 });
 
 describe("output for programs", () => {
