@@ -8,7 +8,7 @@ import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { cleanEnv, runVault, startVault, vaultBin } from "../support/run-vault.ts";
+import { cleanEnv, runVault, startVault, vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 interface Help {
@@ -58,7 +58,7 @@ interface Place {
 }
 
 const commands = tempDir("path");
-symlinkSync(vaultBin, join(commands, "vault"));
+symlinkSync(vaultFile, join(commands, "vault"));
 
 async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
   const card = sandbox.vaults.find(({ kind }) => kind === "credit-card/offline");

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { codeBlocks } from "../support/markdown.ts";
 import { startInPty } from "../support/pty.ts";
-import { vaultBin } from "../support/run-vault.ts";
+import { vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { readme, topicText } from "../support/texts.ts";
 
@@ -46,7 +46,7 @@ async function paste([opening, ...steps]: readonly Step[]): Promise<string[]> {
   const script = join(temporary, "tour.sh");
   const mark = "=== exit";
   writeFileSync(script, steps.map(({ code }) => `${code}\necho "${mark} $?"\n`).join(""));
-  symlinkSync(vaultBin, join(temporary, "vault"));
+  symlinkSync(vaultFile, join(temporary, "vault"));
   const path = `${temporary}:${dirname(process.execPath)}:${process.env["PATH"]}`;
   const { text } = await startInPty(["/bin/sh", "-c", `${opening?.code} ${script}`], {
     cwd: root,

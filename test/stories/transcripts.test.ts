@@ -6,7 +6,7 @@ import type { Scene } from "../support/story.ts";
 import { openScene, parseStory, playStep } from "../support/story.ts";
 
 /** Another runtime than this one, for the releases of Node that the program supports. */
-const node = process.env["STORY_NODE"] ?? process.execPath;
+const node = process.env["STORY_NODE"];
 
 const isInstalled = (program: string): boolean => spawnSync("/bin/sh", ["-c", `command -v ${program}`]).status === 0;
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import { stripVTControlCharacters } from "node:util";
-import { cleanEnv, vaultBin } from "./run-vault.ts";
+import { cleanEnv, vaultCommand } from "./run-vault.ts";
 import type { RunOptions } from "./run-vault.ts";
 
 export interface PtyOptions extends Pick<RunOptions, "env" | "stateDir" | "configDir" | "cwd" | "timeoutMs"> {
@@ -28,7 +28,7 @@ export interface RunningInPty {
 
 /** `vault` with these arguments on a pseudo-terminal. */
 export function vaultInPty(args: readonly string[], options: PtyOptions = {}): RunningInPty {
-  return startInPty([process.execPath, vaultBin, ...args], options);
+  return startInPty([...vaultCommand, ...args], options);
 }
 
 /** Runs a command on a pseudo-terminal made by script(1), which every Linux and macOS has. */

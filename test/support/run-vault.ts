@@ -5,8 +5,13 @@ import { checkPrinted } from "./documents.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
-/** The program as a user starts it. */
+/** The program of this checkout. */
 export const vaultBin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
+/** Another program that is tested in its place: the single executable. */
+const executable = process.env["TEST_PROGRAM"];
+/** The program as a user starts it: a file, and a command with the runtime of the tests. */
+export const vaultFile = executable ?? vaultBin;
+export const vaultCommand: readonly string[] = executable === undefined ? [process.execPath, vaultBin] : [executable];
 
 export interface RunOptions {
   /** On top of a clean environment; undefined takes a variable away. */
@@ -72,7 +77,9 @@ export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configD
 
 export function startVault(args: readonly string[], options: RunOptions = {}): RunningVault {
   const { input, signalAt, timeoutMs = 30_000 } = options;
-  const [command = "", ...rest] = [...(options.through ?? []), options.node ?? process.execPath, options.bin ?? vaultBin, ...args];
+  const isChosen = options.node !== undefined || options.bin !== undefined;
+  const program = isChosen ? [options.node ?? process.execPath, options.bin ?? vaultBin] : vaultCommand;
+  const [command = "", ...rest] = [...(options.through ?? []), ...program, ...args];
   const child = spawn(command, rest, {
     cwd: options.cwd,
     env: cleanEnv(options),

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { startInPty } from "./pty.ts";
-import { cleanEnv, vaultBin } from "./run-vault.ts";
+import { cleanEnv, vaultFile } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 
 const scripts = join(import.meta.dirname, "..", "..", "completions");
@@ -20,7 +20,7 @@ export interface ShellUser {
 
 export function shellUser(env: Readonly<Record<string, string>>): ShellUser {
   const folder = tempDir("path");
-  for (const name of ["vault", "vaultsvc"]) symlinkSync(vaultBin, join(folder, name));
+  for (const name of ["vault", "vaultsvc"]) symlinkSync(vaultFile, join(folder, name));
   const PATH = [folder, dirname(process.execPath), process.env["PATH"]].join(delimiter);
   return { cwd: tempDir("cwd"), env: { ...env, PATH } };
 }

@@ -7,7 +7,7 @@ import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { certificateAuthority } from "../service/certificate.ts";
 import { startProxy } from "./proxy-server.ts";
 import { quote, startInPty } from "./pty.ts";
-import { cleanEnv, vaultBin } from "./run-vault.ts";
+import { cleanEnv, vaultBin, vaultCommand } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 import { startTlsFront } from "./tls-front.ts";
 
@@ -69,8 +69,8 @@ export interface Scene {
   sandbox: RunningSandbox;
 }
 
-/** `node` runs the program: this one, or another release of the runtime. */
-export async function openScene(node: string = process.execPath): Promise<Scene> {
+/** With `node`, another release of the runtime runs the program. */
+export async function openScene(node?: string): Promise<Scene> {
   const cwd = tempDir("story");
   const readyFile = join(cwd, "sandbox.json");
   // The same uuids each time: lists stand in their order.
@@ -92,7 +92,8 @@ export async function openScene(node: string = process.execPath): Promise<Scene>
   const front = await startTlsFront(sandbox.baseUrl, authority.issue({ dns: "vault.example" }));
   const proxy = await startProxy({ hosts: { "vault.example": front.port }, credentials: "ada:pr0xy-word" });
   const bin = tempDir("path");
-  writeFileSync(join(bin, "vault"), `#!/bin/sh\nexec ${quote(node)} ${quote(vaultBin)} "$@"\n`);
+  const command = node === undefined ? vaultCommand : [node, vaultBin];
+  writeFileSync(join(bin, "vault"), `#!/bin/sh\nexec ${command.map(quote).join(" ")} "$@"\n`);
   chmodSync(join(bin, "vault"), 0o755);
   const env = {
     ...Object.fromEntries(Object.entries(vaults).map(([name, { uuid }]) => [name, uuid])),

@@ -1,20 +1,23 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { manPages } from "./support/man-pages.ts";
-import { cleanEnv, runVault } from "./support/run-vault.ts";
-import { tempDir } from "./support/temp-dir.ts";
+import { manPages } from "../support/man-pages.ts";
+import { cleanEnv, runVault } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "..", "..");
 const installed = tempDir("installed");
 const packing = tempDir("packing");
 let tarball = "";
 const bin = join(installed, "node_modules", "vault", "bin", "vault.js");
 
-/** npm with an empty cache and no network, on the runtime that runs the tests. */
+/** Another line of Node that the program supports, or the one that runs the tests. */
+const node = process.env["STORY_NODE"] ?? process.execPath;
+const PATH = [dirname(node), process.env["PATH"]].join(delimiter);
+
+/** npm with an empty cache and no network. */
 function npm(args: readonly string[], cwd: string): { stdout: string; stderr: string } {
-  const PATH = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
   const env = cleanEnv({
     env: { PATH, npm_config_cache: tempDir("npm-cache"), npm_config_offline: "true", npm_config_update_notifier: "false" },
   });
@@ -101,17 +104,16 @@ describe("the packed program, installed in an empty folder without network", () 
 
   test.each(["vault", "vaultsvc"])("runs as %s", (name) => {
     const command = join(installed, "node_modules", ".bin", name);
-    const PATH = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
     const { stdout, stderr } = spawnSync(command, ["--version"], { env: cleanEnv({ env: { PATH } }), encoding: "utf8" });
     expect([stdout, stderr]).toEqual([`${version}\n`, ""]);
   });
 
   test("has everything that its commands load", async () => {
     const cwd = tempDir("elsewhere");
-    const result = await runVault(["status", "--json"], { bin, cwd, stateDir: join(cwd, "state"), configDir: join(cwd, "config") });
+    const result = await runVault(["status", "--json"], { bin, node, cwd, stateDir: join(cwd, "state"), configDir: join(cwd, "config") });
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
-    expect(await runVault(["get", "--help"], { bin, cwd })).toMatchObject({ code: 0, stderr: "" });
+    expect(await runVault(["get", "--help"], { bin, node, cwd })).toMatchObject({ code: 0, stderr: "" });
   });
 
   const older = olderNode();
