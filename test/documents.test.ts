@@ -141,8 +141,12 @@ describe("what the documents must not hold", () => {
     expect(long).toEqual([]);
   });
 
-  test("a version without its entry", () => {
-    expect(changes).toContain(`## ${manifest.version}`);
+  test("a version without its entry, or a change of no kind", () => {
+    const [, ...released] = [...changes.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) => heading);
+    expect(changes).toMatch(/^## \[Unreleased\]$/m);
+    for (const heading of released) expect(heading).toMatch(/^\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/);
+    if (released.length > 0) expect(released[0]).toContain(`[${manifest.version}]`);
+    for (const [, kind] of changes.matchAll(/^### (.*)$/gm)) expect(kind).toMatch(/^(Added|Changed|Deprecated|Removed|Fixed|Security)$/);
   });
 });
 
