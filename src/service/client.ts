@@ -1,6 +1,6 @@
 import type { Reply, Service } from "../exchange/ports.ts";
 import { AnswerTooLarge, connectCause, duration, exchangeCause, GivenUp, named, proxyRefusal } from "./causes.ts";
-import type { ConnectionOptions, Progress } from "./connection.ts";
+import type { ConnectionOptions, InTurn, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import type { HttpRequest, Target } from "./request.ts";
 import type { WholeResponse } from "./reply.ts";
@@ -9,12 +9,19 @@ import { endRequest, singleRequest, startRequest } from "./request.ts";
 import { defined } from "../defined.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
-  /** Time limit of each call, from its request to the last byte of its answer. */
+  /** Time limit for the connection, and for each call from its request to the last byte of its answer. */
   timeoutMs: number;
 }
 
+type CallName = "start" | "end" | "single";
+
+/** A service whose calls await, once they are connected, their turn: nothing that takes time comes between that and their first byte. */
+export type InTurnService = Pick<Service, "admit" | "foresee"> & {
+  [Name in CallName]: (call: Parameters<Service[Name]>[0], signal: AbortSignal, inTurn?: InTurn) => Promise<Reply>;
+};
+
 /** The client of the service. `close` waits for nothing; calls under way end as abandoned. */
-export type ServiceClient = Service & { close(): void };
+export type ServiceClient = InTurnService & { close(): void };
 
 /** The longest delay of a Node timer, which treats a longer one as none. */
 const longestTimer = 2 ** 31 - 1;
@@ -44,18 +51,29 @@ export function createClient(options: ClientOptions): ServiceClient {
       `timed out after ${limit} waiting for ${host}`,
     );
 
-  async function send({ body, ...head }: HttpRequest, signal: AbortSignal): Promise<Reply> {
+  async function send({ body, ...head }: HttpRequest, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
     const message = { ...head, ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }) };
     const progress: Progress = {};
     if (signal.aborted || isClosed) return failed(canceled(), progress);
     const call = new AbortController();
     const onAbort = (): void => call.abort(canceled());
-    const timer = setTimeout(() => call.abort(timedOut()), Math.min(options.timeoutMs, longestTimer));
+    const startTimer = (): NodeJS.Timeout => setTimeout(() => call.abort(timedOut()), Math.min(options.timeoutMs, longestTimer));
+    let timer = startTimer();
+    let turnError: unknown;
+    const untimed = async (wait: InTurn): Promise<void> => {
+      clearTimeout(timer);
+      await wait().catch((error: unknown) => {
+        turnError = error;
+        throw error;
+      });
+      if (underWay.has(call)) timer = startTimer();
+    };
     signal.addEventListener("abort", onAbort, { once: true });
     underWay.add(call);
     try {
-      return replied(await connection.send(message, progress, call.signal));
+      return replied(await connection.send(message, progress, call.signal, inTurn && (() => untimed(inTurn))));
     } catch (error) {
+      if (error === turnError) throw error;
       return failed(error as Error, progress);
     } finally {
       clearTimeout(timer);
@@ -88,14 +106,14 @@ export function createClient(options: ClientOptions): ServiceClient {
     async foresee() {
       return Promise.resolve();
     },
-    async start(call, signal) {
-      return send(startRequest(options, call), signal);
+    async start(call, signal, inTurn) {
+      return send(startRequest(options, call), signal, inTurn);
     },
-    async end(call, signal) {
-      return send(endRequest(options, call), signal);
+    async end(call, signal, inTurn) {
+      return send(endRequest(options, call), signal, inTurn);
     },
-    async single(call, signal) {
-      return send(singleRequest(options, call), signal);
+    async single(call, signal, inTurn) {
+      return send(singleRequest(options, call), signal, inTurn);
     },
     close() {
       isClosed = true;

@@ -41,16 +41,19 @@ export interface Progress {
   head?: Head;
 }
 
+/** Waits for the moment at which a request may be written. */
+export type InTurn = () => Promise<void>;
+
 /** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
 export interface Connection {
   route: Route;
-  /** Loads what a request needs, which takes longer than it may be late for its turn. */
+  /** Begins to connect for the next request, which takes longer than that may be late for its turn. A failure is that request's to find. */
   prepare(): void;
   /**
-   * Sends a request when the ones before are done, and returns its answer. An abort rejects at once, with its reason,
-   * and drops the connection, so that a late answer cannot reach another request.
+   * Sends a request when the ones before are done, and returns its answer. `inTurn` is awaited between the connection and the first
+   * byte. An abort rejects at once, with its reason, and drops the connection, so that a late answer cannot reach another request.
    */
-  send(message: Message, progress: Progress, signal: AbortSignal): Promise<WholeResponse>;
+  send(message: Message, progress: Progress, signal: AbortSignal, inTurn?: InTurn): Promise<WholeResponse>;
   /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
   /** Closes the idle connection. */
@@ -70,6 +73,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   const route: Route = { origin, forwarded, ...defined({ proxy }) };
   let last: Promise<void> = Promise.resolve();
   let socket: Socket | undefined;
+  /** The attempt to connect that is under way. */
+  let attempt: { opened: Promise<Socket>; end: AbortController } | undefined;
   /** The signal of the request that has the socket. */
   let holder: AbortSignal | undefined;
   let peer: Peer | undefined;
@@ -86,16 +91,43 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   const dropIdle = (): void => void (holder ?? socket?.destroy());
 
-  /** The kept socket, or a new one. */
-  async function ready(signal: AbortSignal): Promise<Socket> {
-    if (socket?.readyState !== "open") {
-      socket = await connect(signal);
+  async function open(signal: AbortSignal): Promise<Socket> {
+    try {
+      const opened = (socket = await connect(signal));
       // What a server sends without being asked is no answer to the next request.
-      for (const event of ["data", "end", "timeout"]) socket.on(event, dropIdle);
-      peer = origin.protocol === "https:" ? peerOf(socket as TLSSocket) : undefined;
+      for (const event of ["data", "end", "timeout"]) opened.on(event, dropIdle);
+      peer = origin.protocol === "https:" ? peerOf(opened as TLSSocket) : undefined;
+      return opened;
+    } finally {
+      attempt = undefined;
     }
-    holder = signal;
-    return socket.ref().setTimeout(0);
+  }
+
+  function beginToConnect(): Promise<Socket> {
+    const end = new AbortController();
+    attempt ??= { opened: open(end.signal), end };
+    return attempt.opened;
+  }
+
+  const isOpen = (): boolean => socket?.readyState === "open";
+
+  /** The kept socket, or a new one, when the turn has come. */
+  async function ready(signal: AbortSignal, inTurn?: InTurn): Promise<Socket> {
+    const stop = (): void => attempt?.end.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      for (let tries = 2; ; tries -= 1) {
+        const opened = isOpen() && socket !== undefined ? socket : await beginToConnect();
+        await inTurn?.();
+        signal.throwIfAborted();
+        // The server may have closed it in the meantime.
+        if (!isOpen() && tries > 1) continue;
+        holder = signal;
+        return opened.ref().setTimeout(0);
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   /** Keeps the socket for the next request, without keeping the process alive. */
@@ -107,7 +139,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     used.unref().setTimeout(idleMs);
   }
 
-  function transmit({ method, path, headers, body }: Message, progress: Progress, signal: AbortSignal): Promise<WholeResponse> {
+  function transmit(
+    { method, path, headers, body }: Message,
+    progress: Progress,
+    signal: AbortSignal,
+    inTurn?: InTurn,
+  ): Promise<WholeResponse> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const request = http.request({
@@ -121,7 +158,7 @@ export function openConnection(options: ConnectionOptions): Connection {
           ...(body === undefined ? {} : { "content-length": String(body.length) }),
         },
         createConnection(_, connected) {
-          ready(signal).then(
+          ready(signal, inTurn).then(
             (opened) => connected(null, opened),
             (error: Error) => connected(error, undefined as never),
           );
@@ -164,18 +201,24 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   return {
     route,
-    prepare: () => void http.METHODS,
-    send: (message, progress, signal) =>
+    prepare() {
+      void http.METHODS;
+      if (!isOpen()) beginToConnect().catch(() => undefined);
+    },
+    send: (message, progress, signal, inTurn) =>
       new Promise((resolve, reject) => {
         const onAbort = (): void => {
           if (holder === signal) socket?.destroy();
           reject(signal.reason as Error);
         };
         signal.addEventListener("abort", onAbort, { once: true });
-        last = last.then(() => transmit(message, progress, signal)).then(resolve, reject);
+        last = last.then(() => transmit(message, progress, signal, inTurn)).then(resolve, reject);
       }),
     peer: () => peer,
-    close: () => void socket?.destroy(),
+    close() {
+      attempt?.end.abort();
+      socket?.destroy();
+    },
   };
 }
 

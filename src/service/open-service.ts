@@ -1,6 +1,6 @@
 import type { Reply, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { ClientOptions, ServiceClient } from "./client.ts";
+import type { ClientOptions, InTurnService, ServiceClient } from "./client.ts";
 import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
 import type { RateLimit } from "./rate-limited.ts";
@@ -52,10 +52,10 @@ async function tracing(options: Tracing): Promise<(service: Service) => Service>
 }
 
 /** Gives each call a client, and with it a connection, that no other call is using; there are as many as calls were ever under way. */
-function pooled(open: () => ServiceClient): Service {
+function pooled(open: () => ServiceClient): InTurnService {
   const first = open();
   const idle = [first];
-  const send = async (call: (client: Service) => Promise<Reply>): Promise<Reply> => {
+  const send = async (call: (client: InTurnService) => Promise<Reply>): Promise<Reply> => {
     const client = idle.pop() ?? open();
     try {
       return await call(client);
@@ -65,14 +65,14 @@ function pooled(open: () => ServiceClient): Service {
   };
   return {
     ...first,
-    start: async (call, signal) => await send(async (client) => await client.start(call, signal)),
-    end: async (call, signal) => await send(async (client) => await client.end(call, signal)),
-    single: async (call, signal) => await send(async (client) => await client.single(call, signal)),
+    start: async (...call) => await send(async (client) => await client.start(...call)),
+    end: async (...call) => await send(async (client) => await client.end(...call)),
+    single: async (...call) => await send(async (client) => await client.single(...call)),
   };
 }
 
 /** Wraps a service so that the redaction knows every secret before an answer is read, shown or recorded. */
-function learning<S extends Service>(service: S, learn: (secret: string) => void): S {
+function learning(service: InTurnService, learn: (secret: string) => void): InTurnService {
   const watched = async (call: object, send: () => Promise<Reply>): Promise<Reply> => {
     for (const secret of secretsIn(call)) learn(secret);
     const reply = await send();
@@ -81,9 +81,9 @@ function learning<S extends Service>(service: S, learn: (secret: string) => void
   };
   return {
     ...service,
-    start: async (call, signal) => await watched(call, async () => await service.start(call, signal)),
-    end: async (call, signal) => await watched(call, async () => await service.end(call, signal)),
-    single: async (call, signal) => await watched(call, async () => await service.single(call, signal)),
+    start: async (...call) => await watched(call[0], async () => await service.start(...call)),
+    end: async (...call) => await watched(call[0], async () => await service.end(...call)),
+    single: async (...call) => await watched(call[0], async () => await service.single(...call)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { Clock, NextCall, Reply, Service } from "../exchange/ports.ts";
+import type { Clock, NextCall, Service } from "../exchange/ports.ts";
+import type { InTurnService } from "./client.ts";
 
 export interface RateLimit {
   /** Requests per second; 0 means no limit. */
@@ -48,10 +49,10 @@ const placesAtMost = 5;
 
 /**
  * Wraps a service so that `admit` waits for a place under the rate limit. Every call, answered or not, uses one. A call that comes
- * much later than its place (on a busy machine, because the journal is written in between) takes another place first, so as not
- * to crowd those after it.
+ * much later than its place (on a busy machine, because the journal is written and a connection made in between) takes another place
+ * first, so as not to crowd those after it.
  */
-export function rateLimited<S extends Service>(service: S, limit: RateLimit): S {
+export function rateLimited(service: InTurnService, limit: RateLimit): Service {
   const intervalMs = slotIntervalMs(limit.rate);
   if (intervalMs === 0) return service;
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
@@ -101,22 +102,15 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
-  async function inTime(signal: AbortSignal, send: () => Promise<Reply>): Promise<Reply> {
-    try {
-      // Its step is recorded: it goes ahead like an end call.
-      for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace({ isEnd: true }, signal);
-      // What was left for the step in between, and it did not take.
-      const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
-      if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
-    } catch (error) {
-      if (signal.aborted) return { type: "not-sent", cause: "canceled while waiting for the rate limit" };
-      throw error;
-    }
-    return await send();
-  }
+  const inTime = (signal: AbortSignal) => async (): Promise<void> => {
+    // Its step is recorded: it goes ahead like an end call.
+    for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace({ isEnd: true }, signal);
+    // What was left for the step in between, and it did not take.
+    const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
+    if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
+  };
 
   return {
-    ...service,
     async admit(next, signal, deadline) {
       await service.admit(next, signal, deadline);
       await takePlace(next, signal, deadline);
@@ -126,13 +120,13 @@ export function rateLimited<S extends Service>(service: S, limit: RateLimit): S 
       foreseen = place?.isTaken === true ? place : null;
     },
     async start(call, signal) {
-      return await inTime(signal, async () => await service.start(call, signal));
+      return await service.start(call, signal, inTime(signal));
     },
     async end(call, signal) {
-      return await inTime(signal, async () => await service.end(call, signal));
+      return await service.end(call, signal, inTime(signal));
     },
     async single(call, signal) {
-      return await inTime(signal, async () => await service.single(call, signal));
+      return await service.single(call, signal, inTime(signal));
     },
   };
 }

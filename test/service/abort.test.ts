@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+import { answeringTcp, clientOf, endCall, httpServer, never, startCall, success, tcpServer } from "./servers.ts";
 
 const notSent = { type: "not-sent", cause: "canceled before it was sent" };
 const noAnswer = { type: "no-answer", cause: "canceled while waiting for the response" };
@@ -88,49 +88,5 @@ describe("giving up, at each moment", () => {
     abort.abort();
     expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(1);
-  });
-
-  test("admit of the client alone waits for nothing, but not for one that has given up", async () => {
-    const client = clientOf("http://127.0.0.1:9");
-    expect(await client.admit(startCall, never)).toBeUndefined();
-    await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
-  });
-});
-
-describe("close", () => {
-  test("ends a call that waits for its answer, and its connection", async () => {
-    const read = signal();
-    const server = await answeringTcp(() => read.resolve());
-    const client = clientOf(server.url);
-    const reply = client.start(startCall, never);
-    await read.promise;
-    client.close();
-    expect(await reply).toEqual(noAnswer);
-    await once(server.connections[0] as never, "close");
-  });
-
-  test("ends a call that is connecting, and its connection", async () => {
-    const accepted = signal();
-    const server = await tcpServer((socket) => {
-      socket.resume();
-      accepted.resolve();
-    }, "https");
-    const client = clientOf(server.url);
-    const reply = client.start(startCall, never);
-    await accepted.promise;
-    client.close();
-    expect(await reply).toEqual(notSent);
-    await once(server.connections[0] as never, "close");
-  });
-
-  test("ends an idle connection; a later call is not sent; a second close does nothing", async () => {
-    const server = await httpServer();
-    const client = clientOf(server.url);
-    await client.start(startCall, never);
-    client.close();
-    client.close();
-    await once(server.connections[0] as never, "close");
-    expect(await client.end(endCall, never)).toEqual(notSent);
-    expect(server.requests).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock, Service } from "../../src/exchange/ports.ts";
+import type { InTurnService } from "../../src/service/client.ts";
 import { rateLimited, slotIntervalMs } from "../../src/service/rate-limited.ts";
 import { endCall, never, startCall } from "./servers.ts";
 
@@ -28,13 +29,16 @@ function world() {
 }
 
 const reply = { type: "not-sent", cause: "fake" } as const;
-const fake: Service & { close: () => void } = {
+const connected = async (_: unknown, __: AbortSignal, inTurn?: () => Promise<void>) => {
+  await inTurn?.();
+  return reply;
+};
+const fake: InTurnService = {
   admit: (_, signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
   foresee: () => Promise.resolve(),
-  start: () => Promise.resolve(reply),
-  end: () => Promise.resolve(reply),
-  single: () => Promise.resolve(reply),
-  close: () => undefined,
+  start: connected,
+  end: connected,
+  single: connected,
 };
 
 describe("rateLimited", () => {
@@ -108,7 +112,6 @@ describe("rateLimited", () => {
     const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
     await expect(service.admit(startCall, never)).rejects.toThrow("disk");
     await expect(service.start(startCall, never)).rejects.toThrow("disk");
-    expect(service.close).toBe(fake.close);
   });
 
   test("a call in time goes at once, one that is late takes another place first", async () => {
@@ -225,17 +228,5 @@ describe("rateLimited", () => {
       await vi.advanceTimersByTimeAsync(100);
       expect(await next).toBe(0);
     });
-  });
-
-  test("one that is given up while it waits for its place was not sent", async () => {
-    const { clock, pass } = world();
-    const abort = new AbortController();
-    const reserveSlot = (): Promise<number> => {
-      abort.abort(new Error("enough"));
-      return Promise.resolve(500);
-    };
-    const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
-    pass(100);
-    expect(await service.start(startCall, abort.signal)).toMatchObject({ type: "not-sent" });
   });
 });

@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { clientOf, httpServer, never, signal, startCall, tcpServer } from "./servers.ts";
+
+test("admit begins to connect, waits for nothing, and not for one that has given up; the call goes over that connection", async () => {
+  const opened = signal();
+  const server = await httpServer();
+  const client = clientOf(server.url);
+  await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+  expect(await client.admit(startCall, never)).toBeUndefined();
+  await client.start(startCall, never, async () => Promise.resolve(opened.resolve()));
+  await opened.promise;
+  expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
+});
+
+test("a connection that admit could not make is tried again by the call", async () => {
+  const client = clientOf("http://127.0.0.1:9");
+  await client.admit(startCall, never);
+  expect(await client.start(startCall, never)).toMatchObject({ type: "not-sent", cause: "connection refused by 127.0.0.1:9" });
+});
+
+test("a call has its connection before its turn, and writes nothing before it; the wait does not count as the service's", async () => {
+  const server = await httpServer();
+  const seen: number[] = [];
+  const inTurn = async (): Promise<void> => {
+    await new Promise((resolve) => void setTimeout(resolve, 300));
+    seen.push(server.connections.length, server.requests.length);
+  };
+  const reply = await clientOf(server.url, { timeoutMs: 200 }).start(startCall, never, inTurn);
+  expect(reply).toMatchObject({ type: "answer" });
+  expect(seen).toEqual([1, 0]);
+});
+
+test("one that is given up while it waits for its turn is not sent, also when the turn comes", async () => {
+  const server = await httpServer();
+  const client = clientOf(server.url);
+  const [abort, turn, waits] = [new AbortController(), signal(), signal()];
+  const call = client.start(startCall, abort.signal, async () => {
+    waits.resolve();
+    await turn.promise;
+  });
+  await waits.promise;
+  abort.abort();
+  expect(await call).toEqual({ type: "not-sent", cause: "canceled before it was sent" });
+  turn.resolve();
+  expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+  expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
+});
+
+test("a turn that fails is told, and nothing is sent", async () => {
+  const server = await httpServer();
+  const client = clientOf(server.url);
+  await expect(client.start(startCall, never, async () => Promise.reject(new Error("disk")))).rejects.toThrow("disk");
+  expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+  expect(server.requests.length).toBe(1);
+});
+
+test("a connection that is closed while its call waits is made again, once", async () => {
+  const closed: Promise<unknown>[] = [];
+  const closing = await tcpServer((socket) => void closed.push(once(socket.resume().end(), "close")));
+  let turns = 0;
+  const inTurn = async (): Promise<void> => {
+    await closed[turns];
+    turns += 1;
+  };
+  expect(await clientOf(closing.url).start(startCall, never, inTurn)).toMatchObject({
+    type: "not-sent",
+    cause: `connection closed by ${closing.host} before the request was sent`,
+  });
+  expect([turns, closing.connections.length]).toEqual([2, 2]);
+});
