@@ -64,11 +64,11 @@ function listChunks(): Plugin {
 }
 
 /**
- * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto a fifth of one, and
- * child_process a sixth, which commander imports for subcommands that are programs of their own.
+ * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto a fifth of one, zlib a tenth,
+ * and child_process a sixth, which commander imports for subcommands that are programs of their own.
  */
 function lazyBuiltins(): Plugin {
-  const own = ["node:crypto"];
+  const own = ["node:crypto", "node:zlib"];
   const prefix = "\0lazy:";
   return {
     name: "lazy-builtins",
@@ -128,7 +128,7 @@ function commit(): string {
  * modules, most of them imported dynamically, and holds what these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program"],
+  program: ["commands/program", "completion/answer", "cli/describe"],
   app: ["app"],
   database: ["store/sqlite/known-vaults"],
   state: [

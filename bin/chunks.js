@@ -18,7 +18,7 @@ function loader(folder, read, code) {
     if (known !== undefined) return known.exports;
     const chunk = { exports: {} };
     loaded.set(name, chunk);
-    const filename = path.join(folder, name);
+    const filename = `${folder}/${name}`;
     const text = `(function (exports, require, module, __filename, __dirname) {${read(name)}\n})`;
     const script = new Script(text, { filename, cachedData: code.get(name) });
     scripts.set(name, script);
@@ -32,7 +32,7 @@ function loader(folder, read, code) {
 /** The chunks in a folder, with the compiled code that `file` has; null without a cache. */
 function fromFolder(folder, file) {
   const code = file === null ? new Map() : readCode(file);
-  const { load, scripts } = loader(folder, (name) => fs.readFileSync(path.join(folder, name), "utf8"), code);
+  const { load, scripts } = loader(folder, (name) => fs.readFileSync(`${folder}/${name}`, "utf8"), code);
   return {
     load,
     /**

@@ -24,8 +24,8 @@ if (fit) {
 }
 
 function run() {
-  var built = path.join(__dirname, "..", "dist");
-  var entry = path.join(built, "vault.cjs");
+  var built = path.dirname(__dirname) + "/dist";
+  var entry = built + "/vault.cjs";
   var isBuilt = fs.existsSync(entry);
   // What --version runs is too little.
   var chunks = isBuilt && process.argv[2] !== "--version" ? require("./chunks.js").fromFolder(built, cacheFile(built)) : null;
@@ -91,17 +91,18 @@ function contentOf(file) {
  */
 function cacheFile(built) {
   var home = process.env.HOME || "";
-  var caches = process.env.XDG_CACHE_HOME || path.join(home, ".cache");
+  var caches = process.env.XDG_CACHE_HOME || home + "/.cache";
   var word = process.argv[2] || "none";
   if (home === "" || !path.isAbsolute(caches) || process.getuid === undefined) return null;
-  var folder = path.join(caches, "vaultsvc");
+  var folder = caches + "/vaultsvc";
   try {
-    var build = fs.readFileSync(path.join(built, "build"), "latin1");
+    var build = fs.readFileSync(built + "/build", "latin1");
     if (!fs.existsSync(folder)) makePrivate([caches, folder]);
     var stat = fs.lstatSync(folder);
     var mine = stat.isDirectory() && stat.uid === process.getuid() && (stat.mode & 63) === 0;
     if (!mine) return null;
-    return path.join(folder, build + "-" + process.version + "-" + process.arch, /^[\w-]{1,20}$/.test(word) ? word : "other");
+    var command = /^[\w-]{1,20}$/.test(word) ? word : "other";
+    return folder + "/" + build + "-" + process.version + "-" + process.arch + "/" + command;
   } catch (error) {
     return null;
   }

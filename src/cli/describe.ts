@@ -6,15 +6,22 @@ import type { ArgumentSpec, Command, OptionSpec } from "./command.ts";
 import { descriptionOf } from "./command.ts";
 import { helpOption } from "./global-options.ts";
 
-/** A command and those below it, as completion, suggestions, `vault help --json` and the reference read them. */
+/**
+ * A command and those below it, as completion, suggestions, `vault help --json` and the reference read them. Arguments and options are
+ * described when they are read: completion looks at those of one command.
+ */
 export function describeCommand(command: Command): CommandNode {
   const { name, summary, arguments: terms = {}, options = {}, commands = [], examples } = command;
   return {
     name,
     summary,
     description: descriptionOf(command),
-    arguments: Object.values(terms).map((spec) => describeArgument(spec, name)),
-    options: [...Object.values(options), helpOption].map(describeOption),
+    get arguments() {
+      return Object.values(terms).map((spec) => describeArgument(spec, name));
+    },
+    get options() {
+      return [...Object.values(options), helpOption].map(describeOption);
+    },
     commands: commands.map(describeCommand),
     examples,
   };

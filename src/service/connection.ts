@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from "node:http";
-import http from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { defined } from "../defined.ts";
@@ -131,7 +131,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   }
 
   /** Keeps the socket for the next request, without keeping the process alive. */
-  function rest({ socket: used, writableFinished }: http.ClientRequest, headers: IncomingHttpHeaders): void {
+  function rest({ socket: used, writableFinished }: ClientRequest, headers: IncomingHttpHeaders): void {
     const idleMs = idleTime(headers["keep-alive"]);
     // An answer may come before the whole request is written.
     if (used?.readyState !== "open" || !writableFinished || idleMs <= 0) return void used?.destroy();
@@ -147,7 +147,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   ): Promise<WholeResponse> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const request = http.request({
+      const request = httpRequest({
         method,
         path: forwarded ? `${origin.origin}${path}` : path,
         headers: {
@@ -165,7 +165,7 @@ export function openConnection(options: ConnectionOptions): Connection {
           return undefined;
         },
       });
-      let answer: http.IncomingMessage | undefined;
+      let answer: IncomingMessage | undefined;
       request.once("response", (response) => {
         const { statusCode: httpStatus = 0, headers: answered } = response;
         response.once("error", reject);
@@ -202,7 +202,6 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     route,
     prepare() {
-      void http.METHODS;
       if (!isOpen()) beginToConnect().catch(() => undefined);
     },
     send: (message, progress, signal, inTurn) =>

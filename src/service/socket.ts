@@ -1,6 +1,6 @@
-import http from "node:http";
+import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
-import net from "node:net";
+import { connect, isIP } from "node:net";
 import { defined } from "../defined.ts";
 import { isLoopback } from "../protocol/address.ts";
 import type { Proxy } from "./causes.ts";
@@ -24,12 +24,12 @@ export async function openSocket(to: URL, { ca, unverified }: Trust, signal: Abo
   const socket =
     tls?.connect({
       ...address,
-      ...defined({ ca: ca && [...ca], socket: tunnel, servername: net.isIP(host) === 0 ? host : undefined }),
+      ...defined({ ca: ca && [...ca], socket: tunnel, servername: isIP(host) === 0 ? host : undefined }),
       minVersion: "TLSv1.2",
       ALPNProtocols: ["http/1.1"],
       // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
       rejectUnauthorized: !(unverified === true && isLoopback(to.hostname)),
-    }) ?? net.connect(address);
+    }) ?? connect(address);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);
   signal.addEventListener("abort", () => socket.destroy(), { once: true });
   await new Promise<void>((resolve, reject) => {
@@ -49,7 +49,7 @@ export async function openTunnel(socket: Socket, { origin, proxy }: { origin: UR
   const target = `${origin.hostname}:${origin.port || "443"}`;
   const headers = { host: target, connection: "close", ...proxyAuthorization(proxy) };
   await new Promise<void>((resolve, reject) => {
-    const request = http.request({ method: "CONNECT", path: target, headers, createConnection: () => socket });
+    const request = httpRequest({ method: "CONNECT", path: target, headers, createConnection: () => socket });
     request.once("connect", ({ statusCode = 0 }) => {
       if (statusCode >= 200 && statusCode <= 299) return resolve();
       socket.destroy();

@@ -86,7 +86,7 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const { records, rules } = fold;
   const judgement = judgementOf(context, vault);
   const chain = chainOf(context, vault, judgement).map((link) => references.to(link));
-  if (judgement.verdict !== "locked") chain.sort((a, b) => a.at.localeCompare(b.at) || a.line - b.line);
+  if (judgement.verdict !== "locked") chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
   const trace = context.traces?.get(vault);
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
   const cause = judgement.verdict === "locked" ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) } : undefined;

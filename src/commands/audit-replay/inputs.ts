@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
@@ -29,7 +29,7 @@ interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | 
  * @throws `invalid-input` for a file that cannot be read
  */
 export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
-  const inputs = await Promise.all(files.map(async (file) => await inputOf(app, file)));
+  const inputs = files.map((file) => inputOf(app, file));
   const history = await openHistory(app, files);
   if (history === null && files.length === 0)
     app.narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
@@ -41,16 +41,20 @@ export async function openSources(app: Pick<App, "host" | "narrator" | "settings
   };
 }
 
-async function inputOf(app: Pick<App, "host">, name: string): Promise<ReplayOptions["inputs"][number]> {
+function inputOf(app: Pick<App, "host">, name: string): ReplayOptions["inputs"][number] {
   if (name === "-") return { name: "standard input", stream: app.host.stdin.chunks() };
   const path = resolve(app.host.cwd, name);
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${name}: ${why}`, {
       hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
     });
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw refuse(error.code === "ENOENT" ? "no such file" : `cannot be read (${error.code ?? error.message})`);
-  });
+  let found: Stats;
+  try {
+    found = statSync(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw refuse(code === "ENOENT" ? "no such file" : `cannot be read (${code ?? message})`);
+  }
   if (found.isDirectory()) throw refuse("is a folder");
   return { name, path };
 }

@@ -118,7 +118,7 @@ async function applicationFinding(app: Needs, vaults: readonly VaultRecord[], no
 /** The newest refusal of the application, if the service has accepted no start since. */
 function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
   const refusals = vaults.flatMap(({ lastError }) => (lastError?.code === "unauthorized" ? [lastError] : []));
-  const [newest] = refusals.toSorted((a, b) => b.at.localeCompare(a.at));
+  const [newest] = refusals.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
   const accepted = vaults.flatMap(({ generations }) => generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt));
   return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
 }

@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import { VaultError } from "../../../errors.ts";
 import { gunzip } from "./gunzip.ts";
 import { sniff, type Format } from "./sniff.ts";
@@ -32,10 +31,10 @@ export interface Input extends Format {
  * @throws `invalid-input` if it cannot be read.
  */
 export async function openInput(spec: { name: string; stream?: AsyncIterable<Uint8Array> }): Promise<Input> {
-  const total = spec.stream === undefined ? await sizeOf(spec.name) : null;
+  const total = spec.stream === undefined ? sizeOf(spec.name) : null;
   let bytesRead = 0;
   const raw = new Peekable(
-    counted(spec.stream ?? createReadStream(spec.name, { highWaterMark: 64 * 1024 }), spec.name, (count) => {
+    counted(spec.stream ?? (total === null ? createReadStream(spec.name) : chunksOf(spec.name)), spec.name, (count) => {
       bytesRead += count;
     }),
   );
@@ -62,9 +61,26 @@ export async function openInput(spec: { name: string; stream?: AsyncIterable<Uin
   };
 }
 
-async function sizeOf(path: string): Promise<number | null> {
+/** Reads a file, without the runtime's streams, which take long to load, where it is not longer than its head. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  const fd = openSync(path, "r");
+  let isOpen = true;
   try {
-    const found = await stat(path);
+    const head = Buffer.alloc(headSize);
+    const start = readSync(fd, head);
+    yield head.subarray(0, start);
+    if (start < headSize) return;
+    // Closed by the stream then.
+    isOpen = false;
+    yield* createReadStream(path, { fd, start });
+  } finally {
+    if (isOpen) closeSync(fd);
+  }
+}
+
+function sizeOf(path: string): number | null {
+  try {
+    const found = statSync(path);
     if (found.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
     return found.isFile() ? found.size : null;
   } catch (error) {
