@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { farDatabase } from "../support/far-database.ts";
+import { farServer } from "../support/far-server.ts";
 import { expectExit, firstGet, openLab } from "../support/lab.ts";
 import { postgres, secure } from "../support/postgres.ts";
 
@@ -11,7 +11,7 @@ test.each([
 ])("a get %s needs few round trips to the database, those for the connection included", async (_how, isTls, most) => {
   const server = await postgres();
   const path = await secure(server);
-  const far = await farDatabase(server.port, 8);
+  const far = await farServer(server.port, 8);
   const lab = await openLab();
   const stateDir = server.location(`far_${most}`).replace(`127.0.0.1:${server.port}/`, `localhost:${far.port}/`);
   const more = isTls ? { PGSSLMODE: "verify-full", PGSSLROOTCERT: path } : {};

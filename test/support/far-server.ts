@@ -3,15 +3,15 @@ import type { AddressInfo, Socket } from "node:net";
 import { createConnection, createServer } from "node:net";
 import { atEndOfFile } from "./end-of-file.ts";
 
-export interface FarDatabase {
+export interface FarServer {
   port: number;
   /** Round trips to it so far: each connection made, and each time that a client sends something after an answer has arrived. */
   trips: number;
 }
 
 /** A proxy in front of a server on this machine, by which everything takes `delayMs` each way. */
-export async function farDatabase(target: number, delayMs: number): Promise<FarDatabase> {
-  const far: FarDatabase = { port: 0, trips: 0 };
+export async function farServer(target: number, delayMs: number): Promise<FarServer> {
+  const far: FarServer = { port: 0, trips: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = createConnection(target, "127.0.0.1");
