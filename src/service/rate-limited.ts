@@ -12,8 +12,9 @@ export interface RateLimit {
   clock: Clock;
 }
 
-/** Variation of the time that requests take to arrive, in milliseconds, which must not cause a 429. */
-const jitterMs = 25;
+/** How much requests may come late for their places, and vary in the time that they take to arrive, both in milliseconds, without a 429. */
+const [lateMs, variationMs] = [12, 13];
+const jitterMs = lateMs + variationMs;
 
 /**
  * The interval between two places. GCRA lets one request go a whole interval early (a burst of one), so that the two calls of an
@@ -94,7 +95,7 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
   const lateness = ({ at }: Place): number => limit.clock.now() - at;
 
   async function takePlace(next: Pick<NextCall, "isEnd">, signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
-    const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= jitterMs;
+    const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= lateMs;
     taken = foreseen !== null && isInTime ? foreseen : await reserve(next, signal, deadline);
     foreseen = null;
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
@@ -104,7 +105,7 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
 
   const inTime = (signal: AbortSignal) => async (): Promise<void> => {
     // Its step is recorded: it goes ahead like an end call.
-    for (let places = 1; places < placesAtMost && lateness(taken) > jitterMs; places += 1) await takePlace({ isEnd: true }, signal);
+    for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1) await takePlace({ isEnd: true }, signal);
     // What was left for the step in between, and it did not take.
     const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
     if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
