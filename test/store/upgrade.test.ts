@@ -2,7 +2,10 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
+import { schemaVersion } from "../../src/store/postgres/schema.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
+import { postgres } from "../support/postgres.ts";
+import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -22,11 +25,30 @@ const lines = (text: string): Exported[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Exported);
 
+const secrets = ({ uuid, credentials: { old, new: offered, token, encryptedData, payload } }: Exported): string =>
+  JSON.stringify({ uuid, old, offered, token, encryptedData, payload });
+
+/** What the version that left the state exported of it. */
+const exported = (name: string): Exported[] => lines(readFileSync(join(fixtures, `${name}.ndjson`), "utf8"));
+const firstOf = (name: string): string => exported(name)[0]?.uuid ?? "";
+
+/** All credentials of the fixture are there. */
+function expectAll(name: string, { code, stdout, stderr }: RunResult): void {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) as string });
+  expect(lines(stdout).map(secrets).toSorted()).toEqual(exported(name).map(secrets).toSorted());
+}
+
+/** A configuration with the key of a fixture. */
+function configured(name: string): string {
+  const configDir = tempDir("config");
+  copyFileSync(join(fixtures, `${name}.key`), join(configDir, "state.key"));
+  return configDir;
+}
+
 /** The state of a fixture, and where its database is. */
 function unpacked(version: number) {
-  const [stateDir, configDir] = [join(tempDir("upgrade"), "state"), tempDir("config")];
+  const [stateDir, configDir] = [join(tempDir("upgrade"), "state"), configured(`schema-${version}`)];
   mkdirSync(stateDir, { mode: 0o700 });
-  copyFileSync(join(fixtures, `schema-${version}.key`), join(configDir, "state.key"));
   const file = join(stateDir, "vault.db");
   const database = new DatabaseSync(file);
   database.exec(readFileSync(join(fixtures, `schema-${version}.sql`), "utf8"));
@@ -36,16 +58,26 @@ function unpacked(version: number) {
 
 it.each(migrations.map((_, n) => n + 1))("a state of schema %i is brought up to date with all credentials", async (version) => {
   const { file, options } = unpacked(version);
-  const { code, stdout, stderr } = await runVault(["export", "--all"], options);
-  expect([code, stderr]).toEqual([0, expect.any(String)]);
-  const secrets = ({ uuid, credentials: { old, new: offered, token, encryptedData, payload } }: Exported) =>
-    JSON.stringify({ uuid, old, offered, token, encryptedData, payload });
-  const expected = lines(readFileSync(join(fixtures, `schema-${version}.ndjson`), "utf8"));
-  expect(lines(stdout).map(secrets).toSorted()).toEqual(expected.map(secrets).toSorted());
-  expect((await runVault(["label", expected[0]?.uuid ?? "", "new"], options)).code).toBe(0);
+  expectAll(`schema-${version}`, await runVault(["export", "--all"], options));
+  expect((await runVault(["label", firstOf(`schema-${version}`), "new"], options)).code).toBe(0);
   const migrated = new DatabaseSync(file);
   expect(migrated.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations.length });
   migrated.close();
+});
+
+const sharedVersions = Array.from({ length: schemaVersion }, (_, n) => n + 1);
+
+it.each(sharedVersions)("a shared state of schema %i is brought up to date by state init, with all credentials", async (version) => {
+  const { sql, location } = await postgres();
+  await sql(`DROP SCHEMA IF EXISTS team CASCADE; ${readFileSync(join(fixtures, `shared-${version}.sql`), "utf8")}`);
+  const options = { stateDir: location("team"), configDir: configured(`shared-${version}`), env: service };
+  const vault = async (...args: string[]) => await runVault(args, options);
+  // The fixture is a copy.
+  expect(await vault("state", "init")).toMatchObject({ code: 14, stderr: expect.stringContaining("vault state claim") as string });
+  expect(await vault("state", "claim", "--yes")).toMatchObject({ code: 0 });
+  expectAll(`shared-${version}`, await vault("export", "--all"));
+  expect(await vault("label", firstOf(`shared-${version}`), "new")).toMatchObject({ code: 0 });
+  expect(await sql("SELECT value FROM team.meta WHERE name = 'version'")).toEqual([{ value: String(schemaVersion) }]);
 });
 
 it("a state of a newer schema is refused with the version that is needed, and not touched", async () => {
