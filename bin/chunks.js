@@ -53,14 +53,25 @@ function writeCode(file, code) {
   const fresh = `${file}.${process.pid}`;
   const chunks = [...code].map(([name, bytes]) => [name, bytes.length]);
   try {
-    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const folder = path.dirname(file);
+    const isNew = fs.mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined;
     const descriptor = fs.openSync(fresh, "wx", 0o600);
     fs.writeFileSync(descriptor, Buffer.concat([Buffer.from(`${JSON.stringify(chunks)}\n`), ...code.values()]));
     fs.fsyncSync(descriptor);
     fs.closeSync(descriptor);
     fs.renameSync(fresh, file);
+    if (isNew) removeOld(path.dirname(folder));
   } catch {
     fs.rmSync(fresh, { force: true });
+  }
+}
+
+/** Removes what builds have left to which nothing was added for a month: most were updated. One that is still used writes its code again. */
+function removeOld(folder) {
+  const oldest = Date.now() - 30 * 24 * 3600 * 1000;
+  for (const name of fs.readdirSync(folder)) {
+    const build = path.join(folder, name);
+    if (fs.statSync(build).mtimeMs < oldest) fs.rmSync(build, { recursive: true, force: true });
   }
 }
 

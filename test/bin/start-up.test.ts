@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
@@ -93,6 +93,22 @@ test("compiled code that is not whole, or of something else, is compiled anew", 
     expect(await status()).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('"vaults"') as string });
     expect(chunksIn(readFileSync(file)).map(([name]) => name)).toEqual(chunksIn(whole).map(([name]) => name));
   }
+});
+
+test("compiled code of another build is removed when nothing was added to it for a month", async () => {
+  const home = tempDir("home");
+  const cache = join(home, ".cache", "vaultsvc");
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const day = 24 * 3600;
+  for (const [name, age] of Object.entries({ former: 31, other: 29 })) {
+    mkdirSync(join(cache, name));
+    writeFileSync(join(cache, name, "status"), "");
+    utimesSync(join(cache, name), Date.now() / 1000 - age * day, Date.now() / 1000 - age * day);
+  }
+  await runVault(["--help"], { env: { HOME: home, XDG_CACHE_HOME: undefined } });
+  const left = readdirSync(cache);
+  expect(left).toHaveLength(2);
+  expect(left).toContain("other");
 });
 
 test("a command reads few files", async () => {
