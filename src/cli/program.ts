@@ -7,6 +7,7 @@ import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command, Descriptor, OptionSpec, RawInput } from "./command.ts";
 import { descriptionOf } from "./command.ts";
+import { describeCommand } from "./describe.ts";
 import { globalOptions, helpOption } from "./global-options.ts";
 import { helpScreen, originsIn } from "./help-screen.ts";
 
@@ -68,7 +69,7 @@ export async function runProgram(root: Command, argv: readonly string[], around:
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return result;
-    const [{ usageError }, { describeCommand }] = await Promise.all([import("./usage-error.ts"), import("./describe.ts")]);
+    const { usageError } = await import("./usage-error.ts");
     throw usageError(error, describeCommand(root), argv);
   }
   return result;
@@ -99,7 +100,7 @@ async function withVault(app: App, { arguments: terms = {} }: Descriptor, option
 /** The answer to a completion script: whatever fails, there is nothing to offer. */
 async function completions(root: Command, words: readonly string[], { host, wiring }: Surroundings): Promise<string> {
   try {
-    const [{ answer }, { describeCommand }] = await Promise.all([import("../completion/answer.ts"), import("./describe.ts")]);
+    const { answer } = await import("../completion/answer.ts");
     const known = async () => (await wiring()).knownHere(host);
     return await answer(words, describeCommand(root), {
       variables: () => Object.keys(host.env),
