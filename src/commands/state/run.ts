@@ -18,12 +18,10 @@ export async function runStateInit(
 ): Promise<number> {
   const local = await app.state();
   if (local.shared !== undefined) {
-    const { created, location, keyId } = await local.shared.whole.initialize(options.grant);
+    const { created, updated, location, keyId } = await local.shared.whole.initialize(options.grant);
     const document: StateInitDocument = { state: location, keyFile: null, created };
-    await app.output.printDone(
-      document,
-      () => `${created ? "Created the shared state" : "The shared state already exists:"} ${location} (key ${keyId})\n`,
-    );
+    const what = created ? "Created the shared state" : updated ? "Brought up to date:" : "The shared state already exists:";
+    await app.output.printDone(document, () => `${what} ${location} (key ${keyId})\n`);
     if (created) app.narrator.close("Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.");
     return 0;
   }

@@ -42,10 +42,10 @@ export class SharedState {
   }
 
   /**
-   * Makes the schema, and the key if there is none; running it twice changes nothing. Gives a role, if one is named, the rights that
-   * everything else needs.
+   * Makes the schema, or brings it up to date, and makes the key if there is none; running it twice changes nothing. Gives a role, if
+   * one is named, the rights that everything else needs.
    */
-  async initialize(grant?: string): Promise<{ created: boolean; location: string; keyId: string }> {
+  async initialize(grant?: string): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
     const { schema, database, keyring } = this.#store.parts;
     const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
     const created = there?.["is"] !== true;
@@ -60,7 +60,7 @@ export class SharedState {
     const key = await keyring.forSecret(sealing);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
-    return { created, location: database.address.shown, keyId };
+    return { created, updated: !created && lacking.length > 0, location: database.address.shown, keyId };
   }
 
   /** Facts about the server, for `doctor`. */
