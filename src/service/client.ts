@@ -6,6 +6,7 @@ import type { HttpRequest, Target } from "./request.ts";
 import type { WholeResponse } from "./reply.ts";
 import { replyOf } from "./reply.ts";
 import { endRequest, singleRequest, startRequest } from "./request.ts";
+import { withTimeLimit } from "./time-limit.ts";
 import { defined } from "../defined.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
@@ -23,9 +24,6 @@ export type InTurnService = Pick<Service, "admit" | "foresee"> & {
 /** The client of the service. `close` waits for nothing; calls under way end as abandoned. */
 export type ServiceClient = InTurnService & { close(): void };
 
-/** The longest delay of a Node timer, which treats a longer one as none. */
-const longestTimer = 2 ** 31 - 1;
-
 /**
  * Creates a client with one connection, opened by the first call and kept for the next. It sends one call at a time, never
  * retries, never follows a redirect and knows no rate limit (`rateLimited` does). Calls reject with `invalid-input` for an
@@ -37,9 +35,9 @@ export function createClient(options: ClientOptions): ServiceClient {
   const { route } = connection;
   const { origin, proxy } = route;
   const { host } = named(origin);
-  const limit = duration(options.timeoutMs);
-  const underWay = new Set<AbortController>();
-  let isClosed = false;
+  const { timeoutMs } = options;
+  const limit = duration(timeoutMs);
+  const closing = new AbortController();
 
   const canceled = (): GivenUp => new GivenUp({ cause: "canceled before it was sent" }, "canceled while waiting for the response");
   const timedOut = (): GivenUp =>
@@ -54,31 +52,21 @@ export function createClient(options: ClientOptions): ServiceClient {
   async function send({ body, ...head }: HttpRequest, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
     const message = { ...head, ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }) };
     const progress: Progress = {};
-    if (signal.aborted || isClosed) return failed(canceled(), progress);
-    const call = new AbortController();
-    const onAbort = (): void => call.abort(canceled());
-    const startTimer = (): NodeJS.Timeout => setTimeout(() => call.abort(timedOut()), Math.min(options.timeoutMs, longestTimer));
-    let timer = startTimer();
     let turnError: unknown;
-    const untimed = async (wait: InTurn): Promise<void> => {
-      clearTimeout(timer);
+    const turn = async (wait: InTurn): Promise<void> => {
       await wait().catch((error: unknown) => {
         turnError = error;
         throw error;
       });
-      if (underWay.has(call)) timer = startTimer();
     };
-    signal.addEventListener("abort", onAbort, { once: true });
-    underWay.add(call);
     try {
-      return replied(await connection.send(message, progress, call.signal, inTurn && (() => untimed(inTurn))));
+      const response = await withTimeLimit({ timeoutMs, signals: [signal, closing.signal], canceled, timedOut }, (call) =>
+        connection.send(message, progress, call.signal, inTurn && (() => call.untimed(() => turn(inTurn)))),
+      );
+      return replied(response);
     } catch (error) {
       if (error === turnError) throw error;
       return failed(error as Error, progress);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      underWay.delete(call);
     }
   }
 
@@ -116,8 +104,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       return send(singleRequest(options, call), signal, inTurn);
     },
     close() {
-      isClosed = true;
-      for (const call of underWay) call.abort(canceled());
+      closing.abort();
       connection.close();
     },
   };

@@ -2,6 +2,7 @@ import { defined } from "../defined.ts";
 import { connectCause, duration, exchangeCause, GivenUp, named } from "./causes.ts";
 import type { ConnectionOptions, Peer, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
+import { withTimeLimit } from "./time-limit.ts";
 
 export interface ProbeOptions extends ConnectionOptions {
   apiPrefix: string;
@@ -43,18 +44,19 @@ export async function probe(options: ProbeOptions, signal: AbortSignal): Promise
     headers: { connection: "close", "user-agent": `vault/${options.version}` },
   };
   const progress: Progress = {};
-  const call = new AbortController();
-  const giveUp = (cause: string, hint?: string): void => call.abort(new GivenUp({ cause, ...defined({ hint }) }, cause));
-  const onAbort = (): void => giveUp("canceled");
-  const onTimeout = (): void =>
-    giveUp(
-      `no response from ${named(route.origin).host} within ${duration(options.timeoutMs)}`,
-      "check the network and --base-url, or raise --timeout",
-    );
-  const timer = setTimeout(onTimeout, Math.min(options.timeoutMs, 2 ** 31 - 1));
-  signal.addEventListener("abort", onAbort, { once: true });
+  const giveUp = (cause: string, hint?: string): GivenUp => new GivenUp({ cause, ...defined({ hint }) }, cause);
+  const limit = {
+    timeoutMs: options.timeoutMs,
+    signals: [signal],
+    canceled: () => giveUp("canceled"),
+    timedOut: () =>
+      giveUp(
+        `no response from ${named(route.origin).host} within ${duration(options.timeoutMs)}`,
+        "check the network and --base-url, or raise --timeout",
+      ),
+  };
   try {
-    const { httpStatus, headers } = await connection.send(message, progress, call.signal);
+    const { httpStatus, headers } = await withTimeLimit(limit, (call) => connection.send(message, progress, call.signal));
     const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
     const { sentAt = 0 } = progress;
     return {
@@ -73,8 +75,6 @@ export async function probe(options: ProbeOptions, signal: AbortSignal): Promise
     const untrusted = !wasSent && /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code);
     return { reached: false, cause, hint, untrusted };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
     connection.close();
   }
 }
