@@ -78,7 +78,7 @@ export function describeLocks(name: string, make: Make): void {
       await Promise.all(sessions.map(async (s) => await s.recordIntent(intent("x1", 1))));
       expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
-      await (await rival.lock(service, other(77), patient(on.fixture.clock, 0))).release();
+      await (await rival.lock(service, other(77), patient(on.fixture.clock))).release();
     });
 
     it("lets another process have its turn, though this one always has some vault of the same slot", async () => {
