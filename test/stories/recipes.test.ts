@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import { codeBlocks, section } from "../support/markdown.ts";
+import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "../support/story.ts";
@@ -51,17 +52,23 @@ async function prepare(): Promise<Scene> {
 
 const sharedAddress = "db.example.com/vaults";
 let databases = 0;
+let withRoles: Promise<Postgres> | null = null;
+
+async function startWithRoles(): Promise<Postgres> {
+  const server = await postgres();
+  for (const role of ["owner", "team"]) await server.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'of-a-test'`);
+  return server;
+}
 
 /** A new database of a real server, with two roles, in place of the one that the script names; not in the environment. */
 async function withDatabase(script: string, { env }: Scene): Promise<string> {
   if (!script.includes(sharedAddress)) return script;
-  const { port, sql } = await postgres();
-  databases += 1;
-  if (databases === 1) for (const role of ["owner", "team"]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD 'of-a-test'`);
-  await sql(`CREATE DATABASE vaults_${databases} OWNER owner`);
+  const name = `vaults_${(databases += 1)}`;
+  const { port, sql } = await (withRoles ??= startWithRoles());
+  await sql(`CREATE DATABASE ${name} OWNER owner`);
   delete env["VAULTSVC_STATE"];
   env["PGPASSWORD"] = "of-a-test";
-  return script.replaceAll(sharedAddress, `127.0.0.1:${port}/vaults_${databases}`);
+  return script.replaceAll(sharedAddress, `127.0.0.1:${port}/${name}`);
 }
 
 function run(script: string, { cwd, env }: Scene, more: Record<string, string> = {}): Promise<{ code: number; text: string }> {
