@@ -110,7 +110,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     now,
     elapsed: now,
     sleep: async (milliseconds, signal) => {
-      await orAborted(Promise.resolve(), signal);
+      // Others in this process go on meanwhile: one of them may hold what is waited for.
+      await orAborted(new Promise((resolve) => void setImmediate(resolve)), signal);
       slept += milliseconds;
     },
     interrupt: (signal = "SIGINT") => first.abort(new Interruption(signal)),
