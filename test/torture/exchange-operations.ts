@@ -60,7 +60,6 @@ export const exchanges: Operation[] = [
     seed: [onlineCard],
     prepare: async (lab) => {
       lab.machine.env["PAIR0"] = JSON.stringify({ ...lab.vault.credentials, hashedPin: onlineCard.hashedPin });
-      lab.machine.env["VAULTSVC_RATE"] = "1000";
       lab.machine.env["VAULTSVC_DEVICE"] = JSON.stringify(device);
       return Promise.resolve();
     },
