@@ -89,12 +89,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     return await openSocket(origin, options, signal, toProxy);
   }
 
-  const dropIdle = (): void => void (holder ?? socket?.destroy());
-
   async function open(signal: AbortSignal): Promise<Socket> {
     try {
       const opened = (socket = await connect(signal));
+      holder = undefined;
       // What a server sends without being asked is no answer to the next request.
+      const dropIdle = (): void => void (holder ?? opened.destroy());
       for (const event of ["data", "end", "timeout"]) opened.on(event, dropIdle);
       peer = origin.protocol === "https:" ? peerOf(opened as TLSSocket) : undefined;
       return opened;

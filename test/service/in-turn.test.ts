@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { expect, test } from "vitest";
-import { clientOf, httpServer, never, signal, startCall, tcpServer } from "./servers.ts";
+import { expect, test, vi } from "vitest";
+import { answeringTcp, clientOf, httpServer, never, signal, startCall, tcpServer } from "./servers.ts";
 
 test("admit begins to connect, waits for nothing, and not for one that has given up; the call goes over that connection", async () => {
   const opened = signal();
@@ -68,4 +68,21 @@ test("a connection that is closed while its call waits is made again, once", asy
     cause: `connection closed by ${closing.host} before the request was sent`,
   });
   expect([turns, closing.connections.length]).toEqual([2, 2]);
+});
+
+test("a connection made ahead is given up when the server sends what nobody asked for, also after a call that failed", async () => {
+  const dropped = signal();
+  const server = await answeringTcp((socket) => {
+    if (server.connections.length === 1) socket.destroy();
+    else socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
+  });
+  const client = clientOf(server.url);
+  expect(await client.start(startCall, never)).toMatchObject({ type: "no-answer" });
+  await client.admit(startCall, never);
+  await vi.waitFor(() => expect(server.connections.length).toBe(2));
+  const [, unasked] = server.connections;
+  unasked?.once("close", () => dropped.resolve()).write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  await dropped.promise;
+  expect(await client.start(startCall, never)).toMatchObject({ type: "answer", answer: { body: {} } });
+  expect(server.connections.length).toBe(3);
 });
