@@ -24,16 +24,19 @@ it("many transactions at a time share a few connections, which are made anew whe
   const state = await sharedState();
   const sessions = [await imported(state)];
   const connect = vi.spyOn(pg.Client.prototype, "connect");
+  // Leases of other files, whose servers are gone, may be renewed meanwhile.
+  const port = Number(new URL(state.location).port);
+  const connects = (): number => connect.mock.contexts.filter((client) => (client as pg.Client).port === port).length;
   await sessions[0]?.recordIntent(intent("x1", 1));
   await Promise.all([known(sessions[0] as VaultSession), state.store.list(), state.store.find(uuid)]);
-  expect(connect).toHaveBeenCalledTimes(0);
+  expect(connects()).toBe(0);
   const ids = Array.from({ length: 48 }, (_, n) => `${uuid.slice(0, -3)}${n + 100}`);
   for (let n = 0; n < 4; n += 1) {
     const more = await Promise.all(ids.splice(0, 12).map(async (id) => await held(state, id)));
     await Promise.all(more.map(async (session) => await session.recordPair({ credentials: pair("first"), kind: "generic/offline" })));
     sessions.push(...more);
   }
-  expect(connect).toHaveBeenCalledTimes(3);
+  expect(connects()).toBe(3);
   await state.sql(`SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity
     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`);
   await Promise.all(sessions.slice(1).map(async (session) => await session.recordIntent(intent("x1", 1))));
