@@ -25,7 +25,7 @@ export type InTurnService = Pick<Service, "admit" | "foresee"> & {
 export type ServiceClient = InTurnService & { close(): void };
 
 /**
- * Creates a client with one connection, opened by the first call and kept for the next. It sends one call at a time, never
+ * Creates a client with one connection, opened by `admit` or by the first call, and kept. It sends one call at a time, never
  * retries, never follows a redirect and knows no rate limit (`rateLimited` does). Calls reject with `invalid-input` for an
  * operation that the vault's kind lacks.
  * @throws `usage` for a base URL that is not an http or https URL

@@ -44,7 +44,7 @@ export interface Progress {
 /** Waits for the moment at which a request may be written. */
 export type InTurn = () => Promise<void>;
 
-/** One HTTP/1.1 connection to the origin of a base URL, opened by the first request and kept for the next. */
+/** One HTTP/1.1 connection to the origin of a base URL, opened by `prepare` or by the first request, and kept for the next. */
 export interface Connection {
   route: Route;
   /** Begins to connect for the next request, which takes longer than that may be late for its turn. A failure is that request's to find. */
@@ -104,12 +104,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   }
 
   function beginToConnect(): Promise<Socket> {
-    const end = new AbortController();
-    attempt ??= { opened: open(end.signal), end };
+    if (attempt === undefined) {
+      const end = new AbortController();
+      attempt = { opened: open(end.signal), end };
+    }
     return attempt.opened;
   }
 
-  const isOpen = (): boolean => socket?.readyState === "open";
+  const kept = (): Socket | undefined => (socket?.readyState === "open" ? socket : undefined);
 
   /** The kept socket, or a new one, when the turn has come. */
   async function ready(signal: AbortSignal, inTurn?: InTurn): Promise<Socket> {
@@ -117,11 +119,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     signal.addEventListener("abort", stop, { once: true });
     try {
       for (let tries = 2; ; tries -= 1) {
-        const opened = isOpen() && socket !== undefined ? socket : await beginToConnect();
+        const opened = kept() ?? (await beginToConnect());
         await inTurn?.();
         signal.throwIfAborted();
         // The server may have closed it in the meantime.
-        if (!isOpen() && tries > 1) continue;
+        if (kept() === undefined && tries > 1) continue;
         holder = signal;
         return opened.ref().setTimeout(0);
       }
@@ -202,7 +204,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     route,
     prepare() {
-      if (!isOpen()) beginToConnect().catch(() => undefined);
+      if (kept() === undefined) beginToConnect().catch(() => undefined);
     },
     send: (message, progress, signal, inTurn) =>
       new Promise((resolve, reject) => {
