@@ -25,8 +25,8 @@ async function hasBegun(home: string, count: number): Promise<void> {
 
 const starts = ({ lab }: ManyVaults): number => lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
 
-/** The same line has brought every vault to one acknowledgement, and nothing is open. */
-async function expectWhole({ lab, machine, uuids }: ManyVaults, last: RunResult): Promise<void> {
+/** The same line has brought every vault to one acknowledgement, or to a second where it may, and nothing is open. */
+async function expectWhole({ lab, machine, uuids }: ManyVaults, last: RunResult, twice: readonly string[] = []): Promise<void> {
   expectExit(last, 0);
   expect(summaryOf(last)).toMatchObject({ run: "may", done: uuids.length, failed: 0, skipped: 0 });
   expect(
@@ -34,7 +34,7 @@ async function expectWhole({ lab, machine, uuids }: ManyVaults, last: RunResult)
       .map(({ uuid }) => uuid)
       .toSorted(),
   ).toEqual(uuids.toSorted());
-  expect(acknowledged(lab)).toEqual(uuids);
+  expect(acknowledged(lab)).toEqual(uuids.filter((uuid) => !twice.includes(uuid)));
   for (const uuid of uuids) {
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
@@ -103,7 +103,8 @@ describe("a run of many vaults", () => {
     const done = outcomesOf(killed).map(({ uuid }) => uuid);
     const before = lab.service.sandbox.requests().length;
     const again = await machine.start({}, ...args).exit;
-    await expectWhole(many, again);
+    // An end that the kill kept from being answered is known by its repetition, and its vault is read again.
+    await expectWhole(many, again, acknowledged(lab, 2));
     const sent = new Set(
       lab.service.sandbox
         .requests()
