@@ -335,7 +335,7 @@ describe.concurrent("vault doctor: vaults", () => {
     const days = (n: number): string => new Date(Date.now() + n * 86_400_000).toISOString();
     sql(database, `UPDATE vaults SET auto_lock_date = '${days(31)}', expiry_date = '${days(31)}'`);
     expect(await problems(machine, "--offline")).toEqual([]);
-    sql(database, `UPDATE vaults SET auto_lock_date = '${days(29)}', expiry_date = '${days(-1)}'`);
+    sql(database, `UPDATE vaults SET auto_lock_date = '${days(28.5)}', expiry_date = '${days(-1)}'`);
     expect(await problems(machine, "--offline")).toEqual([
       finding("dates", "warn", /auto-locks .*in 28 days/, new RegExp(`vault get ${uuid}`)),
       finding("dates", "error", /has expired/, /./),
