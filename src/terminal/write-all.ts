@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import { constants, fstatSync, fsync, openSync, write, writeSync } from "node:fs";
 import type { Socket } from "node:net";
 import { pause } from "./signals.ts";
 
@@ -19,7 +19,7 @@ export interface WriteAll {
  * would keep the process alive, whatever the signal.
  */
 export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
-  const stat = fs.fstatSync(fd);
+  const stat = fstatSync(fd);
   if (stat.isFile() && options.sync) return Object.assign(async (bytes: Uint8Array) => await writeToFile(fd, bytes), { syncs: true });
   if (stat.isFIFO() || stat.isCharacterDevice()) {
     const own = reopenNonBlocking(fd);
@@ -35,7 +35,7 @@ export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
  */
 function reopenNonBlocking(fd: number): number | null {
   try {
-    return fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY);
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;
   }
@@ -55,7 +55,7 @@ async function writeWhenReady(fd: number, bytes: Uint8Array, signal?: AbortSigna
 /** Returns the number of bytes written, 0 if it would block. */
 function writeSome(fd: number, bytes: Uint8Array, offset: number): number {
   try {
-    return fs.writeSync(fd, bytes, offset);
+    return writeSync(fd, bytes, offset);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0;
     throw error;
@@ -94,11 +94,11 @@ function writeToSocket(socket: Socket, bytes: Uint8Array, signal?: AbortSignal):
 async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length;) {
     offset += await new Promise<number>((resolve, reject) => {
-      fs.write(fd, bytes, offset, bytes.length - offset, null, (error, written) => (error ? reject(error) : resolve(written)));
+      write(fd, bytes, offset, bytes.length - offset, null, (error, written) => (error ? reject(error) : resolve(written)));
     });
   }
   await new Promise<void>((resolve, reject) => {
-    fs.fsync(fd, (error) => (error && !lacksFsync(error) ? reject(error) : resolve()));
+    fsync(fd, (error) => (error && !lacksFsync(error) ? reject(error) : resolve()));
   });
 }
 

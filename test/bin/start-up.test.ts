@@ -1,9 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
 import { loadedBy } from "../support/loaded-modules.ts";
-import { runVault } from "../support/run-vault.ts";
+import { runVault, vaultBin } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
@@ -114,4 +115,11 @@ test("compiled code of another build is removed when nothing was added to it for
 test("a command reads few files", async () => {
   const { files } = await loadedBy(["status", "--json"], { stateDir: tempDir("state"), configDir: tempDir("config") });
   expect(files.length).toBeLessThanOrEqual(8);
+});
+
+test("what a chunk gives others are values", () => {
+  const chunk = createRequire(vaultBin)(join(dirname(vaultBin), "..", "dist", "state.cjs")) as object;
+  const getters = Object.values(Object.getOwnPropertyDescriptors(chunk)).filter(({ get }) => get !== undefined);
+  expect(Object.keys(chunk).length).toBeGreaterThan(100);
+  expect(getters.length).toBeLessThan(5);
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/handover.ts";
@@ -194,7 +195,7 @@ export async function saveRecovery(
   learnAll(app, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
-    const [{ childOf, runWithDocument }, { createHash }] = await Promise.all([import("./document-command.ts"), import("node:crypto")]);
+    const { childOf, runWithDocument } = await import("./document-command.ts");
     await runWithDocument({ ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted }, text, {
       VAULTSVC_EXCHANGE_ID: document.exchangeId,
       // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
