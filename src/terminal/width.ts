@@ -1,9 +1,11 @@
-/** Characters two columns wide: East Asian scripts, full-width forms and emoji. */
-const wide =
-  /^(?:\p{Emoji_Presentation}|.\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|[\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
+/** Characters two columns wide: East Asian scripts, full-width forms and emoji. A class of Unicode takes its time to be made. */
+const isWide = (character: string): boolean =>
+  /^(?:\p{Emoji_Presentation}|.\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|[\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u.test(
+    character,
+  );
 
 /** Characters without a column of their own. */
-const zero = /^[\p{Mark}\p{Cf}]+$/u;
+const isZero = (character: string): boolean => /^[\p{Mark}\p{Cf}]+$/u.test(character);
 
 let segmenter: Intl.Segmenter | undefined;
 
@@ -11,7 +13,7 @@ let segmenter: Intl.Segmenter | undefined;
 function* characters(text: string): Generator<{ character: string; columns: number }> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) {
-    yield { character: segment, columns: zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1 };
+    yield { character: segment, columns: isZero(segment) ? 0 : isWide(segment) ? 2 : 1 };
   }
 }
 
