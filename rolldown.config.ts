@@ -162,17 +162,16 @@ function commit(): string {
 
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond. The first chunks are what completion
- * needs, too; `state` is what all need that look at the vaults here, `exchange` what a call needs besides. Each chunk is named by
- * modules, most of them imported dynamically, and holds what these import.
+ * needs, too; `options` is what every command needs, `database` what reads a state without its key, `state` what opens it, and `exchange`
+ * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what these import.
  */
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/answer", "cli/describe"],
   app: ["app"],
-  database: ["store/sqlite/known-vaults"],
+  options: ["cli/parse-options", "commands/exchange/credentials-file", "terminal/count"],
+  database: ["store/sqlite/known-vaults", "store/journal/history"],
   state: [
-    "cli/parse-options",
     "cli/vault-name",
-    "commands/exchange/credentials-file",
     "commands/status/vault-status",
     "exchange/context",
     "exchange/start/prepare",

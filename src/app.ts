@@ -11,7 +11,7 @@ import type { Device } from "./protocol/fields.ts";
 import type { ValueSources } from "./secrets/secret-value.ts";
 import type { ServiceFor } from "./service/open-service.ts";
 import type { Probe } from "./service/probe.ts";
-import { directoryOf, openState, type OpenState } from "./open-state.ts";
+import { directoryOf, openHistory, openState, type OpenState } from "./open-state.ts";
 import { once } from "./settings/once.ts";
 import type { NamedProfile } from "./settings/profile.ts";
 import { readSettings } from "./settings/read-settings.ts";
@@ -19,6 +19,7 @@ import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
 import { resolveSettings, serviceName } from "./settings/settings.ts";
 import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
+import type { StateHistory } from "./store/journal/history.ts";
 import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
@@ -52,6 +53,8 @@ export interface App {
   store: () => Promise<Store>;
   /** The state with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
   state: (profile?: NamedProfile, anySource?: boolean) => Promise<OpenState>;
+  /** See `openHistory`. */
+  history: () => Promise<StateHistory | null>;
   /** The client. Throws `usage` where the application's uuid or key is missing. */
   service: () => Promise<Service>;
   /** A client for one of several exchanges at a time, as `service`. `learnSecret` is told each secret of its calls and answers. */
@@ -135,6 +138,7 @@ export async function createApp(
       if (other === undefined && anySource !== true) return await state();
       return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
     },
+    history: async () => await openHistory(host, settings, state),
     service: once(async () => (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor })),
     exchangeService: async (learnSecret) => (await clients())({ learnSecret }),
     probe: async (wanted = settings) => {

@@ -9,6 +9,7 @@ import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Settings, Sourced } from "./settings/settings.ts";
 import { checkState, isShared } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
+import type { StateHistory } from "./store/journal/history.ts";
 import type { LocalStore } from "./store/local-store.ts";
 import type { MovablePlace } from "./store/move.ts";
 import type { Shared } from "./store/postgres/open.ts";
@@ -85,9 +86,6 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
       const [from, to] = await Promise.all([placeAt(settings.state), placeAt(location)]);
       return { from: from.shown, to: to.shown, run: async () => await moveState(from, to, waiting) };
     },
-    /** What the journal tells, read only; null where there is none. Makes nothing; needs no key on this machine. Throws `state`. */
-    history: async () =>
-      shared === undefined ? await (await import("./store/journal/history.ts")).openHistory(directory, host) : await shared.whole.history(),
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
@@ -97,6 +95,18 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
       return await shared.whole.rekey(waiting, async (locked) => await store.rekey({ ...whole, shared: locked }));
     },
   };
+}
+
+/**
+ * What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine.
+ * @throws `state`
+ */
+export async function openHistory(host: Host, settings: Settings, state: () => Promise<OpenState>): Promise<StateHistory | null> {
+  if (isShared(settings.state)) return (await (await state()).shared?.whole.history()) ?? null;
+  checkState(settings.state);
+  const directory = directoryOf(host, settings.state);
+  checkOwner(directory, host.uid, "the state");
+  return await (await import("./store/journal/history.ts")).openHistory(directory, host);
 }
 
 /** The directory of a state on this machine; the default one beside a shared state. */

@@ -5,9 +5,7 @@ import { itemOf } from "./columns/items.ts";
 import type { ColumnMap } from "./columns/parse-map.ts";
 import { parseTime } from "./columns/times.ts";
 import type { Columns, Item, Skip } from "./item.ts";
-import { csvRecords } from "./records/csv.ts";
 import type { Input } from "./records/input.ts";
-import { jsonRecords } from "./records/json-array.ts";
 import { ndjsonRecords } from "./records/ndjson.ts";
 import type { AuditRecord, SkipLine } from "./records/record.ts";
 
@@ -93,8 +91,9 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
  *
  * @throws `invalid-input` if reading fails.
  */
-export function recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
-  if (input.format === "json") return jsonRecords(input.chunks, skip);
-  if (input.format === "ndjson") return ndjsonRecords(input.chunks, skip);
-  return csvRecords(input.chunks, input.delimiter, skip);
+export async function* recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+  if (input.format === "ndjson") yield* ndjsonRecords(input.chunks, skip);
+  // The others bring a parser each.
+  else if (input.format === "json") yield* (await import("./records/json-array.ts")).jsonRecords(input.chunks, skip);
+  else yield* (await import("./records/csv.ts")).csvRecords(input.chunks, input.delimiter, skip);
 }

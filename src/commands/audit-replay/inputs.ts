@@ -5,14 +5,13 @@ import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
-import type { OpenState } from "../../open-state.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
 
-type StateHistory = NonNullable<Awaited<ReturnType<OpenState["history"]>>>;
+type StateHistory = NonNullable<Awaited<ReturnType<App["history"]>>>;
 
 interface History extends Omit<StateHistory, "labels"> {
   labels: ReturnType<StateHistory["labels"]>;
@@ -28,7 +27,10 @@ interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | 
  * warning.
  * @throws `invalid-input` for a file that cannot be read
  */
-export async function openSources(app: Pick<App, "host" | "narrator" | "settings" | "state">, files: readonly string[]): Promise<Sources> {
+export async function openSources(
+  app: Pick<App, "history" | "host" | "narrator" | "settings">,
+  files: readonly string[],
+): Promise<Sources> {
   const inputs = files.map((file) => inputOf(app, file));
   const history = await openHistory(app, files);
   if (history === null && files.length === 0)
@@ -59,7 +61,7 @@ function inputOf(app: Pick<App, "host">, name: string): ReplayOptions["inputs"][
   return { name, path };
 }
 
-async function openHistory(app: Pick<App, "narrator" | "settings" | "state">, files: readonly string[]): Promise<History | null> {
+async function openHistory(app: Pick<App, "history" | "narrator" | "settings">, files: readonly string[]): Promise<History | null> {
   const { stateKeySpec } = app.settings;
   if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
     throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
@@ -67,7 +69,7 @@ async function openHistory(app: Pick<App, "narrator" | "settings" | "state">, fi
     });
   }
   try {
-    const history = await (await app.state()).history();
+    const history = await app.history();
     return history === null ? null : { ...history, labels: history.labels() };
   } catch (error) {
     if (files.length === 0) throw error;

@@ -61,4 +61,6 @@ export function rankOf(role: Role, column: string): number | null {
   return null;
 }
 
-const plain = (name: string): string => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+// The classes of Unicode take half a millisecond to be made, and most names need none.
+const plain = (name: string): string =>
+  (/[^\0-\x7F]/.test(name) ? name.replaceAll(/[^\p{L}\p{N}]/gu, "") : name.replaceAll(/[^A-Za-z0-9]/g, "")).toLowerCase();
