@@ -64,11 +64,11 @@ function listChunks(): Plugin {
 }
 
 /**
- * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto a fifth of one, zlib a tenth,
- * and child_process a sixth, which commander imports for subcommands that are programs of their own.
+ * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto and net a fifth of one, zlib a
+ * tenth, and child_process a sixth, which commander imports for subcommands that are programs of their own.
  */
 function lazyBuiltins(): Plugin {
-  const own = ["node:crypto", "node:zlib"];
+  const own = ["node:crypto", "node:net", "node:zlib"];
   const prefix = "\0lazy:";
   return {
     name: "lazy-builtins",

@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
+import { printableLine } from "../terminal/redactor.ts";
 import type { LabelDocument } from "./documents/state.ts";
 
 type Needs = Pick<App, "hold" | "output" | "store">;
@@ -19,10 +20,7 @@ export const label = command(
     fields: ["uuid", "label"],
   },
   async (app: Needs, { uuid, text }) => {
-    const [{ noCredentials }, { printableLine }] = await Promise.all([
-      import("../exchange/start/prepare.ts"),
-      import("../terminal/redactor.ts"),
-    ]);
+    const { noCredentials } = await import("../exchange/start/prepare.ts");
     const isSame = (other: string): boolean => other.toLowerCase() === uuid.toLowerCase();
     const taken = (await (await app.store()).list()).find((record) => record.label === text && !isSame(record.uuid));
     if (taken !== undefined) {

@@ -1,5 +1,5 @@
 import { constants, fstatSync, fsync, openSync, write, writeSync } from "node:fs";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import { pause } from "./signals.ts";
 
 /**
@@ -67,7 +67,6 @@ function socketWriter(fd: number): WriteAll {
   let socket: Socket | undefined;
   return async (bytes, signal) => {
     if (socket === undefined) {
-      const { Socket } = await import("node:net");
       socket = new Socket({ fd, readable: false, writable: true });
       // Each write reports its own error; without a listener, the event would end the process.
       socket.on("error", () => {});
