@@ -177,10 +177,11 @@ async function acknowledge(context: ExchangeContext, exchangeId: string, isLast:
 /** Sends an end call; abandons it five seconds after the first interruption, so that its answer is not lost, or at the second. */
 async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Reply> {
   const givenUp = new AbortController();
-  const answered = new AbortController();
+  let grace: AbortController | undefined;
   const onInterrupt = (): void => {
     context.emit({ type: "finishing", atMostMs: graceMs });
-    context.clock.sleep(graceMs, answered.signal).then(
+    grace = new AbortController();
+    context.clock.sleep(graceMs, grace.signal).then(
       () => givenUp.abort(context.signal.reason),
       () => undefined,
     );
@@ -192,7 +193,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   try {
     return await context.service.end(call, givenUp.signal);
   } finally {
-    answered.abort(new Error("answered"));
+    grace?.abort(new Error("answered"));
     context.signal.removeEventListener("abort", onInterrupt);
     context.killed.removeEventListener("abort", onKill);
   }
