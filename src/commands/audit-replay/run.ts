@@ -16,7 +16,7 @@ import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 
-type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "settings" | "history" | "stateDirectory">;
+type Needs = Pick<App, "configuration" | "flags" | "history" | "host" | "narrator" | "output" | "settings" | "stateDirectory">;
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
