@@ -39,15 +39,13 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     import("./store/keys/known-states.ts"),
     import("./store/sqlite/store.ts"),
   ]);
-  checkState(settings.state);
-  const directory = directoryOf(host, settings.state);
+  const directory = checkedDirectory(host, settings);
   // One file may be reached by several names.
   const keyFileOf = (profile: Profile): string => {
     const path = absolute(host, profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
     return join(realFolder(dirname(path)), basename(path));
   };
   const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
-  checkOwner(directory, host.uid, "the state");
   for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
   const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
   const sealed = sealedConfiguration(place, path);
@@ -103,10 +101,15 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
  */
 export async function openHistory(host: Host, settings: Settings, state: () => Promise<OpenState>): Promise<StateHistory | null> {
   if (isShared(settings.state)) return (await (await state()).shared?.whole.history()) ?? null;
-  checkState(settings.state);
-  const directory = directoryOf(host, settings.state);
+  return await (await import("./store/journal/history.ts")).openHistory(checkedDirectory(host, settings), host);
+}
+
+/** The directory of the state, if the setting is a place and the directory is not another user's. Throws `usage` or `state`. */
+function checkedDirectory(host: Host, { state }: Settings): string {
+  checkState(state);
+  const directory = directoryOf(host, state);
   checkOwner(directory, host.uid, "the state");
-  return await (await import("./store/journal/history.ts")).openHistory(directory, host);
+  return directory;
 }
 
 /** The directory of a state on this machine; the default one beside a shared state. */

@@ -37,6 +37,12 @@ describe.skipIf(!mayBeOther).concurrent("what belongs to another user (needs an 
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 
+  it("a state whose journal is read, without its key", async () => {
+    const { lab, machine } = await warm();
+    give(machine.stateDir);
+    await expectRefused(lab, machine, /the state cannot be used: .*belongs to another user/, "audit-replay");
+  });
+
   it("a configuration, whose command is not run", async () => {
     const { lab, machine } = await warm();
     const marker = join(machine.home, "ran");
