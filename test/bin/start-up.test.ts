@@ -41,8 +41,9 @@ test("only a topic loads what reads Markdown", async () => {
   expect((await loadedBy(["help", "get"])).packages).not.toContain("marked");
 });
 
-test("--version loads no package at all", async () => {
-  const { packages, sources } = await loadedBy(["--version"]);
+test("--version loads one file, and no package at all", async () => {
+  const { files, packages, sources } = await loadedBy(["--version"]);
+  expect(files).toEqual(["vault.cjs"]);
   expect(packages).toEqual([]);
   expect(sources).not.toContain("cli/program.ts");
 });

@@ -104,7 +104,9 @@ describe("a run of many vaults", () => {
     const before = lab.service.sandbox.requests().length;
     const again = await machine.start({}, ...args).exit;
     // An end that the kill kept from being answered is known by its repetition, and its vault is read again.
-    await expectWhole(many, again, acknowledged(lab, 2));
+    const twice = acknowledged(lab, 2);
+    expect(twice.length).toBeLessThanOrEqual(4);
+    await expectWhole(many, again, twice);
     const sent = new Set(
       lab.service.sandbox
         .requests()
