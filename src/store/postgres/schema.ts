@@ -1,6 +1,6 @@
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
-export const schemaVersion = 2;
-export const oldestVersion = 1;
+export const schemaVersion = 3;
+export const oldestVersion = 3;
 /** The first version of the program that knows this schema; earlier ones tell it to users. */
 const knownSince = "0.2.0";
 
@@ -103,6 +103,12 @@ export const tables = (schema: string): string[] => [
     WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
   // The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
   `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS run text, ADD COLUMN IF NOT EXISTS digest text`,
+  // See the fourth script of the local schema.
+  `ALTER TABLE ${schema}.vaults ADD COLUMN IF NOT EXISTS unanswered_starts int NOT NULL DEFAULT 0 CHECK (unanswered_starts >= 0),
+    ADD COLUMN IF NOT EXISTS quiet_starts int NOT NULL DEFAULT 0 CHECK (quiet_starts >= 0),
+    ADD COLUMN IF NOT EXISTS refused_since int NOT NULL DEFAULT 0`,
+  `ALTER TABLE ${schema}.credentials ADD COLUMN IF NOT EXISTS ended int NOT NULL DEFAULT 0`,
+  `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS given text, ADD COLUMN IF NOT EXISTS delivery text`,
   `CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${schema}.exchanges (run) WHERE run IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
     vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)

@@ -138,4 +138,18 @@ export const migrations: readonly string[] = [
   INSERT INTO meta VALUES ('known-since', '0.2.0');
   CREATE INDEX exchanges_by_run ON exchanges (run) WHERE run IS NOT NULL;
   `,
+  `
+  -- The part of unacked_starts that got no answer, and the part of those, since the last success, that counts no possible failure.
+  ALTER TABLE vaults ADD COLUMN unanswered_starts INTEGER NOT NULL DEFAULT 0 CHECK (unanswered_starts >= 0);
+  ALTER TABLE vaults ADD COLUMN quiet_starts INTEGER NOT NULL DEFAULT 0 CHECK (quiet_starts >= 0);
+  UPDATE vaults SET unanswered_starts = min(unacked_starts, (
+    SELECT coalesce(sum(counted_start), 0) FROM exchanges WHERE vault = vaults.id AND state = 'intent'));
+  -- Some credentials were refused since the last success.
+  ALTER TABLE vaults ADD COLUMN refused_since INTEGER NOT NULL DEFAULT 0;
+  -- An end call for a successor may have been sent since these were last accepted.
+  ALTER TABLE credentials ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+  -- The hash of the document that --save-cmd replaces, and the digest of where a run delivers contents.
+  ALTER TABLE exchanges ADD COLUMN given TEXT;
+  ALTER TABLE exchanges ADD COLUMN delivery TEXT;
+  `,
 ];

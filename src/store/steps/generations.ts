@@ -71,6 +71,7 @@ export function addGeneration(
     elsewhere: Number(pair.elsewhere),
     refused: 0,
     placed: pair.placed ?? null,
+    ended: 0,
   };
   rows.credentials.push(row);
   return row;

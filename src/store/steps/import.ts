@@ -79,6 +79,8 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
     adopted: 1,
     run: null,
     digest: null,
+    given: null,
+    delivery: null,
   };
   if (known?.counted_start !== 1) vault.unacked_starts += 1;
   if (known === undefined) rows.exchanges.push(adopted);

@@ -68,6 +68,9 @@ export interface VaultRow {
   unacked_starts: number;
   failed_attempts: number;
   possibly_failed: number;
+  unanswered_starts: number;
+  quiet_starts: number;
+  refused_since: number;
   proven_at: string | null;
   proof_expiry: string | null;
   uses_remaining: number | null;
@@ -91,6 +94,7 @@ export interface CredentialsRow {
   elsewhere: number;
   refused: number;
   placed: Placed | null;
+  ended: number;
 }
 
 export interface ExchangeRow {
@@ -116,6 +120,8 @@ export interface ExchangeRow {
   adopted: number;
   run: string | null;
   digest: string | null;
+  given: string | null;
+  delivery: string | null;
 }
 
 /** @throws `no-credentials` if the vault is not known under this service */
@@ -150,6 +156,9 @@ export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
     unacked_starts: 0,
     failed_attempts: 0,
     possibly_failed: 0,
+    unanswered_starts: 0,
+    quiet_starts: 0,
+    refused_since: 0,
     proven_at: null,
     proof_expiry: null,
     ...forgotten,
