@@ -14,6 +14,7 @@ import type { Probe } from "./service/probe.ts";
 import { directoryOf, openHistory, openState, type OpenState } from "./open-state.ts";
 import { once } from "./settings/once.ts";
 import type { NamedProfile } from "./settings/profile.ts";
+import { passwordSeen } from "./settings/location.ts";
 import { readSettings } from "./settings/read-settings.ts";
 import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
 import { resolveSettings, serviceName } from "./settings/settings.ts";
@@ -94,6 +95,8 @@ export async function createApp(
   host.stderr.redactWith(redactor);
   const verbosity = { quiet: flags["quiet"] === true, verbose: flags["verbose"] === true, json: settings.output !== "table" };
   const narrator = createNarrator({ stderr: host.stderr, ...verbosity });
+  const seen = typeof given["state"] === "string" ? passwordSeen(given["state"], "--state") : undefined;
+  if (seen !== undefined) narrator.warn(seen);
   const mayAsk = (): boolean => host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && flags["input"] !== false;
   const { sources, isStdinTaken } = valueSources(host, narrator.warn);
   const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };

@@ -5,9 +5,9 @@ import type { Waiting } from "./exchange/ports.ts";
 import { checkOwner } from "./files/owner.ts";
 import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
+import { isShared } from "./settings/location.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Settings, Sourced } from "./settings/settings.ts";
-import { checkState, isShared } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { StateHistory } from "./store/journal/history.ts";
 import type { LocalStore } from "./store/local-store.ts";
@@ -76,6 +76,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
       await openProfileSecret(place, store.openSecret.bind(store), ...secret),
     /** Backup, restore and facts of the state on this machine. */
     whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
+    /** Checks the address of a shared state. Throws `usage`. */
+    checkAddress: async (location: string) => {
+      if (isShared(location)) (await import("./store/postgres/address.ts")).addressHere(location, host.env, () => undefined);
+    },
     /** A move of the state to another place: from where and to where, and what does it. */
     move: async (location: string) => {
       const [{ moveState }, { DirectoryPlace }] = await Promise.all([import("./store/move.ts"), import("./store/sqlite/place.ts")]);
@@ -104,9 +108,8 @@ export async function openHistory(host: Host, settings: Settings, state: () => P
   return await (await import("./store/journal/history.ts")).openHistory(checkedDirectory(host, settings), host);
 }
 
-/** The directory of the state, if the setting is a place and the directory is not another user's. Throws `usage` or `state`. */
+/** The directory of the state, if it is not another user's. Throws `state`. */
 function checkedDirectory(host: Host, { state }: Settings): string {
-  checkState(state);
   const directory = directoryOf(host, state);
   checkOwner(directory, host.uid, "the state");
   return directory;

@@ -3,7 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseJson } from "../protocol/json.ts";
 import type { Profile } from "../settings/profile.ts";
-import { findSetting, isShared } from "../settings/settings.ts";
+import { checkLocation, isShared } from "../settings/location.ts";
+import { findSetting } from "../settings/settings.ts";
 import type { Known } from "./candidates.ts";
 
 /** The user whose settings and state are read. */
@@ -35,6 +36,7 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
       // No shell has expanded this word: completion sees it as it was typed.
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
       const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
+      if (found !== undefined) checkLocation(found.text, found.source);
       const vaults = isShared(found?.text)
         ? await files.readVaults(files.stateDirectory(user), user, found?.text)
         : await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)), user);

@@ -130,9 +130,3 @@ function distance(a: string, b: string): number {
   }
   return row[b.length] ?? 0;
 }
-
-/** The location of a state without the password that the address of a shared one may have: it is never stored. */
-export const withoutPassword = (location: string): string => location.replace(/^(postgres(?:ql)?:\/\/[^:@/?]*):[^@/?]*@/i, "$1@");
-
-/** What is said where a password was left out. */
-export const passwordDropped = "the password of the state's address is not stored: set PGPASSWORD, or put it into ~/.pgpass";

@@ -4,6 +4,7 @@ import { defaults } from "../protocol/limits.ts";
 import type { KeySourceName, OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
 import { flagOf, joined, keySourceNames, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
+import { checkLocation } from "./location.ts";
 import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
@@ -78,7 +79,7 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     jwtPrivateKeyFile: find("jwtPrivateKeyFile"),
     jwtClaims: find("jwtClaims"),
     deviceSpec: find("device"),
-    state: text("state"),
+    state: location(find("state")),
     stateKeySpec: find("stateKey"),
     stateKeyFile: text("stateKeyFile"),
     stateKeySource: keySource(find("stateKeySource")) ?? (find("statePassphrase") === undefined ? undefined : "passphrase"),
@@ -125,6 +126,11 @@ function wholeNumber(found: Sourced | undefined, min: number, fallback: number):
   throw new VaultError("invalid-input", `${found.source}: must be a whole number of at least ${min}`, {
     hint: `for example ${found.source} ${fallback}`,
   });
+}
+
+function location(found: Sourced | undefined): string | undefined {
+  if (found !== undefined) checkLocation(found.text, found.source);
+  return found?.text;
 }
 
 const pattern = (found: Sourced | undefined): string | undefined =>
@@ -175,17 +181,6 @@ export function missingSettings(
     "and",
   );
   return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, { hint: [...ways, ...commands].join("; ") });
-}
-
-/** Whether the location of a state is the address of one that several machines share, and no directory. */
-export const isShared = (state: string | undefined): state is string => state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
-
-/** @throws `usage` for a state that is not a directory on this machine */
-export function checkState(state: string | undefined, flag = "--state"): void {
-  if (state === undefined || isShared(state) || !/^[a-z]+:\/\//i.test(state)) return;
-  throw new VaultError("usage", `${flag}: must be a directory or postgres://…; no other kind of state is supported`, {
-    hint: `use a directory, such as ${flag} /var/lib/vaultsvc`,
-  });
 }
 
 /**

@@ -210,7 +210,7 @@ describe.concurrent("vault doctor: key and state", () => {
   it("a location that is none", async () => {
     const { machine } = await healthy();
     expect(await problems(machine, "--offline", "--state", "mysql://db/vaults")).toEqual([
-      finding("state", "error", /must be a directory/, /--state/),
+      finding("configuration", "error", /must be a directory/, /--state/),
     ]);
   });
 

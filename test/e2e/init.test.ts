@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { withoutPassword } from "../../src/settings/config-keys.ts";
+import { withoutPassword } from "../../src/settings/location.ts";
 import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor, readJson } from "../support/machine.ts";
@@ -180,7 +180,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
     expect(existsSync(machine.configDir)).toBe(false);
     const { code, text } = await answered(machine, places, { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") });
     expect(code, text).toBe(0);
-    expect(text).toMatch(/warning: the address of the state .* 0 is no port/);
+    expect(text).toMatch(/warning: the address of the state .* a port is not a number/);
     expect(text).toMatch(/warning: the state .* cannot be reached/);
     expect(stateIn(machine)).toBe("postgres://ada@127.0.0.1:1/v");
   });

@@ -1,10 +1,11 @@
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, configKeys, isSecretKey, typedValue, valueText, withoutPassword } from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
+import { isShared, withoutPassword } from "../../settings/location.ts";
 import { profileValue } from "../../settings/profile.ts";
-import { findSetting, isShared } from "../../settings/settings.ts";
+import { findSetting } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";

@@ -2,17 +2,8 @@ import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import {
-  checkKey,
-  configKeys,
-  isJsonKey,
-  isPathKey,
-  isSecretKey,
-  parseConfigValue,
-  passwordDropped,
-  valueText,
-  withoutPassword,
-} from "../../settings/config-keys.ts";
+import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue, valueText } from "../../settings/config-keys.ts";
+import { checkLocation, passwordDropped, passwordSeen, withoutPassword } from "../../settings/location.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
@@ -32,9 +23,10 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
   checkKey(key);
   const whole = await valueOf(app, key, given);
   const value = key === "state" ? withoutPassword(whole) : whole;
-  if (value !== whole) app.narrator.warn(passwordDropped);
+  if (value !== whole) app.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
   await checkSource(app, key, value);
-  const local = await app.state();
+  const local = await stateFor(app, key, value);
+  if (key === "state") await local.checkAddress(whole);
   const { name } = app.profile;
   let shown: ConfigValue = "";
   await local.configure(async (current) => {
@@ -63,7 +55,7 @@ export async function runConfigUnset(
   checkKey(key);
   const { name } = app.profile;
   await (
-    await app.state()
+    await stateFor(app, key, undefined)
   ).configure(async (current) => {
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
@@ -91,6 +83,7 @@ export async function runConfigUse(app: Pick<App, "output" | "state">, { name }:
 
 async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" | "sources">, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
+  if (key === "state") checkLocation(given, source);
   if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
     return isAbsolute(given) ? given : resolve(app.host.cwd, given);
   }
@@ -102,6 +95,10 @@ async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" 
   if (key === "apiKey") checkIdentifier(secret, source, "nothing was changed");
   return secret;
 }
+
+/** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
+const stateFor = async (app: Pick<App, "profile" | "state">, key: string, value: string | undefined): ReturnType<App["state"]> =>
+  await app.state(key === "state" ? { ...app.profile, settings: withValue(app.profile.settings, key, value) } : undefined);
 
 /** Refuses a source that the key file contradicts: it would stop every command. */
 async function checkSource(app: Pick<App, "profile" | "state">, key: string, value: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt/jwt.ts";
-import { isShared } from "../../settings/settings.ts";
+import { isShared } from "../../settings/location.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";

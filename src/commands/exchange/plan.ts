@@ -9,7 +9,7 @@ import { runExchange } from "../../exchange/run.ts";
 import { labelOf, pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import type { Credentials, VaultRecord } from "../../exchange/records.ts";
 import { toSettle } from "../../exchange/end/settle.ts";
-import { isShared } from "../../settings/settings.ts";
+import { isShared } from "../../settings/location.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";

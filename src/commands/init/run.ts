@@ -1,9 +1,10 @@
 import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
-import { isJsonKey, isPathKey, parseConfigValue, passwordDropped, withoutPassword } from "../../settings/config-keys.ts";
+import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions } from "../../settings/definitions.ts";
+import { passwordDropped, withoutPassword } from "../../settings/location.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";

@@ -1,8 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { OpenState } from "../../open-state.ts";
-import { withoutPassword } from "../../settings/config-keys.ts";
-import { isShared } from "../../settings/settings.ts";
+import { isShared, withoutPassword } from "../../settings/location.ts";
 
 const here = "on this machine";
 

@@ -5,7 +5,7 @@ import type { BackupOptions, ClaimOptions, MoveOptions, RestoreOptions, StateIni
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { checkState } from "../../settings/settings.ts";
+import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 
 type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
@@ -38,7 +38,9 @@ export async function runStateInit(
 /** Moves the whole state to another place, after a question. */
 export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "state">, options: MoveOptions): Promise<number> {
   if (options.to === undefined) throw new VaultError("usage", "--to: the new place is missing", { hint: "vault state move --to LOCATION" });
-  checkState(options.to, "--to");
+  checkLocation(options.to, "--to");
+  const seen = passwordSeen(options.to, "--to");
+  if (seen !== undefined) app.narrator.warn(seen);
   const state = await app.state();
   const { from, to, run } = await state.move(options.to);
   await confirmOrFail(app.ask, options.yes === true, `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`);

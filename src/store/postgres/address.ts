@@ -22,7 +22,7 @@ export interface Address {
   shown: string;
 }
 
-const form = /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[^/?@]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
+const form = /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
 
 const heeded = ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE", "PGSSLROOTCERT"];
 
@@ -37,6 +37,9 @@ export function parseAddress(
   user: string,
   warn: (message: string) => void,
 ): Address {
+  // Left by something that did not replace them: no part of them is shown.
+  if (/[\s"'`]|\$\{/.test(location))
+    throw refused("it has a space, a quote or ${ in it, which would have to be written as %20, %22, %27, %24");
   const { login = "", hosts = "", database = "", settings = "" } = form.exec(location)?.groups ?? {};
   if (!form.test(location)) throw refused("it has not the form postgres://[user@]host[:port]/database");
   const ignored = Object.keys(env).filter((name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name));
@@ -79,7 +82,7 @@ export function userName(): string {
 function hostIn(text: string, port = "5432"): { host: string; port: number } {
   const [, bracketed, host = bracketed ?? "", given] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(text) ?? [];
   const number = Number(given ?? port);
-  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw refused(`${given ?? port} is no port`);
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw refused("a port is not a number from 1 to 65535");
   return { host: host === "" ? "localhost" : host, port: number };
 }
 

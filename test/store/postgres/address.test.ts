@@ -59,11 +59,16 @@ describe("the address of a shared state", () => {
     ["postgres://db/v?sslmode=prefer", /sslmode prefer would not check/],
     ["postgres://db/v?sslmode=no-verify", /sslmode no-verify/],
     ["postgres://db/v?schema=a;b", /schema is not a plain name/],
-    ["postgres://db:0/v", /0 is no port/],
+    ["postgres://db:0/v", /a port is not a number/],
     ["postgres://db/v?target_session_attrs=any", /target_session_attrs is not known/],
     ["postgres://db/v?durable=yes", /durable must be assumed/],
     ["postgres://a:secret@b@c/v", /has not the form/],
     ["postgres://ada:sec%ret@db/v", /a % in it/],
+    ["postgres://ada:sec/ret@db/v", /a port is not a number/],
+    ["postgres://ada:sec@db/v ", /a space, a quote or \$\{/],
+    ['postgres://ada:sec@db/v"', /a space, a quote or \$\{/],
+    ["postgres://ada:${sec}@db/v", /a space, a quote or \$\{/],
+    ["postgres://ada:sec@$HOST/v", /has not the form/],
   ])("%s is refused, without its password", (location, why) => {
     expect(() => parse(location)).toThrow(expect.objectContaining({ code: "usage", message: expect.stringMatching(why) as string }));
     expect(() => parse(location)).not.toThrow(/sec/);

@@ -1,0 +1,111 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const secret = "pass-of-the-team";
+
+/** What became of an address on its way here, and no directory. */
+const accidents = [
+  `"postgres://team:${secret}@db.example/vaults"`,
+  `'postgres://team:${secret}@db.example/vaults'`,
+  ` postgres://team:${secret}@db.example/vaults`,
+  ` state`,
+  `postgres://team:${secret}@db.example/vaults"`,
+  `postgres://team:${secret}@db.example/vaults `,
+  `postgres:/team:${secret}@db.example/vaults`,
+  `postgres:team:${secret}@db.example/vaults`,
+  `jdbc:postgresql://team:${secret}@db.example/vaults`,
+  `mysql://team:${secret}@db.example/vaults`,
+  `POSTGRES://team:${secret}@db.example/vaults`,
+  `file:/var/lib/${secret}`,
+  `state/postgres:${secret}`,
+  `\u201Cpostgres://team:${secret}@db.example/vaults\u201D`,
+  "${DATABASE_URL}",
+  "state/${NAME}",
+  "postgres://team:${PGPASSWORD}@db.example/vaults",
+  `postgres://team:${secret}@db.example/vaults?sslmode=prefer`,
+  `postgres://team:${secret}/word@db.example/vaults`,
+  `postgres://team:${secret}@db.example:port/vaults`,
+];
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab(offlineNote);
+});
+
+/** A machine, and the empty folder in which its commands run. */
+function fresh(): { machine: Machine; cwd: string; first: string[] } {
+  const cwd = tempDir("cwd");
+  const machine = lab.machine({ stateDir: "" });
+  mkdirSync(machine.configDir, { mode: 0o700 });
+  return { machine, cwd, first: firstGetArgs(machine, lab.vault) };
+}
+
+describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location) => {
+  const expectRefused = async (machine: Machine, cwd: string, env: Record<string, string>, ...args: string[]): Promise<void> => {
+    const before = [cwd, machine.home, machine.configDir].map((folder) => readdirSync(folder));
+    const sent = lab.service.sandbox.requests().length;
+    const result = await machine.vaultWith({ cwd, env }, ...args, "--json");
+    expectError(result, 2, "usage");
+    expect(result.stdout).toBe("");
+    expect(result.stderr).not.toContain(secret);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    expect([cwd, machine.home, machine.configDir].map((folder) => readdirSync(folder))).toEqual(before);
+  };
+
+  it("from --state and VAULTSVC_STATE", async () => {
+    const { machine, cwd, first } = fresh();
+    for (const command of [first, ["status"], ["state", "init"], ["state", "locks"], ["import", lab.vault.uuid]]) {
+      await expectRefused(machine, cwd, {}, ...command, "--state", location);
+      await expectRefused(machine, cwd, { VAULTSVC_STATE: location }, ...command);
+    }
+    await expectRefused(machine, cwd, {}, "init", "--state", location);
+  });
+
+  it("from the configuration, by hand or by `config set`", async () => {
+    const { machine, cwd, first } = fresh();
+    await expectRefused(machine, cwd, {}, "config", "set", "state", location);
+    const file = join(machine.configDir, "config.json");
+    writeFileSync(file, JSON.stringify({ profiles: { default: { state: location } } }), { mode: 0o600 });
+    await expectRefused(machine, cwd, {}, ...first);
+    expectExit(await machine.vaultWith({ cwd }, "config", "unset", "state"), 0);
+  });
+
+  it("from `state move --to`", async () => {
+    const { machine, cwd } = fresh();
+    const env = { VAULTSVC_STATE: join(machine.home, "state") };
+    expectExit(await machine.vaultWith({ cwd, env }, "state", "init"), 0);
+    await expectRefused(machine, cwd, env, "state", "move", "--yes", "--to", location);
+    expectExit(await machine.vaultWith({ cwd, env }, "status"), 0);
+  });
+});
+
+it("a relative path that has a colon, a quote or a space further on is a path", async () => {
+  const { machine, cwd, first } = fresh();
+  for (const path of ["./a:b", `it's mine`, "a b"]) {
+    const { code } = await machine.vaultWith({ cwd }, ...first, "--state", path);
+    expect([0, 6]).toContain(code);
+  }
+  expect(readdirSync(cwd).toSorted()).toEqual(["a b", "a:b", "it's mine"]);
+});
+
+describe("a password on the command line draws a warning, and is not shown", () => {
+  const location = `postgres://team:${secret}@127.0.0.1:1/vaults`;
+  const expectWarned = (stderr: string, source: string): void => {
+    expect(stderr).toContain(`warning: ${source} has a secret on the command line, where other users of this machine can see it`);
+    expect(stderr).not.toContain(secret);
+  };
+
+  it("in --state, --to and `config set state`; in the environment it draws none", async () => {
+    const { machine, cwd } = fresh();
+    expectWarned((await machine.vaultWith({ cwd }, "status", "--state", location)).stderr, "--state");
+    expect((await machine.vaultWith({ cwd, env: { VAULTSVC_STATE: location } }, "status")).stderr).not.toContain("warning");
+    expectWarned((await machine.vaultWith({ cwd }, "config", "set", "state", location)).stderr, "VALUE");
+    const local = { VAULTSVC_STATE: join(machine.home, "state") };
+    expectWarned((await machine.vaultWith({ cwd, env: local }, "state", "move", "--yes", "--to", location)).stderr, "--to");
+  });
+});
