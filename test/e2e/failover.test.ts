@@ -1,9 +1,13 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { cloneOf, postgres, promote, standbyOf, startServer } from "../support/postgres.ts";
+import { closeConnections } from "../support/pg-connections.ts";
+import { cloneOf, postgres, promote, secure, snapshotOf, standbyOf, startServer } from "../support/postgres.ts";
+import { cuttingProxy } from "../support/shared-state.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
@@ -83,14 +87,14 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
 });
 
 describe("a copy", () => {
-  it("of the files is refused where its original answers, until it is claimed; then the original is", async () => {
+  it("of the files is refused by who knows the original, until it is claimed; then the original is", async () => {
     const server = await startServer();
     const all = await team(server);
     const { lab, uuid, machines } = all;
     const clone = await cloneOf(server);
     const [here, there] = [machines[0], at(all, machines[0], clone)];
     const sent = requests(all);
-    expectError(await there.vault("get", uuid, "--json"), 14, "state", /is a copy \(its original answers at/);
+    expectError(await there.vault("get", uuid, "--json"), 14, "state", /is a copy \(its original was at/);
     expect(requests(all)).toBe(sent);
     expectExit(await here.vault("get", uuid, "--json"), 0);
     expect(documentOf(await there.vault("state", "claim", "--yes", "--json"))).toMatchObject({ claimed: {} });
@@ -136,11 +140,11 @@ describe("a server whose volume is set back", () => {
     const server = await startServer();
     const all = await team(server);
     const { lab, uuid, machines } = all;
-    const former = await cloneOf(server);
+    const setBack = await snapshotOf(server);
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
-    await server.stop();
-    const [first, , third] = machines.map((machine) => at(all, machine, former)) as [Machine, Machine, Machine];
+    await setBack();
+    const [first, , third] = machines;
     // It does not know what was done since: one wrong pair, then it is refused.
     expectError(await third.vault("get", uuid, "--json"), 6, "rejected");
     const again = await first.vault("get", uuid, "--json");
@@ -149,5 +153,53 @@ describe("a server whose volume is set back", () => {
     expectExit(await first.vault("get", uuid, "--generation", "4", "--json"), 0);
     await expectInStep(lab, third, uuid);
     expectFarFromLock(lab, uuid);
+  });
+});
+
+describe("a former address is never logged in to", () => {
+  it("after TLS there, a connection without TLS elsewhere draws a warning, once, and nothing goes to the former one", async () => {
+    const server = await startServer();
+    const authority = await secure(server);
+    const former = await cuttingProxy(server);
+    const settings = (schema: string): string => `schema=${schema}&sslmode=verify-full&sslrootcert=${authority}`;
+    const all = await team(server);
+    const { uuid, machines, schema, lab } = all;
+    const stateDir = `postgres://postgres:password@127.0.0.1:${former.port}/postgres?${settings(schema)}`;
+    const [{ home, configDir }] = machines;
+    const verified = lab.machine({ home, configDir, stateDir });
+    // The machine's own record begins here.
+    rmSync(join(home, ".local"), { recursive: true });
+    expectExit(await verified.vault("get", uuid, "--json"), 0);
+    await closeConnections();
+    former.cutAt(0, "before");
+    const tunnel = at(all, verified, server);
+    const first = await tunnel.vault("get", uuid, "--json");
+    expectExit(first, 0);
+    expect(former.requests()).toBe(0);
+    expect(first.stderr).toMatch(
+      /warning: the connection to postgres:.* has no TLS; this machine has used the state with TLS before \(postgres:/,
+    );
+    const second = await tunnel.vault("get", uuid, "--json");
+    expectExit(second, 0);
+    expect(second.stderr).toBe("");
+    expect(former.requests()).toBe(0);
+  });
+
+  it("without TLS at the same address it warns before the password is sent", async () => {
+    const server = await startServer();
+    const authority = await secure(server);
+    const all = await team(server, { PGSSLROOTCERT: authority, PGSSLMODE: "verify-full" });
+    const { machines, uuid } = all;
+    const plain = async () => await machines[0].vaultWith({ env: { PGSSLMODE: "disable" } }, "get", uuid, "--json", "--max-wait", "1s");
+    const warning = /has no TLS; this machine has used the state with TLS before \(this address\)/;
+    await server.stop();
+    const refused = await plain();
+    expectError(refused, 14, "state");
+    expect(refused.stderr).toMatch(warning);
+    await server.start();
+    const first = await plain();
+    expectExit(first, 0);
+    expect(first.stderr).toMatch(warning);
+    expect((await plain()).stderr).toBe("");
   });
 });

@@ -104,6 +104,17 @@ export async function cloneOf(server: Postgres): Promise<Postgres> {
   return await start(await copyOf(server));
 }
 
+/** Takes a snapshot of a server's volume, as it is now. The result sets the volume back to it. */
+export async function snapshotOf(server: Postgres): Promise<() => Promise<void>> {
+  const kept = await copyOf(server);
+  return async () => {
+    await server.stop();
+    rmSync(server.data, { recursive: true });
+    copyFolder(kept, server.data);
+    await server.start();
+  };
+}
+
 async function copyOf(server: Postgres): Promise<string> {
   const data = newFolder();
   await server.stop();

@@ -18,14 +18,16 @@ export interface Incarnation {
   noted: string;
   /** Bytes of the server's log that are on disk. */
   position: number;
-  /** When the server was started: distinguishes two that run at the same time. */
-  started: string;
+  /** When the server was started, in milliseconds since the epoch by its clock: distinguishes two that run at the same time. */
+  started: number;
+  /** Address and port of the server as it sees them itself, whatever leads to it; without an address where it cannot tell. */
+  server: string;
+  /** Milliseconds since the epoch, by the database's clock. */
+  now: number;
 }
 
 /** What the database says of itself and of the state in it. */
 export interface About extends Incarnation {
-  /** Milliseconds since the epoch, by the database's clock. */
-  now: number;
   /** Id of the key that seals the state. */
   keyId: string;
   /** When something that was written may have been lost for the last time, ISO 8601 by the clock of that server; empty for never. */
@@ -39,7 +41,8 @@ export const aboutStatement = (schema: string): Statement => ({
   sql: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, current_setting('fsync') AS fsync, standby,
       CASE WHEN NOT standby THEN ${place.timeline} END AS timeline,
       CASE WHEN NOT standby THEN (pg_current_wal_flush_lsn() - '0/0')::double precision END AS position,
-      pg_postmaster_start_time()::text AS started,
+      (extract(epoch FROM pg_postmaster_start_time()) * 1000)::double precision AS started,
+      coalesce(host(inet_server_addr()), '') || ' ' || current_setting('port') AS server,
       (SELECT born::text::numeric % 4294967296 = xmin::text::numeric AND system = ${place.system} AND database = ${place.database}
         FROM ${schema}.identity) AS original,
       (SELECT at FROM ${schema}.journal ORDER BY seq LIMIT 1) AS oldest,

@@ -16,11 +16,13 @@ const sharing = 4;
 /** The server syncs commits of different connections together. */
 const connectionsAtMost = 4;
 
-/** How the program waits. */
+/** How the program waits, and what it does before. */
 interface Patience {
   clock: Clock;
   /** Of the command. */
   waiting?: Waiting | undefined;
+  /** Called before the first login. */
+  beforeLogin?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -84,6 +86,7 @@ export class Database {
 
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
+    if (!this.#wasThere) await this.#patience.beforeLogin?.();
     const until = this.#wasThere ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY) : 0;
     for (;;) {
       try {

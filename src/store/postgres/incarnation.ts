@@ -1,19 +1,21 @@
 import { VaultError } from "../../errors.ts";
+import { isLoopback } from "../../protocol/address.ts";
 import type { Incarnation } from "./about.ts";
-import { aboutIn, aboutStatement } from "./about.ts";
-import { parseAddress } from "./address.ts";
 import type { Address } from "./address.ts";
-import { codeOf, Connection } from "./connection.ts";
+import { codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
-import type { MachineRecord } from "./machine-record.ts";
+import type { MachineRecord, SeenState } from "./machine-record.ts";
 import { changeTimeline, setBack } from "./set-back.ts";
 
 interface Watch {
-  database: Database;
+  database: Pick<Database, "address" | "transact">;
   schema: string;
-  machine: MachineRecord;
+  machine: Pick<MachineRecord, "hadTls" | "noteState" | "state">;
   warn: (message: string) => void;
 }
+
+/** How old what this machine has noted of a state may become, in milliseconds. */
+const notedMs = 60_000;
 
 /** Whether nothing happened since `before` but that time went on. */
 export const isLater = (now: Incarnation, before: Incarnation): boolean =>
@@ -29,9 +31,7 @@ export async function checkIncarnation({ database, schema, machine, warn }: Watc
   if (!found.original) throw copied(address, "it was made on another server or in another database");
   const seen = await machine.state(found.state);
   if (seen !== null && found.claims < seen.claims) throw copied(address, "what was its copy has been claimed and used here since");
-  if (seen !== null && seen.address !== address.shown && isAnother(found, await readAt(address, seen.address))) {
-    throw copied(address, `its original answers at ${seen.address}`);
-  }
+  if (seen !== null) checkServer(address, found, seen, warn);
   const isBehind = seen?.timeline === found.timeline && found.position < seen.position;
   if (isBehind || found.timeline !== found.noted) {
     const why = isBehind ? "the server was set back to an earlier time" : "another server has taken over";
@@ -44,29 +44,39 @@ export async function checkIncarnation({ database, schema, machine, warn }: Watc
       if (codeOf(error) !== "22012") throw error;
     }
   }
-  const { claims, timeline, position } = found;
-  const isSame = seen?.address === address.shown && seen.claims === claims && seen.timeline === timeline && !isBehind;
-  if (!isSame) await machine.noteState(found.state, { address: address.shown, claims, timeline, position });
+  const { claims, timeline, position, started, server, now: at } = found;
+  const now = { address: address.shown, claims, timeline, started, server, tls: address.tls === undefined ? 0 : 1 };
+  const isSame = seen !== null && Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
+  if (!isSame || isBehind || at - seen.at > notedMs) await machine.noteState(found.state, { ...now, position, at });
 }
 
-const isAnother = (here: Incarnation, there: Incarnation | null): boolean =>
-  there !== null && there.state === here.state && there.claims === here.claims && there.started !== here.started;
-
-/** The incarnation at a former address; null if none answers. */
-async function readAt({ user, password, tls }: Address, shown: string): Promise<Incarnation | null> {
-  try {
-    const former = { ...parseAddress(shown, {}, user, () => undefined), password, tls };
-    const connection = await Connection.open(former);
-    try {
-      const [row] = await connection.query(aboutStatement(former.schema));
-      return aboutIn(row, former);
-    } finally {
-      connection.close();
-    }
-  } catch {
-    return null;
-  }
+/**
+ * Tells a copy of the server's files from its original at a new address, by what this machine has noted and the server says of itself:
+ * the former address is not asked, since that would take a login there.
+ * @throws `state` for a copy
+ */
+function checkServer(address: Address, found: Incarnation, seen: SeenState, warn: Watch["warn"]): void {
+  if (seen.address !== address.shown && seen.tls === 1 && address.tls === undefined) warn(weaker(address.shown, seen.address));
+  const isSameServer = found.claims !== seen.claims || found.timeline !== seen.timeline || found.started === seen.started;
+  // Of a record of an earlier version nothing else is known.
+  if (seen.address === address.shown || isSameServer || seen.started === 0) return;
+  if (found.started < seen.at) throw copied(address, `its original was in use at ${seen.address} while this server was running`);
+  const [[formerHost, formerPort], [host, port]] = [seen.server.split(" "), found.server.split(" ")];
+  const isTold = [formerHost, host].every((each) => each !== undefined && each !== "" && each !== "::1" && !isLoopback(each));
+  if (formerPort !== port || (isTold && formerHost !== host)) throw copied(address, `its original was at ${seen.address}`);
+  warn(`${address.shown} was at ${seen.address} before, and its server was restarted since: if that one still runs, one of them is a copy`);
 }
+
+/**
+ * Warns, before anybody logs in, of an address without TLS that was used with it before. Where the address is another one, only the
+ * state tells: `checkServer`.
+ */
+export async function warnOfWeakerTls({ address, machine, warn }: Pick<Watch, "machine" | "warn"> & { address: Address }): Promise<void> {
+  if (address.tls === undefined && (await machine.hadTls(address.shown))) warn(weaker(address.shown, "this address"));
+}
+
+const weaker = (address: string, before: string): string =>
+  `the connection to ${address} has no TLS; this machine has used the state with TLS before (${before})`;
 
 const copied = (address: Address, why: string): VaultError =>
   new VaultError("state", `the state ${address.shown} is a copy (${why}); nothing was sent`, {

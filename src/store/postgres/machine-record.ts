@@ -21,6 +21,13 @@ export interface SeenState {
   claims: number;
   timeline: string;
   position: number;
+  /** When the server was started and when it was seen last, in milliseconds since the epoch by its clock; 0 where that is not known. */
+  started: number;
+  at: number;
+  /** Its address and port as it sees them itself. */
+  server: string;
+  /** Whether the connection was made with TLS: 0 or 1. */
+  tls: number;
 }
 
 /** The last pair of a vault that this machine has seen. */
@@ -42,7 +49,7 @@ export interface Kept {
 }
 
 /** What the state said of itself when a vault was locked: a later set-back says that something may have been lost since. */
-export type LockedAt = Pick<About, "state" | "position" | "setBack" | "claims">;
+export type LockedAt = Pick<About, "state" | "position" | "setBack" | "claims" | "now">;
 
 /** A vault as it was seen in a state; without an exchange that is kept, the last four are null. */
 export interface SeenBefore extends SeenVault {
@@ -93,6 +100,12 @@ export const recordMigrations: readonly string[] = [
       WHERE (seen.state, seen.service, seen.uuid) = (outbox.state, outbox.service, outbox.uuid)), ''),
     claims = coalesce((SELECT claims FROM states WHERE id = outbox.state), 0);
   `,
+  `
+  ALTER TABLE states ADD COLUMN started REAL NOT NULL DEFAULT 0;
+  ALTER TABLE states ADD COLUMN at REAL NOT NULL DEFAULT 0;
+  ALTER TABLE states ADD COLUMN server TEXT NOT NULL DEFAULT '';
+  ALTER TABLE states ADD COLUMN tls INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /**
@@ -110,16 +123,23 @@ export class MachineRecord {
   }
 
   async state(id: string): Promise<SeenState | null> {
-    const sql = "SELECT address, claims, timeline, position FROM states WHERE id = ?";
+    const sql = "SELECT address, claims, timeline, position, started, at, server, tls FROM states WHERE id = ?";
     return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
   }
 
-  async noteState(id: string, { address, claims, timeline, position }: SeenState): Promise<void> {
+  /** Whether a state was used at an address with TLS. */
+  async hadTls(address: string): Promise<boolean> {
+    return (await this.#read((db) => one(db, "SELECT 1 FROM states WHERE address = ? AND tls = 1", address))) !== undefined;
+  }
+
+  async noteState(id: string, { address, claims, timeline, position, started, at, server, tls }: SeenState): Promise<void> {
     await this.#write("unsynced", (db) => {
       const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
       // What was seen before a claim is no reason to stop any more.
       if (former !== undefined && former.claims !== claims) run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
-      run(db, "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)", id, address, claims, timeline, position);
+      const columns = "id, address, claims, timeline, position, started, at, server, tls";
+      const row = [id, address, claims, timeline, position, started, at, server, tls];
+      run(db, `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
     });
   }
 
@@ -170,12 +190,12 @@ export class MachineRecord {
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
-  async keep({ state, position, setBack, claims }: LockedAt, vault: SeenVault, { at, document }: Kept): Promise<void> {
+  async keep({ state, position, setBack, claims, now }: LockedAt, vault: SeenVault, { at, document }: Kept): Promise<void> {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
     const { service, uuid, fingerprint } = vault;
     await this.#write("synced", (db) => {
       run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", ...columnsOf(state, vault));
-      run(db, "UPDATE states SET position = max(position, ?) WHERE id = ?", position, state);
+      run(db, "UPDATE states SET position = max(position, ?), at = max(at, ?) WHERE id = ?", position, now, state);
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
       const columns = "state, service, uuid, at, document, fingerprint, set_back, claims";
       const row = [state, service, uuid, at, document, fingerprint, setBack, claims];

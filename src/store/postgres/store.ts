@@ -26,7 +26,7 @@ import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { checkIncarnation, isLater } from "./incarnation.ts";
+import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
 import type { Lock } from "./holders.ts";
 import { holders, lockIn } from "./holders.ts";
@@ -65,9 +65,10 @@ export class PostgresStore implements Store {
     time = new DatabaseClock(clock),
   }: SharedStoreOptions) {
     this.#time = time;
-    const database = new Database(address, time, { clock, waiting });
-    const keyring = new Keyring(keySource, address.shown, warn, keys);
     const machine = new MachineRecord({ directory, platform, clock, warn });
+    const beforeLogin = async (): Promise<void> => await warnOfWeakerTls({ address, machine, warn });
+    const database = new Database(address, time, { clock, waiting, beforeLogin });
+    const keyring = new Keyring(keySource, address.shown, warn, keys);
     this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
   }
 

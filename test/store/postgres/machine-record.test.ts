@@ -24,6 +24,6 @@ it("brings what an earlier version has kept up to date", async () => {
     label: null,
     kind: "generic/offline",
   } as const;
-  await record.keep({ state: "s", position: 6, setBack: "x", claims: 2 }, vault, { at: "2026-11-22T11:00:00Z", document: "newer" });
+  await record.keep({ state: "s", position: 6, setBack: "x", claims: 2, now: 9 }, vault, { at: "2026-11-22T11:00:00Z", document: "newer" });
   expect(await record.vault("https://service", "v")).toMatchObject([{ generation: 8, kept: "next", setBack: "x", document: "newer" }]);
 });
