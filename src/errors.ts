@@ -25,7 +25,7 @@ export const errorKinds = {
   },
   unauthorized: { exitCode: 5, retry: "after-fix", meaning: "the service refused the application (key, JWT, address)" },
   rejected: { exitCode: 6, retry: "after-fix", meaning: "the service refused the vault credentials" },
-  locked: { exitCode: 7, retry: "after-fix", meaning: "the vault is locked or gone" },
+  locked: { exitCode: 7, retry: "after-fix", meaning: "the service says that the vault is locked or gone" },
   guard: { exitCode: 8, retry: "after-fix", meaning: "the lockout guard refused to send" },
   "rate-limited": { exitCode: 9, retry: "safe", meaning: "still limited when --max-wait ran out" },
   network: {
@@ -48,7 +48,7 @@ export const errorKinds = {
   service: {
     exitCode: 13,
     retry: "after-status",
-    meaning: "the service responded with an error, or with an unexpected response",
+    meaning: "the service responded with an error, or with an unexpected response; also an endpoint that it does not have",
   },
   state: { exitCode: 14, retry: "after-fix", meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)" },
   busy: { exitCode: 15, retry: "safe", meaning: "another process is using this vault and did not finish within --max-wait" },

@@ -4,7 +4,7 @@ import { VaultError } from "../errors.ts";
 import type { ForgetDocument } from "./documents/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
-type Needs = Pick<App, "ask" | "hold" | "output" | "serviceName" | "settings" | "store">;
+type Needs = Pick<App, "ask" | "hold" | "narrator" | "output" | "serviceName" | "settings" | "store">;
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command(
@@ -27,26 +27,36 @@ export const forget = command(
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.store()).find(target);
     if (found.length < 2) await check(target, found[0], discardPending);
-    await confirmOrFail(
-      app.ask,
-      options.yes === true,
-      `Remove the credentials of vault ${target} from this machine? Without a copy of them the vault is lost.`,
-    );
+    const question = `Remove the credentials of vault ${target} from this machine?`;
+    const risk = mayBeTheOnlyOnes(found[0]) === null ? "" : " They may be the only ones: without a copy of them the vault is lost.";
+    await confirmOrFail(app.ask, options.yes === true, `${question}${risk}`);
     const context = await app.hold(target, { local: true });
     let label: string | null;
+    let warning: string | null;
     try {
       const record = await context.session.read();
       await check(target, record, discardPending);
       label = record?.label ?? null;
+      warning = mayBeTheOnlyOnes(record);
       await context.session.forget();
     } finally {
       await context.session.release();
     }
+    if (warning !== null) app.narrator.warn(warning);
     const document: ForgetDocument = { forgotten: [{ uuid: target, label }] };
     await app.output.printDone(document, () => `${target}  forgotten; the counters toward lockout are kept\n`);
     return 0;
   },
 );
+
+/** The warning for credentials that the service has not refused; null if it has refused all that are left. */
+function mayBeTheOnlyOnes(record: VaultRecord | null | undefined): string | null {
+  const live = record?.generations.filter((g) => !g.refused && g.standing !== "superseded") ?? [];
+  if (live.length === 0) return null;
+  const proven = record?.provenAt ?? null;
+  const since = proven === null ? "the service has not refused them" : `they last worked on ${proven}`;
+  return `the removed credentials may have been the only ones of this vault (${since}); without a copy it is lost`;
+}
 
 /** @throws `no-credentials`; `pending` or `in-doubt` while an exchange is open, unless it is to be discarded */
 async function check(uuid: string, record: VaultRecord | null | undefined, discardPending: boolean): Promise<void> {

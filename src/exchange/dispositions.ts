@@ -1,5 +1,6 @@
 import type { ErrorKind } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
+import type { AnyEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import { classify } from "../protocol/classify.ts";
 
@@ -13,8 +14,11 @@ interface Disposition {
    * unknown, so that our own count stays.
    */
   start: "not-counted" | "failed-attempt" | "no-starts" | "unknown";
-  /** For an end call: send it again; it stays outstanding, and the token may be valid; the service refuses the token. */
-  end: "again" | "outstanding" | "refused";
+  /**
+   * For an end call: send it again; it stays outstanding, and the token may be valid; the service refuses the token; or it says
+   * nothing about the call, as if there were no answer.
+   */
+  end: "again" | "outstanding" | "refused" | "nothing";
 }
 
 const unknown = {
@@ -31,12 +35,24 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
   credentials: { code: "rejected", what: "the service refused the credentials", start: "failed-attempt", end: "refused" },
   locked: { code: "locked", what: "the vault is locked", start: "no-starts", end: "outstanding" },
   gone: { code: "locked", what: "the vault is gone", start: "no-starts", end: "refused" },
+  missing: {
+    code: "service",
+    what: "the service has no such endpoint: the base URL, the prefix or the service's version is wrong",
+    start: "not-counted",
+    end: "nothing",
+  },
   token: unknown,
   server: unknown,
   service: unknown,
 };
 
-export function dispositionOf(answer: Answer): Disposition & { is: ErrorClass } {
-  const is = classify(answer);
+/**
+ * What an answer of this endpoint means. An extended one may not exist: there, what sounds like a vault that is gone is about the
+ * endpoint.
+ */
+export function dispositionOf(answer: Answer, { extended }: Pick<AnyEndpoint, "extended">): Disposition & { is: ErrorClass } {
+  const said = classify(answer);
+  const is = said === "gone" && extended ? "missing" : said;
+  if (is === "missing" && extended) return { is, ...table[is], what: "the service has no such endpoint, or no such vault" };
   return { is, ...table[is] };
 }

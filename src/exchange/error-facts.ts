@@ -1,6 +1,8 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { isSuccess } from "../protocol/answers.ts";
+import type { Endpoint } from "../protocol/endpoints.ts";
+import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentSpent } from "./context.ts";
 import { dispositionOf } from "./dispositions.ts";
@@ -24,7 +26,7 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     foresee: async (next, deadline) => await context.service.foresee(next, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
-      startCounts ||= counts(reply);
+      startCounts ||= counts(reply, findEndpoint(call.kind, call.operation, "start") ?? { extended: true });
       return reply;
     },
     end: async (call, signal) => seen(await context.service.end(call, signal)),
@@ -58,9 +60,9 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
 }
 
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
-function counts(reply: Reply): boolean {
+function counts(reply: Reply, endpoint: Pick<Endpoint, "extended">): boolean {
   if (reply.type !== "answer") return reply.type === "no-answer";
-  return !isSuccess(reply.answer) && dispositionOf(reply.answer).start !== "not-counted";
+  return !isSuccess(reply.answer) && dispositionOf(reply.answer, endpoint).start !== "not-counted";
 }
 
 /** The counters; nothing if they cannot be read, since the error is then about the state itself. */

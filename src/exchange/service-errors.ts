@@ -3,6 +3,9 @@ import type { Answer } from "../protocol/answers.ts";
 import { object } from "../protocol/answers.ts";
 import { findErrorUuid } from "../protocol/classify.ts";
 
+/** What an answer that an extended endpoint is not there may mean. */
+export const unsupported = "your service may not support this extended operation";
+
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
 export function serviceDetails(answer: Answer): ServiceDetails {
   const errorUuid = findErrorUuid(answer.body);

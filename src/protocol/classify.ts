@@ -5,7 +5,8 @@ import { object } from "./answers.ts";
  * What an error is about. The specification gives no codes, messages or HTTP statuses (section 7), so the first rule that matches
  * decides: by HTTP status, by the property that the service names, then by wording.
  */
-export type ErrorClass = "rate" | "server" | "application" | "credentials" | "token" | "locked" | "gone" | "validation" | "service";
+export type ErrorClass =
+  "rate" | "server" | "application" | "credentials" | "token" | "locked" | "gone" | "missing" | "validation" | "service";
 
 interface ErrorRule {
   is: ErrorClass;
@@ -25,15 +26,24 @@ const locked = new RegExp(
   "is",
 );
 
+/** Text that says that something is unknown or deleted, and speaks of nothing but the vault itself. */
+const absent =
+  String.raw`(?!.*(?:credential|\bpin\b|payload|encryptedData|\b(?:kind|type|operation|field)\b))` +
+  String.raw`.*(?:deleted|expired|\bgone\b|not.?found|\bno such\b|unknown|not exist)`;
+
 const errorRules: readonly ErrorRule[] = [
   // By HTTP status, if it is unambiguous.
   { is: "rate", http: [429] },
   { is: "locked", http: [423] },
-  { is: "gone", http: [410] },
+  // An address is not there. Before all that speaks of vaults: the path names one too.
+  { is: "missing", wording: /\b(endpoint|path|resource|route|ur[il])\b.*(not.?found|no such|unknown|not exist|not supported)/is },
+  { is: "missing", wording: /\b(no|unknown|unsupported) (such |static )?(endpoint|path|resource|route|ur[il])\b/i },
+  { is: "missing", http: [405] },
   // By property. Only wording tells a lock, whatever property it is attached to.
   { is: "locked", property: /vault|credentials|encryptedData|payload|uuid/i, wording: locked },
   { is: "application", property: /^application\b|api-?key|x-application-uuid|\bjwt\b|authorization/i },
   { is: "token", property: /token/i },
+  { is: "gone", property: /^(vault|vaultUuid|uuid|vault\.uuid)$/i, wording: new RegExp(`^${absent}`, "is") },
   { is: "validation", property: /^(newVault|externalRef|vaultUuid)\b/i, http: [400, 422] },
   { is: "validation", property: /^device\b/i, http: [400, 422] },
   { is: "credentials", property: /credentials|encryptedData|payload|hashedPin|^device\b|^vault$/i },
@@ -46,10 +56,11 @@ const errorRules: readonly ErrorRule[] = [
   { is: "token", wording: /\btoken\b/i },
   { is: "application", wording: /api.?key|\bapplication\b|white.?list|ip address/i },
   { is: "credentials", wording: /credential|\bpin\b|hashed.?pin|encryptedData|payload|device|attempts? (left|remain)|remaining attempt/i },
-  { is: "gone", wording: /deleted|expired|not.?found|no such vault|unknown vault|does not exist/i },
+  { is: "gone", wording: new RegExp(String.raw`^(?=.*\bvault\b)${absent}`, "is") },
   // By HTTP status alone.
   { is: "application", http: [401, 403] },
-  { is: "gone", http: [404] },
+  // Nothing says which vault, or that it is one.
+  { is: "missing", http: [404, 410] },
   // A 400 without details may be about the credentials, so it stays unknown and counts. One about a format does not.
   { is: "validation", http: [400, 422], property: /./ },
   {
@@ -59,10 +70,11 @@ const errorRules: readonly ErrorRule[] = [
   },
 ];
 
-/** Rules for an answer without `responseStatus`, which every answer of the service has (section 7): a proxy wrote it. */
+/** Rules for an answer without `responseStatus`, which every answer of the service has (section 7): a proxy wrote it, or another server. */
 const foreignRules: readonly ErrorRule[] = [
   { is: "rate", http: [429] },
   { is: "application", http: [401, 403] },
+  { is: "missing", http: [404, 405] },
 ];
 
 /** An entry of `responseStatus.detailedErrors`, as rules match it. */
@@ -90,14 +102,20 @@ function readDetails(body: Record<string, unknown>): Detail[] {
   const details = list(status?.["detailedErrors"]).map((entry) => {
     const detail = object(entry) ?? {};
     const reasons = list(detail["errorReasons"]);
-    return { property: text(detail["property"]), wording: [detail["message"], ...reasons].map(text).join(" ") };
+    return { property: text(detail["property"]), wording: withoutPaths([detail["message"], ...reasons].map(text).join(" ")) };
   });
   // Code and message of the status are matched too, also in an answer without details.
-  return [...details, { property: "", wording: `${text(status?.["code"])} ${text(status?.["message"])}`.replaceAll(/[-_]/g, " ") }];
+  return [
+    ...details,
+    { property: "", wording: withoutPaths(`${text(status?.["code"])} ${text(status?.["message"])}`).replaceAll(/[-_]/g, " ") },
+  ];
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** The text with each path of an endpoint, which has the word vault in it, as the word path. */
+const withoutPaths = (words: string): string => words.replaceAll(/\S*\/vault\/\S*/gi, "path");
 
 /**
  * The error uuid, whose field section 7 does not name: the first identifier in a field with "err" and "id" in its name, else in a

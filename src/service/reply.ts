@@ -15,11 +15,11 @@ export interface WholeResponse extends Head {
 /**
  * Classifies a whole response. A JSON object is an answer whatever its status, except that a 5xx says nothing about what was done:
  * a proxy may have sent it after the service processed the call. A 429 is an answer without a JSON body too, because gateways send
- * a page with it.
+ * a page with it; so are a 404 and a 405, which whatever stands at a wrong address sends.
  */
 export function replyOf(response: WholeResponse, host: string, now: number): Reply {
   const { httpStatus, headers } = response;
-  const body = readJson(response.body) ?? (httpStatus === 429 ? {} : undefined);
+  const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (httpStatus >= 500) {
     return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, answer };

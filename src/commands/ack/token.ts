@@ -8,6 +8,8 @@ import { nextTry } from "../../exchange/next-try.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
+import type { Endpoint } from "../../protocol/endpoints.ts";
+import { findEndpoint } from "../../protocol/endpoints.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
@@ -48,8 +50,8 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
     const reply = await service.end(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();
-    const limited = reply.type === "answer" && dispositionOf(reply.answer).end === "again";
-    if (reply.type === "answer" && !limited) throw refused(call.uuid, reply.answer);
+    const limited = reply.type === "answer" && dispositionOf(reply.answer, endpointOf(call)).end === "again";
+    if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
@@ -74,8 +76,19 @@ async function refuseOwnToken({ session }: ExchangeContext, record: VaultRecord 
   });
 }
 
-function refused(uuid: string, answer: Parameters<typeof serviceDetails>[0]): VaultError {
-  const { code, end } = dispositionOf(answer);
+const endpointOf = ({ kind, operation }: EndCall): Pick<Endpoint, "extended"> => findEndpoint(kind, operation, "end") ?? { extended: true };
+
+function refused(call: EndCall, answer: Parameters<typeof serviceDetails>[0]): VaultError {
+  const { uuid } = call;
+  const { code, what, end } = dispositionOf(answer, endpointOf(call));
+  if (end === "nothing") {
+    return new VaultError(code, `${what} (${wording(answer)})`, {
+      uuid,
+      retry: "after-fix",
+      service: serviceDetails(answer),
+      hint: "check --base-url and --api-prefix, and run it again while the token lives",
+    });
+  }
   return new VaultError(end === "outstanding" ? code : "service", `the service did not accept the token (${wording(answer)})`, {
     uuid,
     service: serviceDetails(answer),

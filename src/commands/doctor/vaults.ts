@@ -57,7 +57,8 @@ function lockRisk(vault: VaultRecord, policy: Policy): Finding[] {
   const { uuid, unackedStarts, failedAttempts } = vault;
   const code = vault.lastError?.code;
   if (code === "gone") {
-    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is gone`, hint: `vault forget ${uuid} (if it was deleted)` }];
+    const hint = `vault get ${uuid} (asks the service again; check --base-url and --kind first)`;
+    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is gone, says the service`, hint }];
   }
   if (code === "locked") {
     const hint = `vault guard ${uuid} --reset (after an administrator has unlocked it)`;

@@ -79,7 +79,7 @@ function skippedLines(reason: SkipReason, group: Group): string[] {
   const one = count === 1 ? (uuids[0] ?? "") : "VAULT";
   const ways: Record<SkipReason, string> = {
     held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
-    locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault forget ${one} (if it was deleted)`,
+    locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault get ${one} (asks the service again where it is gone)`,
     guard: `vault guard ${one} (shows the counters)`,
     limited: skipWords.limited.help,
   };

@@ -48,10 +48,12 @@ function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"]
       return "acknowledging";
     case "in-doubt":
       return "in doubt";
+    // A start that was never sent, or not counted, says nothing about the vault.
+    case "discarded":
+      return isProven ? "ready" : "imported";
     case "started":
     case "held":
     case "expired":
-    case "discarded":
     case "rejected":
       return newest.state;
   }

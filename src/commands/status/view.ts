@@ -92,7 +92,8 @@ const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
 function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
-  if (vault.lastError?.code === "gone") return { text: `vault forget ${vault.uuid} (if it was deleted)`, paint: palette.code };
+  if (vault.lastError?.code === "gone")
+    return { text: `vault get ${vault.uuid} (asks the service again; check --base-url and --kind first)`, paint: palette.code };
   if (vault.locked) return { text: `vault guard ${vault.uuid} --reset (after an administrator has unlocked it)`, paint: palette.code };
   if (vault.exchange !== null) return { text: vault.exchange.next, paint: palette.code };
   return undefined;

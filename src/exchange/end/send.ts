@@ -1,6 +1,8 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Answer } from "../../protocol/answers.ts";
+import type { Endpoint } from "../../protocol/endpoints.ts";
+import { findEndpoint } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, note, pause, summarize, throwIfInterrupted, isTokenAlive, tokenExpiresAt } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
@@ -36,7 +38,7 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
     await admitEnd(context, exchange);
     await session.recordEnding(open.id, delivered);
     context.emit({ type: "acknowledging", attempt });
-    const reply = asServiceReply(await endWithGrace(context, call));
+    const reply = asServiceReply(await endWithGrace(context, call), endpointOf(exchange));
     if (reply.type === "answer") {
       const ended = await settleAnswer(context, exchange, reply.answer, isLast);
       if (ended !== "again") return ended;
@@ -87,14 +89,23 @@ async function openExchange(context: ExchangeContext, exchangeId: string): Promi
 
 /**
  * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
- * processed the call.
+ * processed the call. So is one about the endpoint.
  */
-function asServiceReply(reply: Reply): Reply {
+function asServiceReply(reply: Reply, endpoint: Pick<Endpoint, "extended">): Reply {
   if (reply.type !== "answer") return reply;
-  const status = object(reply.answer.body["responseStatus"])?.["status"];
-  if (status === "SUCCESS" || status === "ERROR") return reply;
-  if (dispositionOf(reply.answer).end !== "refused") return reply;
-  return { type: "no-answer", cause: `HTTP ${reply.answer.httpStatus} with neither SUCCESS nor ERROR`, answer: reply.answer };
+  const { answer } = reply;
+  const status = object(answer.body["responseStatus"])?.["status"];
+  const { end } = dispositionOf(answer, endpoint);
+  if (status === "SUCCESS" || end === "again" || end === "outstanding") return reply;
+  if (status === "ERROR" && end === "refused") return reply;
+  const what = status === "ERROR" ? "no such endpoint" : "with neither SUCCESS nor ERROR";
+  return { type: "no-answer", cause: `HTTP ${answer.httpStatus} ${what}`, answer };
+}
+
+/** The endpoint of the exchange's end call. A delete has none, and is never open. */
+function endpointOf({ kind, operation }: ExchangeRecord): Pick<Endpoint, "extended"> {
+  const endpoint = operation === "delete" ? undefined : findEndpoint(kind, operation, "end");
+  return endpoint ?? { extended: true };
 }
 
 /**
@@ -121,7 +132,7 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
-  const { code, end } = dispositionOf(answer);
+  const { code, end } = dispositionOf(answer, endpointOf(before));
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);

@@ -4,7 +4,7 @@ import { dispositionOf } from "../dispositions.ts";
 import type { ExchangeEvent } from "../events.ts";
 import { nextTry } from "../next-try.ts";
 import type { Clock, Reply, Service, SingleCall } from "../ports.ts";
-import { serviceDetails, wording } from "../service-errors.ts";
+import { serviceDetails, unsupported, wording } from "../service-errors.ts";
 
 /** Everything that a call outside an exchange needs. */
 export interface SingleContext {
@@ -28,7 +28,7 @@ export async function sendSingle(context: SingleContext, call: SingleCall, unans
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
     const reply = await service.single(call, signal);
-    const isLimited = reply.type === "answer" && dispositionOf(reply.answer).is === "rate";
+    const isLimited = reply.type === "answer" && dispositionOf(reply.answer, { extended: true }).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer") unanswered += 1;
     if (unanswered > unansweredAgain || (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))) return reply;
@@ -59,10 +59,8 @@ export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, uuid
   return refusedByService(reply.answer, uuid);
 }
 
-const extended = "your service may not support this extended operation";
-
 function refusedByService(answer: Answer, uuid: string | undefined): VaultError {
-  const { is, code, what } = dispositionOf(answer);
+  const { is, code, what } = dispositionOf(answer, { extended: true });
   const said = wording(answer);
   const facts = { uuid, service: serviceDetails(answer) };
   switch (is) {
@@ -79,9 +77,11 @@ function refusedByService(answer: Answer, uuid: string | undefined): VaultError 
     case "locked":
       return new VaultError(code, `${what} (${said})`, { ...facts, hint: "an administrator can unlock it in the console" });
     case "gone":
+    case "missing":
       return new VaultError(code, `${what} (${said})`, {
         ...facts,
-        hint: `check the UUID, --kind, --base-url and --api-prefix; ${extended}`,
+        retry: "after-fix",
+        hint: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
       });
     case "validation":
       return new VaultError(code, `${what} (${said})`, { ...facts, retry: "after-fix", hint: "fix what it names and run it again" });
@@ -91,7 +91,7 @@ function refusedByService(answer: Answer, uuid: string | undefined): VaultError 
     case "service":
       return new VaultError("service", `the service refused (${said})`, {
         ...facts,
-        hint: `${extended}; --debug shows the whole response`,
+        hint: `${unsupported}; --debug shows the whole response`,
       });
   }
 }

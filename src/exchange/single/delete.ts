@@ -1,6 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
+import { singleEndpoint } from "../../protocol/endpoints.ts";
 import { inDoubtError } from "../end/acknowledge.ts";
 import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
@@ -93,11 +94,17 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
       return { kind, externalRef, generation };
     }
     if (reply.type === "no-answer") throw await unanswered(context, exchangeId, reply);
-    if (reply.type === "answer") await throwIfDeletedBefore(context, record, exchangeId, reply);
+    if (reply.type === "answer") await throwIfMissing(context, record, exchangeId, reply);
     const repeat =
       reply.type === "not-sent"
         ? await notSent(context, exchangeId, reply, attempt)
-        : await refusedBy(context, exchangeId, { ...pair, what: "delete" }, reply.answer, attempt);
+        : await refusedBy(
+            context,
+            exchangeId,
+            { ...pair, endpoint: singleEndpoint(kind, "delete"), what: "delete" },
+            reply.answer,
+            attempt,
+          );
     context.emit({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
     await pause(context, repeat.waitMs);
   }
@@ -111,7 +118,7 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
     uuid,
     retry: "after-status" as const,
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `vault info ${uuid} (is the vault still there? then run it again); vault forget ${uuid} (if it is gone)`,
+    hint: `vault info ${uuid} (is the vault still there? then run it again)`,
   };
   const what = "the vault may have been deleted; its credentials are kept";
   return context.signal.aborted
@@ -119,21 +126,25 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
     : new VaultError(code, `the delete was sent, but no complete response came back (${reply.cause}); ${what}`, facts);
 }
 
-/** @throws `locked` if an earlier, unanswered delete took effect. The credentials stay, because an answer can be misread */
-async function throwIfDeletedBefore(
+/**
+ * @throws `service` if an earlier, unanswered delete may have taken effect. This endpoint is an extended one: only a read says
+ * for certain whether the vault is there
+ */
+async function throwIfMissing(
   context: ExchangeContext,
   { last }: VaultRecord,
   exchangeId: string,
   { answer }: Reply & { type: "answer" },
 ): Promise<void> {
   const earlier = last?.operation === "delete" && last.state === "intent";
-  if (!earlier || dispositionOf(answer).is !== "gone") return;
+  const { is, what } = dispositionOf(answer, { extended: true });
+  if (!earlier || is !== "missing") return;
   const { uuid } = context.session;
   const said = wording(answer);
-  await context.session.reject(exchangeId, null, note(context, "gone", said));
-  throw new VaultError("locked", `the vault is gone: an earlier delete without a response took effect (${said})`, {
+  await context.session.revertIntent(exchangeId, note(context, "service", said));
+  throw new VaultError("service", `${what} (${said}); an earlier delete without a response may have taken effect`, {
     uuid,
     service: serviceDetails(answer),
-    hint: `vault forget ${uuid}`,
+    hint: `vault get ${uuid} (reads the vault if it is still there)`,
   });
 }

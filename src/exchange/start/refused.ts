@@ -1,15 +1,17 @@
 import { VaultError } from "../../errors.ts";
 import type { Answer } from "../../protocol/answers.ts";
 import { isSuccess } from "../../protocol/answers.ts";
+import type { AnyEndpoint } from "../../protocol/endpoints.ts";
 import type { ErrorClass } from "../../protocol/classify.ts";
 import type { ExchangeContext } from "../context.ts";
 import { note } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
-import { serviceDetails, wording } from "../service-errors.ts";
+import { serviceDetails, unsupported, wording } from "../service-errors.ts";
 
 /** The facts of a start that matter once it is refused. */
 interface RefusedStart {
+  endpoint: AnyEndpoint;
   generation: number;
   combination: string;
   /** The name of the call, for messages. */
@@ -37,7 +39,6 @@ export async function refusedBy(
   const { uuid } = session;
   const service = serviceDetails(answer);
   const said = wording(answer);
-  const name = planned.what ?? "start";
   if (isSuccess(answer)) {
     await session.noteUnanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
     throw new VaultError(
@@ -50,7 +51,7 @@ export async function refusedBy(
       },
     );
   }
-  const { is, code, what, start } = dispositionOf(answer);
+  const { is, code, what, start } = dispositionOf(answer, planned.endpoint);
   const noted = note(context, is === "gone" ? is : code, said);
   if (start === "not-counted") await session.revertIntent(exchangeId, noted);
   else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
@@ -67,17 +68,18 @@ export async function refusedBy(
   const whose = is === "credentials" ? ` of generation ${planned.generation}` : "";
   throw new VaultError(code, `${what}${whose} (${said})${meaningOf(is)}`, {
     ...facts,
-    ...(is === "validation" ? { retry: "after-fix" as const } : {}),
-    hint: hintFor(is, uuid, name),
+    ...(is === "validation" || is === "missing" ? { retry: "after-fix" as const } : {}),
+    hint: hintFor(is, uuid, planned),
   });
 }
 
 function meaningOf(is: ErrorClass): string {
   if (is === "credentials") return "; they will not be sent again";
+  if (is === "missing") return "; nothing was counted";
   return is === "locked" ? "; an administrator can unlock it in the console" : "";
 }
 
-function hintFor(is: Exclude<ErrorClass, "rate">, uuid: string, name: string): string {
+function hintFor(is: Exclude<ErrorClass, "rate">, uuid: string, { what: name = "start", endpoint }: RefusedStart): string {
   switch (is) {
     case "application":
       return `check --app-uuid, --api-key and --jwt, and that this address is allowed, then run it again (this ${name} was not counted)`;
@@ -88,7 +90,9 @@ function hintFor(is: Exclude<ErrorClass, "rate">, uuid: string, name: string): s
     case "locked":
       return `vault guard ${uuid} --reset (after the vault was unlocked)`;
     case "gone":
-      return `check the UUID, --kind and --base-url; vault forget ${uuid} (if it was deleted)`;
+      return `check the UUID, --kind and --base-url; vault status ${uuid}`;
+    case "missing":
+      return `check --base-url and --api-prefix${endpoint.extended ? `; ${unsupported}` : ""}; vault doctor`;
     case "token":
     case "server":
     case "service":

@@ -147,8 +147,7 @@ describe("rows for a person", () => {
         again
       123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no
         complete response came back: connection reset
-      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or was
-        deleted
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or gone
       123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is
         limited
       123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse
@@ -174,10 +173,10 @@ describe("rows for a person", () => {
         hint: with --discard-pending the same command line starts again with the old
           credentials
         next: vault ack --all (finishes what is held)
-      1 skipped (locked): the vault is locked, or was deleted
+      1 skipped (locked): the vault is locked, or gone
         hint: an administrator can unlock it in the console
         next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
-          or: vault forget 123e4567-e89b-42d3-a456-000000000006 (if it was deleted)
+          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
         hint: --out-dir or --exec keeps what they deliver
@@ -198,7 +197,7 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000004  failed   of «redacted»\\u{1b} 4: the service refused the credentials of generation
         4 ("no"); they will not be sent again
       123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no complete response came back: connection reset
-      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or was deleted
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or gone
       123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is limited
       123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse the start
       123e4567-e89b-42d3-a456-000000000009  skipped  an exchange is held
@@ -219,10 +218,10 @@ describe("rows for a person", () => {
           more
         hint: with --discard-pending the same command line starts again with the old credentials
         next: vault ack --all (finishes what is held)
-      1 skipped (locked): the vault is locked, or was deleted
+      1 skipped (locked): the vault is locked, or gone
         hint: an administrator can unlock it in the console
         next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
-          or: vault forget 123e4567-e89b-42d3-a456-000000000006 (if it was deleted)
+          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
         hint: --out-dir or --exec keeps what they deliver
