@@ -48,7 +48,7 @@ function fromFolder(folder, file) {
   };
 }
 
-/** A line of JSON, then the code of each chunk. Synced before it has its name: code that is not whole would be run all the same. */
+/** A line of JSON, then the code of each chunk, then a checksum of both. Synced before it has its name. */
 function writeCode(file, code) {
   const fresh = `${file}.${process.pid}`;
   const chunks = [...code].map(([name, bytes]) => [name, bytes.length]);
@@ -56,7 +56,9 @@ function writeCode(file, code) {
     const folder = path.dirname(file);
     const isNew = fs.mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined;
     const descriptor = fs.openSync(fresh, "wx", 0o600);
-    fs.writeFileSync(descriptor, Buffer.concat([Buffer.from(`${JSON.stringify(chunks)}\n`), ...code.values()]));
+    const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(chunks)}\n`), ...code.values()]);
+    fs.writeFileSync(descriptor, bytes);
+    fs.writeFileSync(descriptor, checksum(bytes));
     fs.fsyncSync(descriptor);
     fs.closeSync(descriptor);
     fs.renameSync(fresh, file);
@@ -75,15 +77,26 @@ function removeOld(folder) {
   }
 }
 
+/** The code by chunk; none where the file is not as it was written: V8 runs what it is given, and one flipped bit ends the process. */
 function readCode(file) {
   try {
-    const bytes = fs.readFileSync(file);
+    const whole = fs.readFileSync(file);
+    const bytes = whole.subarray(0, -checksumSize);
+    if (!checksum(bytes).equals(whole.subarray(-checksumSize))) return new Map();
     let at = bytes.indexOf(10) + 1;
     const chunks = JSON.parse(bytes.toString("utf8", 0, at));
     return new Map(chunks.map(([name, length]) => [name, bytes.subarray(at, (at += length))]));
   } catch {
     return new Map();
   }
+}
+
+const checksumSize = 4;
+
+function checksum(bytes) {
+  const sum = Buffer.alloc(checksumSize);
+  sum.writeUInt32LE(require("zlib").crc32(bytes));
+  return sum;
 }
 
 module.exports = { fromFolder, loader };

@@ -97,6 +97,25 @@ test("compiled code that is not whole, or of something else, is compiled anew", 
   }
 });
 
+test("compiled code with one bit flipped is not run, and is replaced", async () => {
+  const home = tempDir("home");
+  const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
+  const status = async () => await runVault(["status", "--json"], { env: { HOME: home, XDG_CACHE_HOME: undefined }, stateDir, configDir });
+  const expected = await status();
+  expect(expected).toMatchObject({ code: 0, stderr: "" });
+  const folder = join(home, ".cache", "vaultsvc");
+  const file = join(folder, readdirSync(folder)[0] ?? "", "status");
+  for (const part of [0.002, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9999]) {
+    const whole = readFileSync(file);
+    const at = Math.floor(whole.length * part);
+    const flipped = Buffer.from(whole);
+    flipped.writeUInt8(flipped.readUInt8(at) ^ 16, at);
+    writeFileSync(file, flipped);
+    expect(await status()).toEqual(expected);
+    expect(readFileSync(file).equals(flipped)).toBe(false);
+  }
+});
+
 test("compiled code of another build is removed when nothing was added to it for a month", async () => {
   const home = tempDir("home");
   const cache = join(home, ".cache", "vaultsvc");
