@@ -58,7 +58,8 @@ export function addGeneration(
 ): CredentialsRow {
   const vault = vaultOf(rows);
   vault.last_generation += 1;
-  vault.forgotten = 0;
+  // The error of a forgotten vault says that it was deleted; with credentials it is another one.
+  if (vault.forgotten === 1) update(vault, { forgotten: 0, last_error: null });
   const generation = vault.last_generation;
   const row: CredentialsRow = {
     generation,
@@ -92,9 +93,12 @@ export function isSentWithOther(rows: VaultRows, key: SealingKey, row: Credentia
   return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
 }
 
+/** Whether credentials may be valid, by what is known here. */
+export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean => ["current", "imported", "offered"].includes(standing);
+
 /** The newest live generation with this fingerprint. */
 export const liveGeneration = ({ credentials }: VaultRows, print: string): CredentialsRow | undefined =>
-  credentials.findLast((row) => row.fingerprint === print && ["current", "imported", "offered"].includes(row.standing));
+  credentials.findLast((row) => row.fingerprint === print && isLive(row));
 
 /** Records that a start with this pair succeeded: it is current, and every other known pair is superseded. */
 export function provenByStart(rows: VaultRows, current: CredentialsRow): void {

@@ -176,13 +176,17 @@ export function journal(rows: VaultRows, event: string, exchange: string | null,
   rows.journal.push({ event, exchange, detail });
 }
 
+/** Code of the last error; a vault that was deleted here has `gone`. */
+export const errorCode = ({ last_error: error }: Pick<VaultRow, "last_error">): string | null =>
+  error === null ? null : (JSON.parse(error) as ErrorNote).code;
+
 /**
  * Records the last error of the vault. An error that says nothing about the vault, like one of the network, does not replace
  * `locked` or `gone`.
  */
 export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const vault = vaultOf(rows);
-  const last = vault.last_error === null ? null : (JSON.parse(vault.last_error) as ErrorNote).code;
+  const last = errorCode(vault);
   if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code)) return;
   vault.last_error = JSON.stringify({ at: rows.at, code, message });
 }

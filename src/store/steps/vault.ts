@@ -39,7 +39,8 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), { unacked_starts: 0, failed_attempts: 0, possibly_failed: 0 });
-  update(vaultOf(rows), forgotten);
+  // It was not merely forgotten: a restore must not bring it back.
+  update(vaultOf(rows), { ...forgotten, last_error: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }) });
 }
 
 export function noteDates(rows: VaultRows, dates: VaultDates): void {
