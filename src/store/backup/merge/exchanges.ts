@@ -1,0 +1,72 @@
+import { findExchange, openExchangeOf } from "../../steps/exchange-rows.ts";
+import { findGeneration, isLive } from "../../steps/generations.ts";
+import type { CredentialsRow, ExchangeRow, VaultRows } from "../../steps/rows.ts";
+import { journal, noteError, update, vaultOf } from "../../steps/rows.ts";
+import { countRefusals, recount, zero } from "./counters.ts";
+import type { Meeting } from "./meeting.ts";
+import { isFurther } from "./meeting.ts";
+
+/** Takes over what the file knows further of exchanges that both have; with credentials that an acknowledgement there has proven. */
+export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Meeting, numbers: Map<number, number>, now: number) {
+  const settled: { proven?: CredentialsRow }[] = [];
+  for (const row of theirs.exchanges) {
+    const here = findExchange(rows, row.id);
+    const made = findGeneration(theirs, row.new_generation);
+    if (here === undefined || !isFurther(row, here) || (made !== undefined && !isUsable(made))) continue;
+    const further = { ...numbered(row, numbers), ...(row === left && !goesOn ? closed : {}) };
+    recount(vault, here, further);
+    if (further.state === "rejected") countRefusals(vault, 1, vaultOf(theirs));
+    update(here, further);
+    const offered = findGeneration(rows, here.new_generation);
+    if (row === left && goesOn) continueOpen(rows, here, now);
+    if (row.state === "acknowledged" && row.adopted === 0) {
+      for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here))) zero(vault, earlier);
+    }
+    const isProven = row.state === "acknowledged" || (row !== left && made !== undefined && isLive(made));
+    // What a start here has proven or superseded since stays so.
+    const isCandidate = isProven && offered !== undefined && ["imported", "offered", "void"].includes(offered.standing);
+    if (isCandidate) update(offered, { standing: "imported", placed: "successor" });
+    else if (row !== left && offered?.standing === "offered") offered.standing = "void";
+    settled.push(isCandidate ? { proven: offered } : {});
+  }
+  return settled;
+}
+
+/** Adds the exchanges that only the file has, and counts those that no later acknowledgement here has zeroed. */
+export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeting, numbers: Map<number, number>, now: number): void {
+  const ends = rows.exchanges.filter(({ adopted }) => adopted === 0).map((row) => row.acknowledged_at ?? "");
+  const [lastEnd = "", lastProof] = [ends.toSorted().at(-1), vault.proven_at ?? ""];
+  for (const row of fresh) {
+    const added = { ...numbered(row, numbers), adopted: 1, ...(row === left && !goesOn ? closed : {}) };
+    if (row.state === "intent" && row.started_at <= lastProof) added.state = "discarded";
+    if (row.started_at <= lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
+    recount(vault, undefined, added);
+    // In the order of time, but for the open one, which is the last.
+    const next = openExchangeOf({ exchanges: [added] }) ? -1 : rows.exchanges.findIndex((each) => each.started_at > row.started_at);
+    rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
+    if (row === left && goesOn) continueOpen(rows, added, now);
+  }
+  const refused = fresh.filter((row) => row.state === "rejected" && row.started_at > lastProof);
+  countRefusals(vault, refused.length, vaultOf(theirs));
+}
+
+const closed = { state: "discarded", token: null } as const;
+
+function numbered(row: ExchangeRow, numbers: Map<number, number>): ExchangeRow {
+  const made = row.new_generation === null ? null : (numbers.get(row.new_generation) ?? null);
+  return { ...row, base_generation: numbers.get(row.base_generation) ?? 0, new_generation: made };
+}
+
+/** Keeps an exchange of the file open. It may have been acknowledged since, so an error about its token leaves it in doubt. */
+export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): void {
+  const offered = findGeneration(rows, open.new_generation);
+  if (offered?.standing === "offered" || offered?.standing === "imported") update(offered, { standing: "imported", placed: "successor" });
+  update(open, { adopted: 1, ends_unanswered: open.ends_unanswered + 1 });
+  // A token of unknown lifetime is assumed to live for a day.
+  const expiry = open.token_expiry === null ? Date.parse(open.started_at) + 86_400_000 : Date.parse(open.token_expiry);
+  if (open.state === "in-doubt" || expiry > now) return;
+  const error = { code: "in-doubt", message: "restored from a backup; the exchange may have been acknowledged since" };
+  journal(rows, "in-doubt", open.id, { from: open.state, endsUnanswered: open.ends_unanswered, error });
+  noteError(rows, error);
+  open.state = "in-doubt";
+}

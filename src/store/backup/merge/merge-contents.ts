@@ -1,0 +1,118 @@
+import type { ContentRow, Contents } from "../../contents.ts";
+import { openExchangeOf } from "../../steps/exchange-rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
+import { journal } from "../../steps/rows.ts";
+import type { Merged } from "./merge-vault.ts";
+import { mergeVault } from "./merge-vault.ts";
+
+/** What a restore does with one vault. */
+export interface MergedVault {
+  service: string;
+  uuid: string;
+  label: string | null;
+  /** `missing`: the file does not have it. */
+  outcome: Merged | "missing";
+  /** The exchange that is open afterwards, and which state it is from. */
+  open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
+  /** Label that the vault has in the file and not here, because another vault has it. */
+  droppedLabel: string | null;
+}
+
+export interface MergeOptions {
+  /** The service was restored to the time of the file too: what was superseded or refused since may be valid again. */
+  serviceRestored: boolean;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/**
+ * Merges the contents of a backup into those of a state (DESIGN, The whole state): an import of every vault of the file. Twice is
+ * as once. Secrets are open in both. Returns the contents of the state afterwards, with what the journal is to tell, and what has
+ * become of each vault, in their order.
+ */
+export function mergeContents(here: Contents, file: Contents, options: MergeOptions): { after: Contents; vaults: MergedVault[] } {
+  const at = new Date(options.now).toISOString();
+  const [ours, theirs] = [vaultsIn(here, at), vaultsIn(file, at)];
+  const labels = new Set(Array.from(ours.values(), ({ vault }) => vault?.label));
+  const superseded = supersededByUuid(here);
+  const vaults: MergedVault[] = [];
+  const merged: VaultRows[] = [];
+  for (const name of [...new Set([...ours.keys(), ...theirs.keys()])].toSorted()) {
+    const [known, given] = [ours.get(name), theirs.get(name)];
+    const rows = known ?? { ...(given as VaultRows), vault: null, ...none() };
+    const opened = known && openExchangeOf(known)?.id;
+    const outcome = given === undefined ? "missing" : mergeOne(rows, given);
+    if (rows.vault !== null) merged.push(rows);
+    const { service, uuid, vault } = rows;
+    const label = given?.vault?.label ?? null;
+    const open = openExchangeOf(rows);
+    if (given === undefined && vault?.forgotten === 1) continue;
+    vaults.push({
+      service,
+      uuid,
+      label: vault?.label ?? null,
+      outcome,
+      open: open === undefined ? null : { id: open.id, state: open.state, from: open.id === opened ? "here" : "file" },
+      droppedLabel: label !== null && vault !== null && vault.label === null ? label : null,
+    });
+  }
+  return { after: contentsOf(here, merged), vaults };
+
+  function mergeOne(rows: VaultRows, given: VaultRows): Merged {
+    const outcome = mergeVault(rows, given, { ...options, superseded: superseded.get(rows.uuid) ?? new Set() });
+    if (["taken", "returned"].includes(outcome) && rows.vault !== null) {
+      if (labels.has(rows.vault.label)) rows.vault.label = null;
+      labels.add(rows.vault.label);
+    }
+    if (!["known", "older", "gone"].includes(outcome)) journal(rows, "merged", null, { outcome });
+    return outcome;
+  }
+}
+
+const none = () => ({ credentials: [], exchanges: [], superseded: new Set<string>(), refusals: new Map<string, string | null>() });
+
+/** The rows of each vault, by service and uuid; copies that may be changed. */
+function vaultsIn(contents: Contents, at: string): Map<string, VaultRows> {
+  const nameOf = ({ service, uuid }: ContentRow): string => `${service} ${uuid}`;
+  const vaults = new Map<string, VaultRows>();
+  for (const row of contents.vaults) {
+    const vault = { ...row } as unknown as VaultRow;
+    const { service, uuid } = vault;
+    vaults.set(nameOf(row), { service, uuid, at, vault, ...none(), outage: null, journal: [] });
+  }
+  for (const row of contents.credentials) vaults.get(nameOf(row))?.credentials.push({ ...row } as unknown as CredentialsRow);
+  for (const row of contents.exchanges) vaults.get(nameOf(row))?.exchanges.push({ ...row } as unknown as ExchangeRow);
+  for (const row of contents.superseded) vaults.get(nameOf(row))?.superseded.add(String(row["fingerprint"]));
+  for (const row of contents.refusals) {
+    vaults.get(nameOf(row))?.refusals.set(String(row["combination"]), row["fingerprint"] as string | null);
+  }
+  return vaults;
+}
+
+/** What is superseded is that under every base URL of its vault. */
+function supersededByUuid({ superseded }: Contents): Map<string, Set<string>> {
+  const prints = new Map<string, Set<string>>();
+  for (const { uuid, fingerprint } of superseded) {
+    const of = prints.get(String(uuid)) ?? new Set();
+    prints.set(String(uuid), of.add(String(fingerprint)));
+  }
+  return prints;
+}
+
+/** The contents with these vaults; a list of rows says their order, whatever their `seq` is. */
+function contentsOf(here: Contents, merged: readonly VaultRows[]): Contents {
+  const parts = (rowsOf: (vault: VaultRows) => readonly object[]): ContentRow[] =>
+    merged.flatMap((vault) => rowsOf(vault).map((row) => ({ service: vault.service, uuid: vault.uuid, ...row })));
+  return {
+    ...here,
+    vaults: merged.flatMap(({ vault }) => (vault === null ? [] : [{ ...vault }])),
+    credentials: parts(({ credentials }) => credentials),
+    exchanges: parts(({ exchanges }) => exchanges),
+    superseded: parts(({ superseded }) => Array.from(superseded, (fingerprint) => ({ fingerprint }))),
+    refusals: parts(({ refusals }) => Array.from(refusals, ([combination, fingerprint]) => ({ combination, fingerprint }))),
+    journal: [
+      ...here.journal,
+      ...parts(({ journal: entries, at }) => entries.map((entry) => ({ ...entry, at, detail: JSON.stringify(entry.detail) }))),
+    ],
+  };
+}

@@ -1,0 +1,137 @@
+import type { Placed } from "../../../exchange/records.ts";
+import { openExchangeOf } from "../../steps/exchange-rows.ts";
+import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/generations.ts";
+import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
+import { errorCode, update, vaultOf } from "../../steps/rows.ts";
+import { higherCounters } from "./counters.ts";
+import { addExchanges, continueOpen, settleKnown } from "./exchanges.ts";
+import type { Meeting, Merging } from "./meeting.ts";
+import { meet, usableIn } from "./meeting.ts";
+
+/**
+ * What a restore does with a vault of the file (DESIGN, The whole state). `taken`: it was unknown here. `returned`: it was
+ * forgotten here. `first`, `after`: the file's credentials are tried before those of this state, or after them. `settled`: the
+ * file knows what became of an exchange. `older`: what the file has was superseded or refused here. `gone`: it was deleted since.
+ * `known`: the file has nothing new.
+ */
+export type Merged = "taken" | "returned" | "first" | "after" | "settled" | "older" | "gone" | "known";
+
+/**
+ * Merges a vault of a backup into the same vault here: an import, by the rules of DESIGN, More than one holder. Both have all
+ * their rows, with their values opened. Changes `rows`; a second time it changes nothing. What was a candidate here stays one,
+ * and what was superseded or refused here becomes none.
+ */
+export function mergeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
+  const { vault } = rows;
+  if (vault !== null && errorCode(vault) === "gone" && theirs.credentials.some(isLive)) return "gone";
+  return vault === null || vault.forgotten === 1 ? takeVault(rows, theirs, merging) : mergeKnown(rows, theirs, merging);
+}
+
+/** Takes a vault that is unknown or forgotten here. All of it may have been used since, so nothing in it is proven. */
+function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
+  const former = rows.vault;
+  const isUsable = usableIn(rows, merging);
+  const live = theirs.credentials.filter(isLive);
+  if (former !== null && live.length === 0) return "known";
+  if (live.length > 0 && !live.some(isUsable)) return "older";
+  const vault = vaultOf(theirs);
+  const first = former?.last_generation ?? 0;
+  rows.vault = { ...vault, ...higherCounters(former ?? vault, vault), last_generation: first + vault.last_generation };
+  if (merging.serviceRestored) for (const row of live) acceptAgain(rows, row, row);
+  for (const row of theirs.credentials) {
+    const standing = isLive(row) && !isUsable(row) ? "superseded" : row.standing;
+    rows.credentials.push({ ...row, generation: first + row.generation, standing, proven: 0, elsewhere: 1 });
+  }
+  for (const row of theirs.exchanges) {
+    const made = row.new_generation === null ? null : first + row.new_generation;
+    rows.exchanges.push({ ...row, base_generation: first + row.base_generation, new_generation: made });
+  }
+  for (const print of theirs.superseded) rows.superseded.add(print);
+  for (const [combination, print] of theirs.refusals) rows.refusals.set(combination, print);
+  const open = openExchangeOf(rows);
+  if (open !== undefined) continueOpen(rows, open, merging.now);
+  return former === null ? "taken" : "returned";
+}
+
+/** Merges a vault that both states know. */
+function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
+  const meeting = meet(rows, theirs, merging);
+  const ours = rows.credentials.filter(isLive);
+  const prints = new Set(rows.credentials.map((row) => row.fingerprint));
+  const { taken, numbers } = takeCredentials(meeting, merging.serviceRestored);
+  const settled = settleKnown(meeting, numbers, merging.now);
+  addExchanges(meeting, numbers, merging.now);
+  const candidates = [...taken, ...settled.flatMap(({ proven }) => proven ?? [])];
+  if (candidates.length > 0 && !meeting.isDoubtful) for (const row of ours) update(row, { proven: 0, elsewhere: 1 });
+  for (const print of theirs.superseded) if (!prints.has(print)) rows.superseded.add(print);
+  for (const [combination, print] of theirs.refusals) {
+    if (print !== null && !prints.has(print) && taken.some((row) => row.fingerprint === print)) rows.refusals.set(combination, print);
+  }
+  if (candidates.some(({ placed }) => placed !== "older")) return "first";
+  if (candidates.length > 0) return "after";
+  if (settled.length > 0) return "settled";
+  const isOurs = (row: CredentialsRow): boolean => ours.some(({ fingerprint }) => fingerprint === row.fingerprint);
+  return theirs.credentials.some((row) => isLive(row) && !isOurs(row)) ? "older" : "known";
+}
+
+/**
+ * Adds the file's credentials that are unknown here, numbered anew. Returns those that are candidates now, and the numbers here
+ * of all that are here.
+ */
+function takeCredentials(meeting: Meeting, serviceRestored: boolean): { taken: CredentialsRow[]; numbers: Map<number, number> } {
+  const { rows, theirs, vault, isUsable, fresh } = meeting;
+  const named = new Set(fresh.flatMap((row) => [row.base_generation, row.new_generation]));
+  const numbers = new Map<number, number>();
+  const taken: CredentialsRow[] = [];
+  for (const row of theirs.credentials) {
+    const here = rows.credentials.findLast(({ fingerprint }) => fingerprint === row.fingerprint);
+    if (here !== undefined) {
+      numbers.set(row.generation, here.generation);
+      if (serviceRestored && isLive(row) && acceptAgain(rows, here, row)) taken.push(here);
+      continue;
+    }
+    const isKept = row.sealed !== null && row.standing !== "superseded" && isUsable(row);
+    // Of others, exchanges need the number.
+    if (!isKept && !named.has(row.generation)) continue;
+    const standing = isKept ? (row.standing === "void" ? "void" : "imported") : "superseded";
+    const place = (): Placed | null => (serviceRestored ? "successor" : placeOf(meeting, row));
+    const placed = standing === "imported" ? place() : null;
+    vault.last_generation += 1;
+    const sealed = isKept ? row.sealed : null;
+    const added: CredentialsRow = { ...row, generation: vault.last_generation, standing, placed, sealed, proven: 0, elsewhere: 1 };
+    rows.credentials.push(added);
+    numbers.set(row.generation, added.generation);
+    if (standing === "imported") taken.push(added);
+  }
+  return { taken, numbers };
+}
+
+/** The place of credentials of the file among the candidates here. */
+function placeOf({ theirs, vault, current, open, left, goesOn, isDoubtful }: Meeting, row: CredentialsRow): Placed | null {
+  const ofLeft = left !== undefined && [left.base_generation, left.new_generation].includes(row.generation);
+  if (open !== undefined && ofLeft && !goesOn) return "older";
+  const accepted = theirs.exchanges.filter(
+    (x) => x.new_generation !== null && [x.base_generation, x.new_generation].includes(row.generation),
+  );
+  // By the service's own times: earlier tokens expire earlier.
+  const expiry = Math.max(...accepted.map(({ token_expiry: at }) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at))));
+  if (accepted.length > 0 && vault.proof_expiry !== null && expiry < Date.parse(vault.proof_expiry)) return "older";
+  const isOfOurs = (generation: number): boolean => findGeneration(theirs, generation)?.fingerprint === current?.fingerprint;
+  const follows =
+    theirs.superseded.has(current?.fingerprint ?? "") ||
+    accepted.some((x) => x.new_generation === row.generation && isOfOurs(x.base_generation));
+  return follows ? "successor" : isDoubtful ? null : "older";
+}
+
+/** Makes credentials what they are in the file: a candidate, the first one if they were none. Returns whether that changes anything. */
+function acceptAgain(rows: VaultRows, here: CredentialsRow, theirs: CredentialsRow): boolean {
+  const isRefused = theirs.refused === 0 && (here.refused === 1 || [...rows.refusals.values()].includes(here.fingerprint));
+  const isFirst = isLive(here) && (here.standing !== "imported" || here.placed !== "older");
+  if (isFirst && !isRefused) return false;
+  revive(rows, here);
+  if (isRefused) forgetRefusal(rows, here);
+  if (!isFirst) {
+    update(here, { standing: "imported", placed: "successor", sealed: here.sealed ?? theirs.sealed, proven: 0, elsewhere: 1 });
+  }
+  return true;
+}
