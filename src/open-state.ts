@@ -11,9 +11,9 @@ import type { Settings, Sourced } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { StateHistory } from "./store/journal/history.ts";
 import type { LocalStore } from "./store/local-store.ts";
-import type { MovablePlace } from "./store/move.ts";
 import type { Shared } from "./store/postgres/open.ts";
 import { absolute, stateDirectory } from "./store/paths.ts";
+import type { WholePlace } from "./store/whole/whole.ts";
 import type { Narrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 
@@ -66,6 +66,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const sharedAt = async (location: string): Promise<Shared> =>
     (await import("./store/postgres/open.ts")).openShared({ location, ...sharing });
   const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
+  const placeAt = async (at: string | undefined): Promise<WholePlace> => {
+    if (isShared(at)) return (await sharedAt(at)).place;
+    return new (await import("./store/sqlite/place.ts")).DirectoryPlace({ ...options, directory: directoryOf(host, at) });
+  };
   return {
     /** The state on this machine, whose key also seals the secrets of the configuration. */
     store,
@@ -82,11 +86,15 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     },
     /** A move of the state to another place: from where and to where, and what does it. */
     move: async (location: string) => {
-      const [{ moveState }, { DirectoryPlace }] = await Promise.all([import("./store/move.ts"), import("./store/sqlite/place.ts")]);
-      const placeAt = async (at: string | undefined): Promise<MovablePlace> =>
-        isShared(at) ? (await sharedAt(at)).place : new DirectoryPlace({ ...options, directory: directoryOf(host, at) });
+      const { moveState } = await import("./store/whole/move.ts");
       const [from, to] = await Promise.all([placeAt(settings.state), placeAt(location)]);
       return { from: from.shown, to: to.shown, run: async () => await moveState(from, to, waiting) };
+    },
+    /** The end of a move that is not finished: from where, and what does it. */
+    cancelMove: async () => {
+      const { cancelMove } = await import("./store/whole/move.ts");
+      const from = await placeAt(settings.state);
+      return { from: from.shown, run: async () => await cancelMove(from, placeAt, waiting) };
     },
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),

@@ -28,6 +28,24 @@ export function replaceWith<T>(path: string, fill: Fill<T>): T {
   return putInPlace(path, join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`), fill, renameSync);
 }
 
+/** As `replaceWith`, for what takes its time; a database that `fill` writes is closed by then. */
+export async function replaceLater<T>(path: string, fill: (temporary: string) => Promise<T>): Promise<T> {
+  const temporary = join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`);
+  try {
+    closeSync(openSync(temporary, "wx", 0o600));
+    const result = await fill(temporary);
+    const descriptor = openSync(temporary, "r+");
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(temporary, path);
+    syncFolder(dirname(path));
+    return result;
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
 /** Creates a file in the same way if there is none. If several processes do so at once, one wins and all use its file. */
 export function createFile(path: string, fill: Fill<unknown>): void {
   putInPlace(path, `${path}.new-${randomHex(12)}`, fill, (temporary) => {

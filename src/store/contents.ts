@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
-import { VaultError } from "../errors.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { VaultError } from "../errors.ts";
 
 /** A row with its columns, but for the number of its vault, which `service` and `uuid` name. */
 export type ContentRow = Record<string, string | number | null>;
@@ -11,45 +10,27 @@ export const contentTables = ["vaults", "credentials", "exchanges", "superseded"
 
 export type ContentTable = (typeof contentTables)[number];
 
-/** All that a state holds. `seq` counts the exchanges of a vault, from 1; the journal is in its order. */
+/**
+ * What a state holds: all of it, or some of its vaults. Rows of a vault are in their order. Of the journal only the entries that
+ * are sealed in part; entries that a change adds have no `seq`, and are appended. The `seq` of an exchange that is new here
+ * means nothing: its place in the list counts.
+ */
 export type Contents = Record<ContentTable, ContentRow[]>;
 
-/** Orders the rows of the tables that belong to vaults. */
-const orders = { credentials: "generation", exchanges: "seq", superseded: "fingerprint", refusals: "combination" } as const;
+export const nothing = (): Contents => ({
+  vaults: [],
+  credentials: [],
+  exchanges: [],
+  superseded: [],
+  refusals: [],
+  journal: [],
+  outages: [],
+});
 
-export type PartTable = keyof typeof orders;
-
-export const isPart = (table: ContentTable): table is PartTable => table in orders;
-
-/** The SQL that reads a table in an order that both engines share. `binary` orders texts by their bytes. */
-export function selectAll(table: ContentTable, schema: string, binary: string): string {
-  if (table === "journal") return `SELECT at, service, uuid, exchange, event, detail FROM ${schema}journal ORDER BY seq`;
-  if (table === "outages") return `SELECT service, since FROM ${schema}outages ORDER BY service ${binary}`;
-  if (!isPart(table)) return `SELECT * FROM ${schema}vaults ORDER BY service ${binary}, uuid ${binary}`;
-  const order = orders[table];
-  const parts = `${schema}${table} JOIN ${schema}vaults ON vaults.id = vault`;
-  return `SELECT service, uuid, ${table}.* FROM ${parts} ORDER BY service ${binary}, uuid ${binary}, ${order} ${/^[fc]/.test(order) ? binary : ""}`;
-}
-
-/** The contents, from the rows that `selectAll` returned. */
-export function contentsOf(read: Record<ContentTable, readonly object[]>): Contents {
-  const counts = new Map<string, number>();
-  const numbered = (row: ContentRow): ContentRow => {
-    const name = `${row["service"]} ${row["uuid"]}`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-    return { ...row, seq: counts.get(name) ?? 0 };
-  };
-  const without = (column: string, row: object): ContentRow => Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
-  const rows = (table: ContentTable): ContentRow[] => read[table].map((row) => without("vault", row));
-  return {
-    vaults: rows("vaults").map((row) => without("id", row)),
-    credentials: rows("credentials"),
-    exchanges: rows("exchanges").map(numbered),
-    superseded: rows("superseded"),
-    refusals: rows("refusals"),
-    journal: rows("journal"),
-    outages: rows("outages"),
-  };
+/** All rows of several contents. */
+export function joined(parts: readonly Contents[]): Contents {
+  const rows = (table: ContentTable): [ContentTable, ContentRow[]] => [table, parts.flatMap((part) => part[table])];
+  return Object.fromEntries(contentTables.map(rows)) as Contents;
 }
 
 /** Opens or seals one value. */
@@ -110,14 +91,4 @@ function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
     ),
     journal: contents.journal.map(entry),
   };
-}
-
-/** @throws `state` if what was written differs from what was read */
-export function checkSame(expected: Contents, found: Contents, place: string): void {
-  for (const table of contentTables) {
-    if (isDeepStrictEqual(expected[table], found[table])) continue;
-    throw new VaultError("state", `what was written to ${place} cannot be read back (${table}); nothing else was changed`, {
-      hint: "check the disk or the server, then run it again",
-    });
-  }
 }

@@ -14,8 +14,6 @@ export interface Allowance {
 /** Modules of Node that are treated like packages; all others may be used anywhere. */
 const keptModules = new Set(["node:sqlite", "node:process", "node:console"]);
 
-const longest = 250;
-
 interface Import {
   from: string;
   typeOnly: boolean;
@@ -79,8 +77,6 @@ function readSource(path: string, text: string): SourceFile {
     if (path !== "host.ts" && isGlobal(node, parent, key)) file.broken.push(`uses ${String(node["name"])}`);
   });
   if (statements.length > 0 && statements.every(passesOn)) file.broken.push("only passes on what others export");
-  const lines = text.split("\n").length - 1;
-  if (lines > longest) file.broken.push(`has ${lines} lines, more than ${longest}`);
   if (!path.split("/").every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.d)?(\.ts)?$/.test(name)))
     file.broken.push("has a name that is not kebab-case");
   return file;

@@ -29,10 +29,11 @@ export const move = {
     "command that still uses it fails and sends nothing. Safe to interrupt; run it again.",
   options: {
     to: { flag: "--to <location>", help: "the new place: a directory, or postgres://… (after state init)" },
+    cancel: { flag: "--cancel", help: "give an unfinished move up" },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
-  fields: ["moved"],
+  fields: ["moved", "canceled"],
 } as const satisfies Descriptor;
 
 export type MoveOptions = OptionsOf<typeof move>;

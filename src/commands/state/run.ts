@@ -35,15 +35,28 @@ export async function runStateInit(
   return 0;
 }
 
-/** Moves the whole state to another place, after a question. */
+/** Moves the whole state to another place, or gives an unfinished move up, after a question. */
 export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "state">, options: MoveOptions): Promise<number> {
-  if (options.to === undefined) throw new VaultError("usage", "--to: the new place is missing", { hint: "vault state move --to LOCATION" });
-  checkLocation(options.to, "--to");
-  const seen = passwordSeen(options.to, "--to");
-  if (seen !== undefined) app.narrator.warn(seen);
+  const { cancel = false, to: location, yes = false } = options;
+  if (cancel === (location !== undefined)) {
+    throw new VaultError("usage", cancel ? "--to: is not for --cancel" : "--to: the new place is missing", {
+      hint: "vault state move --to LOCATION; vault state move --cancel",
+    });
+  }
   const state = await app.state();
-  const { from, to, run } = await state.move(options.to);
-  await confirmOrFail(app.ask, options.yes === true, `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`);
+  if (location === undefined) {
+    const { from, run } = await state.cancelMove();
+    await confirmOrFail(app.ask, yes, `Give the unfinished move of the state ${from} up?`);
+    const { to } = await run();
+    const document: MoveDocument = { canceled: { from, to } };
+    await app.output.printDone(document, () => `Gave the move to ${to} up; the state ${from} is used as before\n`);
+    return 0;
+  }
+  checkLocation(location, "--to");
+  const seen = passwordSeen(location, "--to");
+  if (seen !== undefined) app.narrator.warn(seen);
+  const { from, to, run } = await state.move(location);
+  await confirmOrFail(app.ask, yes, `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`);
   const { vaults } = await run();
   const document: MoveDocument = { moved: { from, to, vaults } };
   await app.output.printDone(document, () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`);

@@ -1,4 +1,4 @@
-import { notHere } from "../moved.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Row, Statement } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
@@ -51,9 +51,12 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
-/** The facts that the state has about itself, by name; see the schema. */
+/** Reads the facts that the state has about itself, by name; see the schema. */
+export const metaStatement = (schema: string): Statement => ({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
+
+/** What `metaStatement` returns. */
 export async function readMeta({ schema, database }: { schema: string; database: Database }): Promise<Record<string, string | undefined>> {
-  const [row] = await database.query({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
+  const [row] = await database.query(metaStatement(schema));
   return row?.["meta"] as Record<string, string | undefined>;
 }
 
@@ -78,7 +81,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
 export function checkVersion(meta: Readonly<Record<string, string | undefined>>, address: Address): void {
   const oldest = Number(meta["oldest"]);
-  if (oldest === unusableVersion) throw notHere(address.shown, meta);
+  if (oldest === unusableVersion) throw notHere(address.shown, marksIn(meta));
   if (oldest <= schemaVersion) return;
   const { version, "known-since": since } = meta;
   const update = since === undefined ? "update vault" : `update vault to ${since} or newer`;

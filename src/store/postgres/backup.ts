@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Waiting } from "../../exchange/ports.ts";
-import { replaceWith } from "../../files/durable-file.ts";
+import { replaceLater } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { onState } from "../../files/state-error.ts";
+import { asStateError, onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { BackupFacts } from "../backup/backup.ts";
 import { checkTarget } from "../backup/backup.ts";
@@ -12,13 +12,17 @@ import { checkBackup } from "../backup/check.ts";
 import { makeKeptFolder } from "../backup/install.ts";
 import type { Examined, RestoreFacts } from "../backup/restore.ts";
 import { prepare } from "../backup/restore.ts";
-import type { Contents } from "../contents.ts";
-import { keyIdsOf, localSealing, opened, sealed } from "../contents.ts";
+import type { ContentRow } from "../contents.ts";
+import { localSealing } from "../contents.ts";
 import { Keyring, neededKeyOf } from "../keys/keyring.ts";
-import { readContents } from "../sqlite/contents.ts";
+import { marksOf } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { writeStateFile } from "../sqlite/state-file.ts";
+import { engineOf, writeStateFile } from "../sqlite/state-file.ts";
+import { OpenReader } from "../whole/open-whole.ts";
+import type { WholeReader } from "../whole/whole.ts";
+import { readWhole } from "../whole/whole.ts";
+import { transactAtGate } from "./gate.ts";
 import { append } from "./journal.ts";
 import type { DatabasePlace } from "./place.ts";
 import { reborn, setBackNow } from "./set-back.ts";
@@ -46,15 +50,16 @@ export class SharedBackup {
   async backup(file: string, force: boolean): Promise<BackupFacts> {
     checkTarget(this.#options, file, force);
     await this.#store.ready();
-    const { schema, database, clock, warn } = this.#store.parts;
-    const holdings = await this.#write(file, await this.#place.read());
+    const { schema, clock, warn } = this.#store.parts;
+    const holdings = await this.#place.read(async (whole) => await this.#write(file, whole));
     const at = new Date(clock.now()).toISOString();
     const { vaults, pending, keyId } = holdings;
     const detail = { file, vaults, pending, keyId };
     try {
       const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
       // All pairs are known elsewhere now.
-      await database.transact([{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)]);
+      const changes = [{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)];
+      await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
     } catch (error) {
       warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
     }
@@ -64,29 +69,38 @@ export class SharedBackup {
   /** As `examineBackup`. */
   async examine(file: string): Promise<Examined> {
     const backup = checkBackup(file, migrations.length, await this.#keyringOf(file));
-    return { backup, replaces: (await this.#place.standing()) === "active" };
+    await this.#store.ready();
+    return { backup, replaces: !(await this.#place.read(async (whole) => await whole.isEmpty())) };
   }
 
   /** As `restoreState`; the database is changed in one transaction, and what it held is left as a state on this machine. */
   async restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
     const { directory } = this.#options;
     const { schema, clock, keyring } = this.#store.parts;
-    const merged = (await this.#place.standing()) === "active";
-    return await this.#place.exclusively(waiting, async () => {
+    return await this.#place.change("restore", waiting, async (whole, query) => {
+      const merged = !(await whole.isEmpty());
       ensurePrivateDirectory(directory);
       const now = clock.now();
       const folder = makeKeptFolder(directory, now);
       const [former, copy] = [join(folder, "vault.db"), join(folder, "copy.db")];
       try {
-        if (merged) await this.#write(former, await this.#place.read());
+        if (merged) await this.#write(former, whole);
         onState(file, () => copyFileSync(file, copy), "the backup cannot be restored");
         chmodSync(copy, 0o600);
         // The copy, which nobody can change, as the backup was checked before.
         checkBackup(copy, migrations.length, await this.#keyringOf(copy));
         const facts = prepare(copy, { present: merged ? former : null, serviceRestored, file, now });
-        const contents = contentsOf(copy);
-        const restored = opened(contents, localSealing, await keyring.all(keyIdsOf(contents, localSealing)));
-        await this.#place.replace(restored, [...reborn(schema), setBackNow(schema)]);
+        const db = openReadOnly(copy);
+        try {
+          const restored = new OpenReader(engineOf(db), marksOf(db), localSealing, keyring);
+          await whole.write(await readWhole(whole), { ...(await readWhole(restored)), journal: (await readWhole(whole)).journal });
+          let last: ContentRow[] = [];
+          for await (const entries of restored.journal()) last = entries.slice(-1);
+          await whole.append(last);
+        } finally {
+          db.close();
+        }
+        for (const statement of [...reborn(schema), setBackNow(schema)]) await query(statement);
         return { ...facts, merged, replaced: merged ? folder : null };
       } finally {
         rmSync(copy, { force: true });
@@ -95,14 +109,16 @@ export class SharedBackup {
     });
   }
 
-  async #write(file: string, contents: Contents): Promise<Holdings> {
+  async #write(file: string, whole: WholeReader): Promise<Holdings> {
     const { key } = await this.#store.ready();
-    const own = sealed(contents, localSealing, key);
-    const write = (path: string): Holdings => {
-      writeStateFile(path, own, { type: "backup" });
-      return checkBackup(path, Number.POSITIVE_INFINITY, null);
-    };
-    return onState(file, () => replaceWith(file, write), "the backup cannot be written");
+    try {
+      return await replaceLater(file, async (path) => {
+        await writeStateFile(path, whole, key);
+        return checkBackup(path, Number.POSITIVE_INFINITY, null);
+      });
+    } catch (error) {
+      throw asStateError(file, error, "the backup cannot be written");
+    }
   }
 
   /** A keyring that has the key of a file. */
@@ -110,14 +126,5 @@ export class SharedBackup {
     const keyring = new Keyring(this.#options.keySource, file, this.#store.parts.warn);
     await keyring.ensure(neededKeyOf(file));
     return keyring;
-  }
-}
-
-function contentsOf(file: string): Contents {
-  const db = openReadOnly(file);
-  try {
-    return readContents(db);
-  } finally {
-    db.close();
   }
 }

@@ -28,8 +28,11 @@ export const wholeMs = 600_000;
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 const repeatable = ["40001", "40P01"];
 
+/** The error of a check that finds the gate of the state closed: the logarithm of nothing, which nobody else asks for. */
+export const gateClosed = "2201E";
+
 /** Errors that callers expect: these, and what a check of a lease or of a row that is there already raises. */
-const expected = [...repeatable, "22012", "23505"];
+const expected = [...repeatable, "22012", "23505", "55P03", gateClosed];
 
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
@@ -151,6 +154,25 @@ export class Connection {
     return await this.#transaction("REPEATABLE READ READ ONLY", queries, wholeMs);
   }
 
+  /**
+   * Runs work in one transaction, a statement at a time, each of which may take long. `begin` says how it is isolated.
+   * @throws {AnswerLost} if the transaction may have been committed
+   * @throws what the work throws; then nothing was changed
+   */
+  async converse<T>(begin: string, work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>): Promise<T> {
+    const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> => (await this.#send([statement], wholeMs))[0];
+    await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
+    let result: T;
+    try {
+      result = await work(async (statement) => (await run(statement))?.rows ?? []);
+    } catch (error) {
+      if (this.isUsable) await run({ sql: "ROLLBACK" }).catch(() => undefined);
+      throw error;
+    }
+    if ((await run({ sql: "COMMIT" }))?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
+    return result;
+  }
+
   async #transaction(isolation: string, statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
     for (let tries = 5; ; tries -= 1) {
       try {
@@ -213,6 +235,9 @@ export function codeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
+
+/** Whether a row that was not to be waited for is locked. */
+export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
 function clientFor({ user, database, tls, patienceMs }: Address, host: string, port: number, password: string): pg.Client {
   const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);

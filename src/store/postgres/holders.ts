@@ -15,13 +15,9 @@ export interface Lock {
   endsAt: string;
 }
 
-/** In place of a vault's uuid: the lease of the whole state, which nobody takes while somebody holds a vault, and the other way round. */
-export const whole = "";
-
-/** The leases of vaults that have not ended. */
+/** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases
-    WHERE uuid <> '${whole}' AND ends_at > clock_timestamp() ORDER BY since, uuid`,
+  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ends_at > clock_timestamp() ORDER BY since, uuid`,
 });
 
 /** A row of `holders`. */
@@ -31,11 +27,9 @@ export function lockIn(row: Row): Lock {
   return { uuid, holder: { host, pid, user }, since: since.toISOString(), endsAt: end.toISOString() };
 }
 
-/** Who keeps others from a vault, or from the whole state. */
-export const heldBy = (schema: string, uuid = whole): Statement => ({
-  sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE $1 = '${whole}' OR uuid = $1
-    UNION ALL SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE $1 <> '${whole}' AND uuid = '${whole}' AND ends_at > clock_timestamp()
-    LIMIT 1`,
+/** Who keeps others from a vault. */
+export const heldBy = (schema: string, uuid: string): Statement => ({
+  sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE uuid = $1`,
   values: [uuid],
 });
 

@@ -1,14 +1,17 @@
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
+import type { Clock } from "../../exchange/ports.ts";
 import type { Incarnation } from "./about.ts";
 import type { Address } from "./address.ts";
 import { codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { transactAtGate } from "./gate.ts";
 import type { MachineRecord, SeenState } from "./machine-record.ts";
 import { changeTimeline, setBack } from "./set-back.ts";
 
 interface Watch {
-  database: Pick<Database, "address" | "transact">;
+  clock: Pick<Clock, "elapsed" | "sleep">;
+  database: Pick<Database, "address" | "query" | "transact">;
   schema: string;
   machine: Pick<MachineRecord, "hadTls" | "noteState" | "state">;
   warn: (message: string) => void;
@@ -26,7 +29,7 @@ export const isLater = (now: Incarnation, before: Incarnation): boolean =>
  * after a volume was set back, no credentials count as proven.
  * @throws `state` for a copy, until it is claimed
  */
-export async function checkIncarnation({ database, schema, machine, warn }: Watch, found: Incarnation): Promise<void> {
+export async function checkIncarnation({ clock, database, schema, machine, warn }: Watch, found: Incarnation): Promise<void> {
   const { address } = database;
   if (!found.original) throw copied(address, "it was made on another server or in another database");
   const seen = await machine.state(found.state);
@@ -37,7 +40,7 @@ export async function checkIncarnation({ database, schema, machine, warn }: Watc
     const why = isBehind ? "the server was set back to an earlier time" : "another server has taken over";
     const unlessMarked = isBehind ? [] : [changeTimeline(schema, found.noted, found.timeline)];
     try {
-      await database.transact([...unlessMarked, ...setBack(schema, why)]);
+      await transactAtGate({ schema, clock, database }, [...unlessMarked, ...setBack(schema, why)]);
       warn(`${address.shown}: ${why}, and may lack the last changes: no credentials count as proven before they have worked again`);
     } catch (error) {
       // Somebody else was faster.
@@ -78,7 +81,7 @@ export async function warnOfWeakerTls({ address, machine, warn }: Pick<Watch, "m
 const weaker = (address: string, before: string): string =>
   `the connection to ${address} has no TLS; this machine has used the state with TLS before (${before})`;
 
-const copied = (address: Address, why: string): VaultError =>
+export const copied = (address: Address, why: string): VaultError =>
   new VaultError("state", `the state ${address.shown} is a copy (${why}); nothing was sent`, {
     hint: "use the original; if nobody uses that any more: vault state claim",
   });

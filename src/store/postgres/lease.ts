@@ -4,10 +4,11 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Row, Statement } from "./connection.ts";
-import { AnswerLost, codeOf, wholeMs } from "./connection.ts";
+import { AnswerLost, codeOf, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { atGate, busyAtGate, isOpen } from "./gate.ts";
 import type { Holder } from "./holders.ts";
-import { heldBy, holderIn, whole } from "./holders.ts";
+import { heldBy, holderIn } from "./holders.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
@@ -19,12 +20,12 @@ export interface LeasePlace {
   schema: string;
   clock: Clock;
   holder: Holder;
-  database: Pick<Database, "connect" | "query">;
+  database: Pick<Database, "connect" | "query" | "transact">;
 }
 
 const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
-/** Of a row whose vault, or state, nobody holds. */
+/** Of a row whose vault nobody holds. */
 const free = "ends_at = '-infinity', holder = NULL";
 
 /**
@@ -57,12 +58,11 @@ export class Lease {
     const { schema, clock, holder } = place;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
-    const isFree =
-      uuid === whole ? "SELECT" : `SELECT FROM ${schema}.leases WHERE uuid = '${whole}' AND ends_at <= clock_timestamp() FOR SHARE`;
     const take: Statement = {
-      sql: `WITH free AS (${isFree})
+      // Waiting there would starve the operation on the whole state, and fill the server with those who wait.
+      sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} FOR KEY SHARE NOWAIT)
         INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
-        SELECT $1, $2, 0, $3, clock_timestamp(), ${ending} FROM free
+        SELECT $1, $2, 0, $3, clock_timestamp(), ${ending} FROM gate
         ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${ending}
         WHERE held.ends_at <= clock_timestamp() OR held.epoch = $2 RETURNING 1 AS taken`,
       values: [uuid, epoch, JSON.stringify(holder)],
@@ -72,42 +72,24 @@ export class Lease {
       const sent = instant(clock);
       try {
         const connection = await place.database.connect();
-        const [[taken] = [], [held] = [], ...rows] = await connection.transact([take, heldBy(schema, uuid), ...reading]);
+        const [[taken] = [], [held] = [], [gate] = [], ...rows] = await connection.transact([
+          take,
+          heldBy(schema, uuid),
+          atGate(schema),
+          ...reading,
+        ]);
         if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
-        const who = held && holderIn(held);
+        obstacle = held === undefined ? busyAtGate(gate) : busy(uuid, holderIn(held));
+        const who = holderIn(held ?? gate ?? {});
         if (who !== undefined) waiting.tell?.(who);
-        obstacle = busy(held?.["uuid"] === whole ? undefined : uuid, who);
       } catch (error) {
-        if (!(error instanceof AnswerLost)) throw error;
-        obstacle = error;
+        if (isLocked(error)) obstacle = busyAtGate((await place.database.query(atGate(schema)))[0]);
+        else if (error instanceof AnswerLost) obstacle = error;
+        else throw error;
       }
       return null;
     };
     return await waitForLock(clock, waiting, uuid, attempt, () => obstacle);
-  }
-
-  /**
-   * Takes the lease of the whole state, then waits for those who hold a vault; who held one and comes back has lost it.
-   * @throws as `take`
-   */
-  static async takeWhole(place: LeasePlace, waiting: Waiting): Promise<Lease> {
-    const { schema, clock } = place;
-    const [lease] = await Lease.take(place, whole, waiting, []);
-    let obstacle = busy(undefined);
-    const attempt = async (): Promise<Lease | null> => {
-      const others = `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL
-        WHERE uuid <> '${whole}' AND ends_at <= clock_timestamp() AND holder IS NOT NULL`;
-      const [, [held] = []] = await lease.transact([{ sql: others }, heldBy(schema)]);
-      if (held === undefined) return lease;
-      obstacle = busy(held["uuid"] as string, holderIn(held));
-      return null;
-    };
-    try {
-      return await waitForLock(clock, waiting, undefined, attempt, () => obstacle);
-    } catch (error) {
-      await lease.release();
-      throw error;
-    }
   }
 
   /**
@@ -129,9 +111,7 @@ export class Lease {
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(this.#place.clock);
       try {
-        const rows = await (
-          await this.#place.database.connect()
-        ).transact([check, ...statements], this.#uuid === whole ? wholeMs : undefined);
+        const rows = await this.#place.database.transact([check, ...statements]);
         this.#renewed = sent;
         if (isLast) this.#end();
         return rows.slice(1);

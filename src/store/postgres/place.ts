@@ -1,106 +1,82 @@
 import type { Waiting } from "../../exchange/ports.ts";
-import type { Contents } from "../contents.ts";
-import { VaultError } from "../../errors.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import type { Sealing } from "../contents.ts";
-import { checkSame, countSealed, keyIdsOf, opened, sealed } from "../contents.ts";
-import type { MovablePlace, Standing } from "../move.ts";
-import { readMeta } from "./about.ts";
-import type { Statement } from "./connection.ts";
-import { readContents, replaceContents } from "./contents.ts";
-import { Lease } from "./lease.ts";
+import type { ContentRow } from "../contents.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
+import type { Engine } from "../whole/open-whole.ts";
+import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
+import type { Whole, WholeOperation, WholePlace, WholeReader } from "../whole/whole.ts";
+import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
+import type { Row, Statement } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import { transactWhole } from "./gate.ts";
+import { copied } from "./incarnation.ts";
 import { oldestVersion, unusableVersion } from "./schema.ts";
 import type { PostgresStore } from "./store.ts";
 
-/** The database of a shared state, as a place from or to which a state is moved. */
-export class DatabasePlace implements MovablePlace {
+type Query = (statement: Statement) => Promise<Row[]>;
+
+/** The database of a shared state, as a place of whole states. */
+export class DatabasePlace implements WholePlace {
   readonly shown: string;
   readonly #store: PostgresStore;
-  #lease: Lease | null = null;
 
   constructor(store: PostgresStore) {
     this.shown = store.parts.database.address.shown;
     this.#store = store;
   }
 
-  async standing(): Promise<Standing> {
-    const { moved, incoming } = await readMeta(this.#store.parts);
-    if (moved !== undefined) return { moved };
-    if (incoming !== undefined) return { incoming };
-    await this.#store.ready();
-    const { schema, database } = this.#store.parts;
-    const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}.vaults) OR EXISTS (SELECT 1 FROM ${schema}.journal) AS used`;
-    return (await database.query({ sql }))[0]?.["used"] === true ? "active" : "empty";
-  }
-
-  async exclusively<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-    this.#lease = await Lease.takeWhole(this.#store.parts, waiting);
+  async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
+    const { database, keyring, schema } = this.#store.parts;
+    const connection = await Connection.open(database.address);
     try {
-      return await work();
+      return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
+        const [row] = await query(metaStatement(schema));
+        const marks = marksIn(row?.["meta"] as Record<string, string>);
+        return await work(new OpenReader(engineOf(schema, query), marks, { state: marks.state }, keyring));
+      });
     } finally {
-      await this.#lease.release();
+      connection.close();
     }
   }
 
-  async read(): Promise<Contents> {
-    const { keyring } = this.#store.parts;
-    const contents = await readContents(this.#store.parts);
-    const sealing = await this.#sealing();
-    return opened(contents, sealing, await keyring.all(keyIdsOf(contents, sealing)));
+  async transact<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole) => Promise<T>): Promise<T> {
+    return await this.change(operation, waiting, work);
   }
 
-  async receive(contents: Contents, from: string): Promise<void> {
-    await this.replace(contents, unusable(this.#store.parts.schema, "incoming", from));
-  }
-
-  /** Puts contents in the place of what is there, and makes other changes, in one transaction. Call it inside `exclusively`. */
-  async replace(contents: Contents, changes: readonly Statement[]): Promise<void> {
-    const { schema, keyring } = this.#store.parts;
-    const { key = "" } = await readMeta(this.#store.parts);
-    const own = sealed(contents, await this.#sealing(), await keyring.key(key));
-    await this.write([...replaceContents(schema, own), ...changes]);
-  }
-
-  /** Seals everything with another key. Returns the number of values. Call it inside `exclusively`. */
-  async reseal(to: SealingKey): Promise<number> {
-    const { schema } = this.#store.parts;
-    const sealing = await this.#sealing();
-    const contents = await this.read();
-    const rekeyed = { sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'key'`, values: [to.id] };
-    await this.write([...replaceContents(schema, sealed(contents, sealing, to)), rekeyed]);
-    const written = await readContents(this.#store.parts);
-    checkSame(contents, opened(written, sealing, new Map([[to.id, to]])), this.shown);
-    return countSealed(written, sealing);
-  }
-
-  async markMoved(to: string): Promise<void> {
-    await this.write(unusable(this.#store.parts.schema, "moved", to));
-  }
-
-  async activate(): Promise<void> {
-    const { schema } = this.#store.parts;
-    await this.write([
-      { sql: `DELETE FROM ${schema}.meta WHERE name = 'incoming'` },
-      { sql: `UPDATE ${schema}.meta SET value = '${oldestVersion}' WHERE name = 'oldest'` },
-    ]);
-  }
-
-  /** Makes changes in one transaction. Call it inside `exclusively`. */
-  async write(statements: readonly Statement[]): Promise<void> {
-    if (this.#lease === null) throw new VaultError("internal", "a place was written to that is not held");
-    await this.#lease.transact(statements);
-  }
-
-  async #sealing(): Promise<Sealing> {
-    return { state: (await readMeta(this.#store.parts))["state"] };
+  /** As `transact`, with what else runs SQL in the transaction. */
+  async change<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole, query: Query) => Promise<T>): Promise<T> {
+    const { database, keyring, schema } = this.#store.parts;
+    const { address } = database;
+    const { fence, moved } = marksIn(await readMeta(this.#store.parts));
+    const isUnused = fence !== null || moved !== null;
+    // What is not used any more is not checked any more; a copy is what may be claimed.
+    if (operation !== "claim" && !(operation === "move" && isUnused)) await this.#store.ready();
+    return await transactWhole(this.#store.parts, operation, waiting, async (query) => {
+      const [about] = await query(aboutStatement(schema));
+      const meta = about?.["meta"] as Record<string, string>;
+      const marks = marksIn(meta);
+      if (marks.fence === null && marks.moved === null) checkVersion(meta, address);
+      else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
+      if (operation !== "claim" && about?.["original"] !== true)
+        throw copied(address, "it was made on another server or in another database");
+      const { key = "" } = meta;
+      const whole = new OpenWhole(engineOf(schema, query), marks, { state: marks.state }, keyring, key, async () => await keyring.key(key));
+      return await work(whole, query);
+    });
   }
 }
 
-/** Makes a state unusable, also for older programs, and says why. */
-const unusable = (schema: string, name: "moved" | "incoming", value: string): Statement[] => [
-  {
-    sql: `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: [name, value],
+const engineOf = (schema: string, query: Query): Engine => ({
+  schema: `${schema}.`,
+  newId: "gen_random_uuid()",
+  query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],
+  list: (table) => ({
+    from: `jsonb_array_elements($1::jsonb) AS list (item)
+      CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
+    column: (name) => `made.${name}`,
+  }),
+  setUsable: async (isUsable) => {
+    await query({ sql: `UPDATE ${schema}.state SET usable = $1::boolean`, values: [String(isUsable)] });
+    const oldest = String(isUsable ? oldestVersion : unusableVersion);
+    await query({ sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`, values: [oldest] });
   },
-  { sql: `UPDATE ${schema}.meta SET value = '${unusableVersion}' WHERE name = 'oldest'` },
-];
+});

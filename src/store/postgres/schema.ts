@@ -13,15 +13,20 @@ export const unusableVersion = 1_000_000;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, known-since, state (its id), key (the id of the one that seals), timeline (of the server), set-back (when
-  // something may have been lost for the last time), moved (where the state is now), incoming (from where it is just being moved here).
+  // version, oldest, known-since, key (the id of the one that seals), rekeyed (who changed it last), timeline (of the server), set-back
+  // (when something may have been lost for the last time); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (
     id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL, system text NOT NULL, database text NOT NULL, claims int NOT NULL
   )`,
+  // The gate that an operation on the whole state closes for as long as `ends_at` says: see gate.ts. Not usable while it is being moved,
+  // and from then on. `done` is the operation that was committed last.
+  `CREATE TABLE IF NOT EXISTS ${schema}.state (
+    id int PRIMARY KEY CHECK (id = 1), operation text, token uuid, holder text, since timestamptz,
+    ends_at timestamptz NOT NULL, usable boolean NOT NULL, done jsonb
+  )`,
   `CREATE TABLE IF NOT EXISTS ${schema}.leases (
-    -- Of the vault; empty for the lease of the whole state.
     uuid text PRIMARY KEY,
     -- Whose it is, another one each time it is taken, and how many steps were made: who finds others has lost the vault.
     epoch uuid NOT NULL,
@@ -130,11 +135,14 @@ export const tables = (schema: string): string[] => [
     application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
   )`,
   `CREATE TABLE IF NOT EXISTS ${schema}.outages (service text PRIMARY KEY, since text NOT NULL)`,
-  `INSERT INTO ${schema}.leases VALUES ('', gen_random_uuid(), 0, NULL, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`,
+  // Who began with an older version has lost its vault.
+  `DELETE FROM ${schema}.leases WHERE uuid = ''`,
+  `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'
+    WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,
+  `INSERT INTO ${schema}.state (id, ends_at, usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('state', gen_random_uuid()::text), ('timeline', ${place.timeline})
-    ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.meta VALUES ('version', '${schemaVersion}'), ('known-since', '${knownSince}')
+  `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}'), ('known-since', '${knownSince}')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 ];
 

@@ -22,12 +22,13 @@ import type { SummaryRow } from "../steps/vault-record.ts";
 import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
-import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf } from "./connection.ts";
+import type { Row, Statement } from "./connection.ts";
+import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
+import { passGate, transactAtGate } from "./gate.ts";
 import type { Lock } from "./holders.ts";
 import { holders, lockIn } from "./holders.ts";
 import { Lease } from "./lease.ts";
@@ -146,7 +147,7 @@ export class PostgresStore implements Store {
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.ready();
-    await this.parts.database.query(append(this.parts.schema, creationEntry(creation, "creating", this.#now())));
+    await this.#write([append(this.parts.schema, creationEntry(creation, "creating", this.#now()))]);
   }
 
   async completeCreation(creation: Creation, created: CreatedVault): ReturnType<Store["completeCreation"]> {
@@ -163,18 +164,18 @@ export class PostgresStore implements Store {
       const after = structuredClone(rows);
       const result = completeCreation(after, key, creation, created);
       try {
-        await database.transact(statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after));
+        await this.#write([sameKey(schema, key.id), ...statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after)]);
         return result;
       } catch (error) {
-        // Somebody else was faster, or the answer was lost.
-        if (tries <= 1 || (codeOf(error) !== "23505" && !(error instanceof AnswerLost))) throw error;
+        // Somebody else was faster, the key was changed, or the answer was lost.
+        if (tries <= 1 || (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))) throw error;
         if ((await this.parts.database.query(completed(schema, creation))).length > 0) return result;
       }
     }
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.parts.database.query(append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)));
+    await this.#write([append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error))]);
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
@@ -183,7 +184,7 @@ export class PostgresStore implements Store {
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.parts.database.query(append(this.parts.schema, dismissal(creation, this.#now())));
+    await this.#write([append(this.parts.schema, dismissal(creation, this.#now()))]);
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
@@ -194,6 +195,17 @@ export class PostgresStore implements Store {
   async latencyMs(): Promise<number> {
     await this.parts.database.connect();
     return this.#time.latencyMs();
+  }
+
+  /** Writes without a lease. */
+  async #write(statements: readonly Statement[]): Promise<void> {
+    await transactAtGate(this.parts, statements, async () => await this.check());
+  }
+
+  /** Looks again at what the state says of itself. */
+  async check(): Promise<Ready> {
+    this.#ready = null;
+    return await this.ready();
   }
 
   /** What the state says of itself, read once. */
@@ -221,7 +233,7 @@ export class PostgresStore implements Store {
     if (this.#seen === null || !isLater(about, this.#seen)) await checkIncarnation(this.parts, about);
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
-    if (before !== null) await database.transact(prune(schema, before));
+    if (before !== null) await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
     await keyring.ensure(about.keyId);
     return { ...about, key: await keyring.key(about.keyId) };
   }
@@ -242,4 +254,15 @@ export class PostgresStore implements Store {
   #now(): string {
     return new Date(this.#time.now()).toISOString();
   }
+}
+
+/** Fails unless the state is sealed with that key: a division by zero. */
+const sameKey = (schema: string, id: string): Statement => ({
+  sql: `SELECT 1 / (SELECT count(*) FROM ${schema}.meta WHERE name = 'key' AND value = $1)`,
+  values: [id],
+});
+
+/** What can be done another time is. */
+function unlessGateClosed(error: unknown): void {
+  if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
 }

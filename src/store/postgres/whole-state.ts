@@ -1,13 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import type { Waiting } from "../../exchange/ports.ts";
+import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { LockedShared } from "../keys/rekey.ts";
-import { writeContents } from "../sqlite/contents.ts";
-import { migrate } from "../sqlite/open-database.ts";
-import { migrations } from "../sqlite/schema.ts";
+import { copyInto } from "../sqlite/state-file.ts";
 import { checkVersion, readMeta } from "./about.ts";
+import { codeOf } from "./connection.ts";
 import type { DatabasePlace } from "./place.ts";
 import { resealKept } from "./outbox.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
@@ -55,12 +55,25 @@ export class SharedState {
     const lacking = Number(former["version"] ?? 0) < schemaVersion ? tables(schema) : [];
     const rights = grant === undefined ? [] : grants(schema, grant);
     const needed = [...lacking, ...rights];
-    if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
+    if (needed.length > 0) await this.#define(needed);
     const { key: sealing = null } = await readMeta(this.#store.parts);
     const key = await keyring.forSecret(sealing);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
     return { created, updated: !created && lacking.length > 0, location: database.address.shown, keyId };
+  }
+
+  /** Runs what defines the schema. Of several at once one does, and the others find it there. */
+  async #define(statements: readonly string[]): Promise<void> {
+    for (let tries = 10; ; tries -= 1) {
+      try {
+        await this.#store.parts.database.transact([{ sql: statements.join(";\n") }]);
+        return;
+      } catch (error) {
+        const code = codeOf(error) || codeOf((error as Error).cause);
+        if (tries <= 1 || !alreadyThere.includes(code)) throw error;
+      }
+    }
   }
 
   /** Facts about the server, for `doctor`. */
@@ -84,34 +97,40 @@ export class SharedState {
    */
   async claim(waiting: Waiting): Promise<void> {
     const { schema, machine } = this.#store.parts;
-    await this.#place.exclusively(waiting, async () => {
-      const { state = "" } = await readMeta(this.#store.parts);
+    await this.#place.change("claim", waiting, async (whole, query) => {
+      const { state } = whole.marks;
       const seen = (await machine.state(state))?.claims;
-      await this.#place.write([...reborn(schema, seen), ...setBack(schema, "the state was copied")]);
+      for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")]) await query(statement);
+      await whole.mark({ fence: null, moved: null });
     });
     await this.#store.ready();
   }
 
   /** What the journal tells, as of now: a copy in memory. */
   async history(): Promise<StateHistory> {
-    await this.#store.ready();
-    const { vaults, journal, outages } = await this.#place.read();
+    const { key } = await this.#store.ready();
     const db = new DatabaseSync(":memory:");
-    migrate(db, migrations);
-    writeContents(db, { vaults, journal, outages, credentials: [], exchanges: [], superseded: [], refusals: [] });
+    await this.#place.read(async (whole) => await copyInto(db, whole, key, ({ vaults, outages }) => ({ ...nothing(), vaults, outages })));
     return historyIn(db);
   }
 
-  /** Does the work of a rekey while nobody else holds a vault. */
+  /** Does the work of a rekey: the change of this state is one transaction. */
   async rekey<T>(waiting: Waiting, work: (shared: LockedShared) => Promise<T>): Promise<T> {
     const { keyId, state } = await this.#store.ready();
-    const place = this.#place;
+    const { schema } = this.#store.parts;
     const reseal = async (to: SealingKey): Promise<number> => {
-      const values = await place.reseal(to);
+      const values = await this.#place.change("rekey", waiting, async (whole, query) => {
+        let written = 0;
+        for await (const part of whole.parts()) written += await whole.write(part, part, to);
+        await query({ sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'key'`, values: [to.id] });
+        return written;
+      });
       await resealKept(this.#store.parts, state, to);
       return values;
     };
-    const locked = { shown: place.shown, keyId, reseal };
-    return await place.exclusively(waiting, async () => await work(locked));
+    return await work({ shown: this.#place.shown, keyId, reseal });
   }
 }
+
+/** Errors of those that were not the first to make something. */
+const alreadyThere = ["23505", "42P06", "42P07", "42710", "XX000"];

@@ -1,11 +1,13 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { VaultError } from "../../errors.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
-import { notHere } from "../moved.ts";
-import { all, one } from "./query.ts";
+import type { Marks } from "../whole/marks.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
+import { all, one, run } from "./query.ts";
 import { applicationId, unusableVersion } from "./schema.ts";
 import { onState } from "../../files/state-error.ts";
 
@@ -69,7 +71,7 @@ export const schemaVersion = (connection: DatabaseSync): number =>
 export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
   const version = schemaVersion(connection);
   if (version <= newest) return;
-  if (version === unusableVersion) throw notHere(path, movesOf(connection));
+  if (version === unusableVersion) throw notHere(dirname(path), marksOf(connection));
   throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
     hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
   });
@@ -85,13 +87,16 @@ function since(connection: DatabaseSync): string {
   }
 }
 
-/** Where a state was moved to, or from where it is just being moved here. */
-export function movesOf(connection: DatabaseSync): { moved?: string; incoming?: string } {
-  const rows = all<{ name: string; value: string }>(connection, "SELECT name, value FROM meta WHERE name IN ('moved', 'incoming')");
-  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+/** What the state says of itself. */
+export function marksOf(connection: DatabaseSync): Marks {
+  const rows = all<{ name: string; value: string }>(connection, "SELECT name, value FROM meta");
+  return marksIn(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
 }
 
-function configure(connection: DatabaseSync, platform: string): void {
+/** Ends the right of every former holder of a vault lock to write. */
+export const raiseEpochs = (connection: DatabaseSync): number => run(connection, "UPDATE locks SET epoch = epoch + 1");
+
+export function configure(connection: DatabaseSync, platform: string): void {
   connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON");
   if (platform === "darwin") connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }

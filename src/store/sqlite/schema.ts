@@ -151,5 +151,7 @@ export const migrations: readonly string[] = [
   -- The hash of the document that --save-cmd replaces, and the digest of where a run delivers contents.
   ALTER TABLE exchanges ADD COLUMN given TEXT;
   ALTER TABLE exchanges ADD COLUMN delivery TEXT;
+  -- The id of the state. The other marks of whole/marks.ts are in this table, too.
+  INSERT INTO meta VALUES ('state', lower(hex(randomblob(16))));
   `,
 ];

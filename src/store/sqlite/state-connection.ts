@@ -7,7 +7,7 @@ import { openFinished } from "../backup/install.ts";
 import { prune } from "../journal/journal.ts";
 import type { StoreOptions } from "../local-store.ts";
 import type { Opening } from "./open-database.ts";
-import { checkNotNewer, createDatabase, migrate, schemaVersion } from "./open-database.ts";
+import { checkNotNewer, createDatabase, migrate, raiseEpochs, schemaVersion } from "./open-database.ts";
 import { one } from "./query.ts";
 import { StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
@@ -83,7 +83,15 @@ export class StateConnection {
   /** Migrates with every vault locked: no process may be between ① and ④ while the tables change. */
   async #migrate(database: StateDatabase): Promise<void> {
     const waiting = { deadline: this.#options.clock.elapsed() + 30_000, signal: new AbortController().signal };
-    await this.locks.withAll(waiting, async () => await database.write((db) => migrate(db, this.#opening.migrations)));
+    await this.locks.withAll(
+      waiting,
+      async () =>
+        await database.write((db) => {
+          checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+          migrate(db, this.#opening.migrations);
+          raiseEpochs(db);
+        }),
+    );
   }
 
   /** Increments the epoch of a slot, which ends the right of every earlier holder to write. Not synced. */

@@ -1,28 +1,49 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { Contents } from "../contents.ts";
-import { writeContents } from "./contents.ts";
-import { migrate } from "./open-database.ts";
-import { run } from "./query.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import type { ContentRow, Contents } from "../contents.ts";
+import { localSealing, nothing } from "../contents.ts";
+import type { Engine } from "../whole/open-whole.ts";
+import { OpenWhole } from "../whole/open-whole.ts";
+import type { WholeReader } from "../whole/whole.ts";
+import { marksOf, migrate } from "./open-database.ts";
+import { all, run } from "./query.ts";
 import { applicationId, migrations, unusableVersion } from "./schema.ts";
 
-/** What the file becomes: a backup, or a state that is just being moved here from another place. */
-type Purpose = { type: "backup" } | { type: "incoming"; from: string };
+/** Runs the SQL of operations on a whole state in a transaction of a connection. */
+export const engineOf = (db: DatabaseSync): Engine => ({
+  schema: "",
+  query: async (sql, values = []) => Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
+  list: () => ({ from: "(SELECT value AS item FROM json_each($1))", column: (name) => `item ->> '${name}'` }),
+  setUsable: async (isUsable) => {
+    db.exec(`PRAGMA user_version = ${isUsable ? migrations.length : unusableVersion}`);
+    return Promise.resolve();
+  },
+});
 
-/** Writes contents, sealed for it, into a new database at a path. It is not durable by itself; nothing is left beside it. */
-export function writeStateFile(path: string, contents: Contents, purpose: Purpose): void {
+/** Copies a state, or what `of` leaves of it, into a new database, sealed with a key. */
+export async function copyInto(
+  db: DatabaseSync,
+  source: WholeReader,
+  key: SealingKey,
+  of: (part: Contents) => Contents = (part) => ({ ...part, journal: [] }),
+): Promise<void> {
+  migrate(db, migrations);
+  run(db, "UPDATE meta SET value = ? WHERE name = 'state'", source.marks.state);
+  const known = { all: async () => Promise.resolve(new Map()), key: async () => Promise.resolve(key) };
+  const target = new OpenWhole(engineOf(db), marksOf(db), localSealing, known, key.id, known.key);
+  await target.mark({ predecessors: source.marks.predecessors });
+  for await (const part of source.parts()) await target.write(nothing(), of(part));
+  for await (const entries of source.journal()) await target.append(entries);
+}
+
+/** Writes a state into a new file, sealed with a key. It is not durable by itself; nothing is left beside it. */
+export async function writeStateFile(path: string, source: WholeReader, key: SealingKey): Promise<void> {
   const db = new DatabaseSync(path);
   try {
     db.exec("PRAGMA foreign_keys = ON; BEGIN EXCLUSIVE");
-    migrate(db, migrations);
-    writeContents(db, contents);
-    db.exec(`PRAGMA application_id = ${applicationId}`);
-    if (purpose.type === "incoming") {
-      run(db, "INSERT INTO meta VALUES ('incoming', ?)", purpose.from);
-      db.exec(`PRAGMA user_version = ${unusableVersion}`);
-    }
-    db.exec("COMMIT");
-    if (purpose.type === "incoming") db.exec("PRAGMA journal_mode = WAL");
+    await copyInto(db, source, key);
+    db.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
   } finally {
     db.close();
     for (const ending of ["-journal", "-wal", "-shm"]) rmSync(path + ending, { force: true });

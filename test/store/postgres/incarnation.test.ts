@@ -3,6 +3,7 @@ import type { Incarnation } from "../../../src/store/postgres/about.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { checkIncarnation, warnOfWeakerTls } from "../../../src/store/postgres/incarnation.ts";
 import type { SeenState } from "../../../src/store/postgres/machine-record.ts";
+import { TestClock } from "../../contract/store-fixture.ts";
 
 const hour = 3_600_000;
 const now = Date.parse("2026-11-23T12:00:00Z");
@@ -43,9 +44,12 @@ async function check(location: string, found: Partial<Incarnation>, before: Part
   };
   const address = parseAddress(location, {}, "me", () => undefined);
   const watch = { address, machine, schema: "vaultsvc", warn: (message: string) => void warnings.push(message) };
-  const database = { address, transact: async () => await Promise.resolve([]) };
+  const nothing = async (): Promise<never[]> => await Promise.resolve([]);
+  const database = { address, transact: nothing, query: nothing };
   await warnOfWeakerTls(watch);
-  const failure = await checkIncarnation({ ...watch, database }, { ...same, ...found }).catch((error: unknown) => (error as Error).message);
+  const failure = await checkIncarnation({ ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") }, { ...same, ...found }).catch(
+    (error: unknown) => (error as Error).message,
+  );
   return { failure, warnings, noted };
 }
 

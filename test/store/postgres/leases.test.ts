@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { exchange, held, imported, intent, known, patient, service, started, uuid } from "../../contract/store-fixture.ts";
 import type { Cut, SharedState } from "../../support/shared-state.ts";
-import { Lease } from "../../../src/store/postgres/lease.ts";
+import { DatabasePlace } from "../../../src/store/postgres/place.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 
@@ -71,9 +71,10 @@ describe("a lease", () => {
   });
 });
 
-describe("the lease of the whole state", () => {
-  const whole = async (milliseconds = 0): Promise<Lease> =>
-    await Lease.takeWhole((state.another() as PostgresStore).parts, patient(state.clock, milliseconds));
+describe("an operation on the whole state", () => {
+  /** One that does nothing. */
+  const whole = async (milliseconds = 0, work = async (): Promise<unknown> => Promise.resolve()): Promise<unknown> =>
+    await new DatabasePlace(state.another() as PostgresStore).transact("rekey", patient(state.clock, milliseconds), work);
 
   it("waits for who holds a vault, and says who that is; nobody holds a vault meanwhile", async () => {
     const session = await held(state);
@@ -82,22 +83,22 @@ describe("the lease of the whole state", () => {
       message: expect.stringMatching(/^tester on here .* using vault/) as string,
     });
     await session.release();
-    const lease = await whole();
-    const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
-    await expect(waiting).rejects.toMatchObject({
-      code: "busy",
-      message: expect.stringMatching(/^tester on here .* using a vault of this state/) as string,
+    await whole(0, async () => {
+      const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
+      await expect(waiting).rejects.toMatchObject({
+        code: "busy",
+        message: expect.stringMatching(/^tester on here .* is changing the whole state \(vault state rekey\)/) as string,
+      });
+      await expect(whole()).rejects.toMatchObject({ code: "busy", message: expect.stringMatching(/vault state rekey/) as string });
+      expect(await state.store.locks()).toEqual([]);
     });
-    expect(await state.store.locks()).toEqual([]);
-    await lease.release();
     await (await held(state)).release();
   });
 
   it("takes their vaults from those who are stopped", async () => {
     const former = await imported(state);
     await expire();
-    const lease = await whole();
-    await lease.release();
+    await whole();
     await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
   });
 });

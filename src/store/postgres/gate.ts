@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import { VaultError } from "../../errors.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
+import type { WholeOperation } from "../whole/whole.ts";
+import type { Row, Statement } from "./connection.ts";
+import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
+import type { Database } from "./database.ts";
+import type { Holder } from "./holders.ts";
+import { holderIn, holders } from "./holders.ts";
+
+/**
+ * The gate of a shared state (DESIGN, The whole state). An operation on the whole of it closes the gate, so that nobody begins
+ * anything, waits for who holds a vault, and then does everything in one transaction that has the row of the gate locked. A gate
+ * that was closed ends by itself; the transaction does not end before it is committed or gone.
+ */
+export interface GatePlace {
+  schema: string;
+  clock: Clock;
+  holder: Holder;
+  database: Database;
+}
+
+/** How far ahead a gate is closed. */
+const closedMs = 30_000;
+
+/** Of the row of a gate that nobody has closed. */
+export const isOpen = "ends_at <= clock_timestamp()";
+
+/** How long a writer without a lease waits for the gate, in milliseconds. */
+const patienceMs = 10_000;
+
+/**
+ * What a writer without a lease puts in front of its statements: fails with `gateClosed`, or as `isLocked`, while the gate is
+ * closed, and where the state is not used any more. Keeps operations on the whole state out until the transaction ends.
+ */
+export const passGate = (schema: string): Statement => ({
+  sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} AND usable FOR KEY SHARE NOWAIT) SELECT ln((SELECT count(*) FROM gate))`,
+});
+
+/** Who has closed the gate, or is behind it. Does not wait. */
+export const atGate = (schema: string): Statement => ({
+  sql: `SELECT operation, holder, since, usable FROM ${schema}.state WHERE token IS NOT NULL OR NOT usable`,
+});
+
+/** The error for whoever finds the gate closed. */
+export function busyAtGate(row: Row | undefined): VaultError {
+  const who = row === undefined ? undefined : holderIn(row);
+  if (who === undefined || row === undefined) return busy(undefined);
+  return new VaultError("busy", `${who} is changing the whole state (vault state ${String(row["operation"])})`, {
+    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+  });
+}
+
+/**
+ * Runs statements in one transaction that keeps operations on the whole state out, when the gate is open. `isMoved` rejects for a
+ * state that is not used any more.
+ * @throws as `Database.transact`, and `busy`
+ */
+export async function transactAtGate(
+  { schema, clock, database }: { schema: string; clock: Pick<Clock, "elapsed" | "sleep">; database: Pick<Database, "query" | "transact"> },
+  statements: readonly Statement[],
+  isMoved?: () => Promise<unknown>,
+): Promise<Row[][]> {
+  for (const until = clock.elapsed() + patienceMs; ;) {
+    try {
+      return (await database.transact([passGate(schema), ...statements])).slice(1);
+    } catch (error) {
+      if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
+      const [row] = await database.query(atGate(schema));
+      if (row?.["usable"] === false) await isMoved?.();
+      if (clock.elapsed() > until) throw busyAtGate(row);
+      await clock.sleep(250);
+    }
+  }
+}
+
+/**
+ * Does the work in the one transaction of an operation on the whole state. If it throws, nothing is changed.
+ * @throws `busy` at the deadline, with who is in the way; `interrupted` when aborted; what the work throws
+ */
+export async function transactWhole<T>(
+  place: GatePlace,
+  operation: WholeOperation,
+  waiting: Waiting,
+  work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+): Promise<T> {
+  const { schema, clock, database, holder } = place;
+  const token = randomUUID();
+  const values = [token, operation, JSON.stringify(holder)];
+  const close: Statement = {
+    sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} OR token = $1 FOR NO KEY UPDATE NOWAIT)
+      UPDATE ${schema}.state SET token = $1, operation = $2, holder = $3, ends_at = clock_timestamp() + interval '${closedMs} milliseconds',
+        since = CASE WHEN token = $1 THEN since ELSE clock_timestamp() END
+      FROM gate RETURNING 1 AS closed`,
+    values,
+  };
+  const open = `UPDATE ${schema}.state SET token = NULL, operation = NULL, holder = NULL, ends_at = '-infinity' WHERE token = $1`;
+  let obstacle = busy(undefined);
+  const closed = async (): Promise<boolean> => {
+    try {
+      if ((await database.query(close)).length > 0) return true;
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+    }
+    obstacle = busyAtGate((await database.query(atGate(schema)))[0]);
+    return false;
+  };
+  const attempt = async (): Promise<{ result: T } | null> => {
+    if (!(await closed())) return null;
+    const [held] = await database.query(holders(schema));
+    if (held !== undefined) {
+      const who = holderIn(held);
+      if (who !== undefined) waiting.tell?.(who);
+      obstacle = busy(held["uuid"] as string, who);
+      return null;
+    }
+    return await behindGate(place, token, { operation, open }, work);
+  };
+  try {
+    return (await waitForLock(clock, waiting, undefined, attempt, () => obstacle)).result;
+  } catch (error) {
+    // The gate ends by itself where that fails.
+    await database.query({ sql: open, values: [token] }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Null if somebody has taken a lease just before the gate was closed. */
+async function behindGate<T>(
+  { schema, database }: GatePlace,
+  token: string,
+  { operation, open }: { operation: string; open: string },
+  work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+): Promise<{ result: T } | null> {
+  // Of its own: on the others several transactions are under way.
+  const connection = await Connection.open(database.address);
+  let done: { result: T } | null = null;
+  try {
+    return await connection.converse("READ COMMITTED", async (query) => {
+      await query({ sql: settings });
+      const [own] = await query({ sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`, values: [token] });
+      if (own === undefined) throw new TakenOver();
+      // A statement of its own: one that waited for the row sees what was there before.
+      if ((await query(holders(schema))).length > 0) throw new TakenOver();
+      await query({ sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'` });
+      const result = await work(query);
+      await query({ sql: open, values: [token] });
+      await query({
+        sql: `UPDATE ${schema}.state SET done = jsonb_build_object('token', $1::text, 'operation', $2::text)`,
+        values: [token, operation],
+      });
+      return (done = { result });
+    });
+  } catch (error) {
+    if (error instanceof TakenOver) return null;
+    if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token))) return done;
+    throw error;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Whether the transaction was committed. Waits for its end: a plain query sees the row as it was before. */
+async function isDone(schema: string, database: Database, token: string): Promise<boolean> {
+  const connection = await Connection.open(database.address);
+  try {
+    const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
+    return await connection.converse("READ COMMITTED", async (query) => (await query({ sql }))[0]?.["done"] === token);
+  } finally {
+    connection.close();
+  }
+}
+
+/** The gate was opened, or somebody came through before it was closed: tried again. */
+class TakenOver extends Error {}
+
+/** What a transaction of any length needs of the server, whatever a role or a database may have set. */
+const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
+  CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN set_config('synchronous_commit', 'on', true) END`;

@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { VaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import { nothing } from "../contents.ts";
+import type { Fence } from "./marks.ts";
+import { notHere } from "./marks.ts";
+import type { Whole, WholePlace } from "./whole.ts";
+
+/**
+ * Moves a state (DESIGN, The whole state): fences it, copies it into the target in one transaction there, and marks it moved.
+ * Killed at any step it leaves at most one place that can be used; run again, it continues. `vaults` is null if another run had
+ * copied them.
+ * @throws `state` if there is nothing to move, or something in the way; then the state is as it was
+ */
+export async function moveState(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<{ vaults: number | null }> {
+  const here = await marksAt(from);
+  if (here === null) throw nothingToMove(from.shown);
+  if (here.moved !== null) {
+    if (here.moved.target !== (await marksAt(to))?.state) throw notHere(from.shown, here);
+    return { vaults: null };
+  }
+  const fence = here.fence ?? (await close(from, to, waiting));
+  if (fence.target !== (await marksAt(to))?.state) throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
+  const copied = await to.transact("move", waiting, async (target) => await receive(from, target, fence));
+  if (copied === "in the way") {
+    await openFence(from, waiting, fence);
+    throw inTheWay(to.shown);
+  }
+  await markMoved(from, waiting, fence);
+  return { vaults: copied };
+}
+
+/**
+ * Gives an unfinished move up: the target never takes it from then on, and the state is used as before.
+ * @throws `state` if the target has the contents, and then finishes the move; also if the target cannot be reached
+ */
+export async function cancelMove(from: WholePlace, placeAt: (location: string) => Promise<WholePlace>, waiting: Waiting): Promise<Fence> {
+  const here = await marksAt(from);
+  if (here === null) throw nothingToMove(from.shown);
+  const { fence } = here;
+  if (fence === null) {
+    if (here.moved !== null) throw notHere(from.shown, here);
+    throw new VaultError("state", `no move of the state ${from.shown} is unfinished; nothing was changed`);
+  }
+  const to = await placeAt(fence.to);
+  const there = await marksAt(to);
+  if (there?.state !== fence.target) throw madeAnew(from.shown, fence);
+  const isThere = await to.transact("move", waiting, async (target) => {
+    const { state, taken, canceled } = target.marks;
+    if (state !== fence.target) throw madeAnew(from.shown, fence);
+    if (taken.includes(fence.move)) return true;
+    await target.mark({ canceled: [...canceled, fence.move] });
+    return false;
+  });
+  if (!isThere) {
+    await openFence(from, waiting, fence);
+    return fence;
+  }
+  await markMoved(from, waiting, fence);
+  throw new VaultError("state", `the state is at ${fence.to} already: the move is finished, and cannot be given up`, {
+    hint: `vault config set state '${fence.to}' (or --state, VAULTSVC_STATE)`,
+  });
+}
+
+/** Fences the state for a move to a place that is empty, and makes that if need be, so that it has an id. */
+async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
+  // Before anything is made.
+  const there = (await marksAt(to))?.state;
+  if (there !== undefined && there === (await marksAt(from))?.state) throw new VaultError("usage", "--to: that is where the state is");
+  if ((await from.read(async (whole) => await whole.isEmpty())) === true) throw nothingToMove(from.shown);
+  const target = await to.transact("move", waiting, async (whole) => {
+    const { marks } = whole;
+    if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
+    if (!(await whole.isEmpty())) throw inTheWay(to.shown);
+    // This machine must have its key.
+    await whole.write(nothing(), nothing());
+    return marks.state;
+  });
+  return await from.transact("move", waiting, async (whole) => {
+    const { marks } = whole;
+    if (marks.moved !== null) throw notHere(from.shown, marks);
+    if (marks.fence !== null) return marks.fence;
+    // What is fenced must be readable.
+    for await (const _ of whole.parts());
+    const fence = { move: randomUUID(), to: to.shown, target };
+    await whole.mark({ fence });
+    return fence;
+  });
+}
+
+/** Takes the contents in, unless an earlier run has: returns the number of vaults, or null. What is in the way stays for good. */
+async function receive(from: WholePlace, target: Whole, fence: Fence): Promise<number | "in the way" | null> {
+  const { marks } = target;
+  const { state, taken, canceled } = marks;
+  if (state !== fence.target) throw madeAnew(from.shown, fence);
+  if (taken.includes(fence.move)) return null;
+  if (canceled.includes(fence.move)) throw canceledMove(from.shown);
+  if (marks.fence !== null || marks.moved !== null || !(await target.isEmpty())) {
+    await target.mark({ canceled: [...canceled, fence.move] });
+    return "in the way";
+  }
+  const vaults = await from.read(async (source) => {
+    if (source.marks.fence?.move !== fence.move) throw canceledMove(from.shown);
+    let count = 0;
+    for await (const part of source.parts()) {
+      await target.write(nothing(), { ...part, journal: [] });
+      count += part.vaults.filter(({ forgotten }) => forgotten === 0).length;
+    }
+    for await (const entries of source.journal()) await target.append(entries);
+    const predecessors = [...new Set([...marks.predecessors, source.marks.state, ...source.marks.predecessors])];
+    await target.mark({ taken: [...taken, fence.move], predecessors });
+    return count;
+  });
+  return vaults ?? 0;
+}
+
+/** Records where the state is now, over this fence only. */
+async function markMoved(from: WholePlace, waiting: Waiting, fence: Fence): Promise<void> {
+  await from.transact("move", waiting, async (whole) => {
+    if (whole.marks.fence?.move === fence.move) await whole.mark({ fence: null, moved: fence });
+    else if (whole.marks.moved?.move !== fence.move) throw canceledMove(from.shown);
+  });
+}
+
+/** The state is used as before. The target must not take this move any more. */
+async function openFence(from: WholePlace, waiting: Waiting, fence: Fence): Promise<void> {
+  await from.transact("move", waiting, async (whole) => {
+    if (whole.marks.fence?.move === fence.move) await whole.mark({ fence: null });
+  });
+}
+
+const marksAt = async (place: WholePlace) => await place.read(async ({ marks }) => Promise.resolve(marks));
+
+const nothingToMove = (shown: string): VaultError =>
+  new VaultError("state", `there is no state to move: ${shown}`, { hint: "--state LOCATION (names another one)" });
+
+const inTheWay = (shown: string): VaultError =>
+  new VaultError("state", `another state is there already: ${shown}; nothing was changed`, { hint: "name an empty place with --to" });
+
+const canceledMove = (shown: string): VaultError =>
+  new VaultError("state", `the move of the state ${shown} was given up; nothing was changed`, { hint: "vault state move --to LOCATION" });
+
+const madeAnew = (shown: string, { to }: Fence): VaultError =>
+  new VaultError(
+    "state",
+    `the state that was to be moved to ${to} cannot go there: the one there is not the one that the move began with`,
+    {
+      hint: `bring the former one back; if it is gone for good: vault state claim --state '${shown}'`,
+    },
+  );

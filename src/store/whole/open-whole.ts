@@ -1,0 +1,212 @@
+import type { SealingKey } from "../../secrets/sealing.ts";
+import type { ContentRow, Contents, ContentTable, Sealing } from "../contents.ts";
+import { contentTables, countSealed, keyIdsOf, nothing, opened, sealed } from "../contents.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { Value } from "../steps/changes.ts";
+import { differences, isPart, keys, numbered } from "./differences.ts";
+import type { Marks } from "./marks.ts";
+import type { Whole, WholeReader } from "./whole.ts";
+
+/** Rows, or vaults, that are read or written at a time. */
+const batch = 200;
+
+/** How an engine runs the SQL of an operation, in its transaction. `$1`, `$2` … stand for values. */
+export interface Engine {
+  /** In front of the name of a table. */
+  readonly schema: string;
+  /** What an id is that the engine does not make itself, for the rows of vaults. */
+  readonly newId?: string;
+  query(sql: string, values?: readonly Value[]): Promise<ContentRow[]>;
+  /** A table of the JSON objects in the list `$1`, each as `item`, and the value of a column of the given table in it. */
+  list(table: ContentTable): { from: string; column: (name: string) => string };
+  /** Makes the state unusable for every program, or usable again. */
+  setUsable(isUsable: boolean): Promise<void>;
+}
+
+/** Orders the rows of a vault. */
+const orders = { credentials: "generation", exchanges: "seq", superseded: "fingerprint", refusals: "combination" } as const;
+
+/** What is read, sealed: its id says whether labels are. */
+export class OpenReader implements WholeReader {
+  readonly marks: Marks;
+  protected readonly engine: Engine;
+  protected readonly sealing: Sealing;
+  protected readonly keyring: Pick<Keyring, "all" | "key">;
+  /** Rows with values that are sealed with several keys, or another one than the state's, with the ids. */
+  protected readonly keyIds = new WeakMap<ContentRow, readonly string[]>();
+
+  constructor(engine: Engine, marks: Marks, sealing: Sealing, keyring: Pick<Keyring, "all" | "key">) {
+    this.engine = engine;
+    this.marks = marks;
+    this.sealing = sealing;
+    this.keyring = keyring;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    const { engine } = this;
+    const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.schema}${table})`;
+    const [row] = await engine.query(`SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`);
+    return row?.["empty"] === 1;
+  }
+
+  async *parts(): AsyncGenerator<Contents> {
+    const { engine } = this;
+    const { schema } = engine;
+    let last: Value[] = ["", ""];
+    for (let isFirst = true; ; isFirst = false) {
+      const vaults = await engine.query(
+        `SELECT * FROM ${schema}vaults WHERE (service, uuid) > ($1, $2) ORDER BY service, uuid LIMIT ${batch}`,
+        last,
+      );
+      const end = vaults.at(-1);
+      if (end === undefined && !isFirst) return;
+      const found: Contents = { ...nothing(), vaults: vaults.map((row) => without(row, "id")) };
+      if (end !== undefined) {
+        const next: Value[] = [end["service"] ?? "", end["uuid"] ?? ""];
+        for (const [table, order] of Object.entries(orders) as [keyof typeof orders, string][]) {
+          const rows = await engine.query(
+            `SELECT service, uuid, ${table}.* FROM ${schema}${table} JOIN ${schema}vaults ON vaults.id = vault
+            WHERE (service, uuid) > ($1, $2) AND (service, uuid) <= ($3, $4) ORDER BY service, uuid, ${order}`,
+            [...last, ...next],
+          );
+          found[table] = rows.map((row) => without(row, "vault"));
+        }
+        last = next;
+      }
+      if (isFirst) {
+        found.outages = await engine.query(`SELECT * FROM ${schema}outages ORDER BY service`);
+        if (this.sealing.state !== undefined)
+          found.journal = await engine.query(`SELECT * FROM ${schema}journal WHERE event = 'labelled' ORDER BY seq`);
+      }
+      yield await this.#open(found);
+      if (vaults.length < batch) return;
+    }
+  }
+
+  async *journal(): AsyncGenerator<ContentRow[]> {
+    for (let last: Value = 0; ;) {
+      const sql = `SELECT * FROM ${this.engine.schema}journal WHERE seq > $1 ORDER BY seq LIMIT ${batch}`;
+      const rows: ContentRow[] = await this.engine.query(sql, [last]);
+      if (rows.length > 0) yield (await this.#open({ ...nothing(), journal: rows })).journal;
+      if (rows.length < batch) return;
+      last = rows.at(-1)?.["seq"] ?? 0;
+    }
+  }
+
+  async #open(found: Contents): Promise<Contents> {
+    const open = opened(found, this.sealing, await this.keyring.all(keyIdsOf(found, this.sealing)));
+    for (const table of contentTables) {
+      open[table].forEach((row, index) => {
+        const one = { ...nothing(), [table]: [found[table][index] ?? row] };
+        this.keyIds.set(row, keyIdsOf(one, this.sealing));
+      });
+    }
+    return open;
+  }
+}
+
+/** A state that is read and changed. */
+export class OpenWhole extends OpenReader implements Whole {
+  readonly keyId: string | null;
+  readonly #ownKey: () => Promise<SealingKey>;
+
+  constructor(
+    engine: Engine,
+    marks: Marks,
+    sealing: Sealing,
+    keyring: Pick<Keyring, "all" | "key">,
+    keyId: string | null,
+    ownKey: () => Promise<SealingKey>,
+  ) {
+    super(engine, marks, sealing, keyring);
+    this.keyId = keyId;
+    this.#ownKey = ownKey;
+  }
+
+  async write(before: Contents, after: Contents, key?: SealingKey): Promise<number> {
+    const { engine } = this;
+    const { schema } = engine;
+    const own = key ?? (await this.#ownKey());
+    const [top] = await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`);
+    const wanted = numbered(before, after, Number(top?.["seq"] ?? 0) + 1);
+    const differing = differences(before, wanted, (row) => (this.keyIds.get(row) ?? []).some((id) => id !== own.id));
+    for (const table of contentTables.toReversed()) if (table !== "journal") await this.#remove(table, differing[table].removed);
+    const put = Object.fromEntries(contentTables.map((table) => [table, differing[table].put])) as Contents;
+    const resealed = sealed(put, this.sealing, own);
+    for (const table of contentTables) await this.#put(table, resealed[table]);
+    return countSealed(resealed, this.sealing);
+  }
+
+  async append(entries: readonly ContentRow[]): Promise<void> {
+    const key = await this.#ownKey();
+    const own = sealed({ ...nothing(), journal: entries.map((row) => without(row, "seq")) }, this.sealing, key);
+    await this.#put("journal", own.journal);
+  }
+
+  async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
+    const { schema } = this.engine;
+    const now = { ...this.marks, ...marks };
+    for (const [name, value] of Object.entries(marks)) {
+      if (value === null) await this.engine.query(`DELETE FROM ${schema}meta WHERE name = $1`, [name]);
+      else
+        await this.engine.query(
+          `INSERT INTO ${schema}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+          [name, JSON.stringify(value)],
+        );
+    }
+    const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean => fence === null && moved === null;
+    if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable(isUsable(now));
+    Object.assign(this.marks, now);
+  }
+
+  async #remove(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
+    const { schema } = this.engine;
+    const { from, column } = this.engine.list(table);
+    const given = (name: string): string => `item ->> '${name}'`;
+    const columns = keys[table];
+    const where = isPart(table)
+      ? `(vault, ${columns.join(", ")}) IN (SELECT vaults.id, ${columns.map(column).join(", ")} FROM ${from} JOIN ${schema}vaults
+          ON vaults.service = ${given("service")} AND vaults.uuid = ${given("uuid")})`
+      : table === "vaults"
+        ? `(service, uuid) IN (SELECT ${given("service")}, ${given("uuid")} FROM ${from})`
+        : `${columns[0] ?? ""} IN (SELECT ${column(columns[0] ?? "")} FROM ${from})`;
+    for (const some of batches(rows)) await this.engine.query(`DELETE FROM ${schema}${table} WHERE ${where}`, [JSON.stringify(some)]);
+  }
+
+  async #put(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
+    const { schema, newId } = this.engine;
+    const { from, column } = this.engine.list(table);
+    // Rows of another version may have other columns.
+    for (const alike of Map.groupBy(rows, (row) => Object.keys(row).join()).values()) {
+      const all = Object.keys(alike[0] ?? {});
+      const own = isPart(table) ? all.filter((name) => name !== "service" && name !== "uuid") : all;
+      const [ids, join, key] = isPart(table)
+        ? [
+            [["vault", "vaults.id"]],
+            `JOIN ${schema}vaults ON vaults.service = item ->> 'service' AND vaults.uuid = item ->> 'uuid'`,
+            ["vault", ...keys[table]],
+          ]
+        : table === "vaults"
+          ? [newId === undefined ? [] : [["id", newId]], "", ["service", "uuid"]]
+          : [[], "", keys[table]];
+      const set = own.filter((name) => !(key as string[]).includes(name)).map((name) => `${name} = excluded.${name}`);
+      const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
+      // What has a number in the journal is there already.
+      const isNew = table === "journal" && !all.includes("seq");
+      const sql =
+        table === "journal" && !isNew
+          ? `UPDATE ${schema}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
+          : `INSERT INTO ${schema}${table} (${[...ids.map(([name]) => name), ...own].join(", ")})
+            SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true
+            ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
+      for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);
+    }
+  }
+}
+
+const without = (row: ContentRow, column: string): ContentRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
+
+function* batches(rows: readonly ContentRow[]): Generator<ContentRow[]> {
+  for (let start = 0; start < rows.length; start += batch) yield rows.slice(start, start + batch);
+}
