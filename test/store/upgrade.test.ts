@@ -80,6 +80,20 @@ it.each(sharedVersions)("a shared state of schema %i is brought up to date by st
   expect(await sql("SELECT value FROM team.meta WHERE name = 'version'")).toEqual([{ value: String(schemaVersion) }]);
 });
 
+it("a state that this program has made names no version that does not exist", async () => {
+  const options = { stateDir: join(tempDir("newer"), "state"), configDir: tempDir("config"), env: service };
+  const pair = JSON.stringify({ encryptedData: "data", payload: "payload" });
+  const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+  const args = ["import", uuid, "--kind", "generic/offline", "--credentials", "-"];
+  expect(await runVault(args, { ...options, input: pair })).toMatchObject({ code: 0 });
+  const database = new DatabaseSync(join(options.stateDir, "vault.db"));
+  database.exec("PRAGMA user_version = 99;");
+  database.close();
+  const { code, stderr } = await runVault(["status"], options);
+  expect(code).toBe(14);
+  expect(stderr).toMatch(/update this program, or use another directory/);
+});
+
 it("a state of a newer schema is refused with the version that is needed, and not touched", async () => {
   const { file, options } = unpacked(migrations.length - 1);
   const database = new DatabaseSync(file);

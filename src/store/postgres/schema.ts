@@ -1,8 +1,6 @@
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 3;
 export const oldestVersion = 3;
-/** The first version of the program that knows this schema; earlier ones tell it to users. */
-const knownSince = "0.2.0";
 
 /** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
 export const unusableVersion = 1_000_000;
@@ -13,7 +11,7 @@ export const unusableVersion = 1_000_000;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, known-since, key (the id of the one that seals), rekeyed (who changed it last), timeline (of the server), set-back
+  // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), rekeyed (who changed it last), timeline (of the server), set-back
   // (when something may have been lost for the last time); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
@@ -142,7 +140,7 @@ export const tables = (schema: string): string[] => [
   `INSERT INTO ${schema}.state (id, ends_at, usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
-  `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}'), ('known-since', '${knownSince}')
+  `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 ];
 

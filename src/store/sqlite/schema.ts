@@ -6,8 +6,8 @@ export const unusableVersion = 1_000_000;
 
 /**
  * Scripts, each of which migrates a state to the version that is its position in the list, from 1. A published script is never
- * changed, only followed by another, which also says the first version of the program that knows it: earlier ones tell that to users.
- * A new state runs all of them.
+ * changed, only followed by another, which also says the first version of the program that knows it (known-since in meta): earlier
+ * ones tell that to users. A new state runs all of them.
  */
 export const migrations: readonly string[] = [
   `
@@ -135,7 +135,6 @@ export const migrations: readonly string[] = [
   -- The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
   ALTER TABLE exchanges ADD COLUMN run TEXT;
   ALTER TABLE exchanges ADD COLUMN digest TEXT;
-  INSERT INTO meta VALUES ('known-since', '0.2.0');
   CREATE INDEX exchanges_by_run ON exchanges (run) WHERE run IS NOT NULL;
   `,
   `
