@@ -31,6 +31,8 @@ export interface Handover {
   readonly leavesState: boolean;
   /** Another program has a part in it, and takes its time: a place for the end call, asked for ahead, would be lost. */
   readonly takesTime?: boolean;
+  /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
+  readonly given?: string | undefined;
   /**
    * Called between ① and each start that is sent, and after each outcome that changes the counters. If the counters travel with
    * the credentials, they are durable when this resolves. If it rejects, nothing is sent.

@@ -151,6 +151,8 @@ export interface VaultSession {
   recordStarted(exchangeId: string, started: Started): Promise<number>;
   /** started|held → held. */
   hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void>;
+  /** started|held stays. Records what --save-cmd has saved, by its hash: that is what it replaces next. */
+  noteSaved(exchangeId: string, sha256: string): Promise<void>;
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
   recordEnding(exchangeId: string, delivered: boolean): Promise<void>;
   /** ending stays. The last end call was answered, with something that settles nothing. */

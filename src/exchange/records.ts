@@ -76,6 +76,8 @@ export interface ExchangeRecord {
   acknowledgedAt: string | null;
   /** Adopted from a recovery document: the answer to its end call supersedes nothing. */
   adopted: boolean;
+  /** Hash of the document that --save-cmd replaces: the one that the run has read, or saved last. */
+  given: string | null;
 }
 
 /** An exchange that can be acknowledged. */
@@ -154,6 +156,8 @@ export interface Started extends VaultFacts {
   combination: string;
   /** A recovery document with the new pair will leave this state. */
   elsewhere: boolean;
+  /** Hash of the document that --save-cmd replaces. */
+  given?: string | undefined;
 }
 
 /** Counters toward lockout that travel with credentials which have no state of their own. */

@@ -125,6 +125,7 @@ async function store(
     lastModified: success.lastModified,
     combination: pair.combination,
     elsewhere: request.handover.leavesState,
+    given: request.handover.given,
   });
   // A round trip to a shared state does for both.
   const endsSoon = !request.noAck && request.handover.takesTime !== true;
@@ -162,6 +163,8 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
   try {
     if (delivery.recovery.unread === true) checkContents(delivery, request.handover);
     await request.handover.deliver(delivery);
+    const { given } = request.handover;
+    if (given !== undefined && given !== exchange.given) await context.session.noteSaved(id, given);
   } catch (error) {
     const held = await holdFor(context, exchange, error);
     if (request.noAck && error instanceof HandoverFailure && error.reason === "masked") return { delivery, exchange: held };

@@ -78,6 +78,7 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly reject = this.#step(starts.reject, exchange);
   readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({ exchange: id, revived: [pair] }));
   readonly hold = this.#step(ends.hold, exchange);
+  readonly noteSaved = this.#step(ends.noteSaved, exchange);
   readonly recordEnding = this.#step(ends.recordEnding, exchange);
   readonly noteEndAnswered = this.#step(ends.noteEndAnswered, exchange);
   readonly expire = this.#step(ends.expire, exchange);

@@ -49,6 +49,7 @@ export function describeExchangeSteps(name: string, make: Make): void {
         endsUnanswered: 0,
         acknowledgedAt: null,
         adopted: false,
+        given: null,
       });
     });
 
@@ -215,6 +216,7 @@ export function describeExchangeSteps(name: string, make: Make): void {
 
     it.each([
       ["recordEnding", async () => await on.session.recordEnding("x1", true)],
+      ["noteSaved", async () => await on.session.noteSaved("x1", "of another document")],
       ["hold", async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
       ["expire", async () => await on.session.expire("x1", problem)],
     ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {

@@ -63,6 +63,29 @@ describe.concurrent("--save-cmd", () => {
     expect(saved(machine, "two.json")).toEqual(saved(machine, "one.json"));
   });
 
+  it("is told by ack the hash that the run has kept: of what was read, and then of what was saved last", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind, credentials } = lab.vault;
+    const machine = lab.machine();
+    const text = `${JSON.stringify(credentials)}\n`;
+    const sha256 = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
+    const command = (name: string): string => `cat > ${name}.json; printf %s "$VAULTSVC_GIVEN_SHA256" > ${name}.hash`;
+    const hash = (name: string): string => readFileSync(join(machine.home, `${name}.hash`), "utf8");
+    const given = ["--kind", kind, "--credentials", `@${machine.file("pair.json", text)}`];
+    expectError(await machine.vault("get", uuid, ...given, "--json", "--save-cmd", `${command("one")}; false`), 11, "pending");
+    expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", `${command("two")}; false`), 11, "pending");
+    lab.faults("get-end:drop-before");
+    expectExit(await machine.vault("ack", uuid, "--json", "--max-wait", "0s", "--save-cmd", command("three")), 11);
+    for (const name of ["one", "two", "three"]) expect(hash(name)).toBe(sha256(text));
+    expectExit(await machine.vault("ack", uuid), 0);
+
+    expectExit(await machine.vault("get", uuid, "--no-ack", "--save-cmd", command("four")), 0);
+    expectExit(await machine.vault("ack", uuid, "--save-cmd", command("five")), 0);
+    expect(hash("four")).toBe("");
+    expect(hash("five")).toBe(sha256(readFileSync(join(machine.home, "four.json"))));
+    await expectInStep(lab, machine, uuid);
+  });
+
   it("has none of the secrets in its environment, nor in any command line", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();

@@ -60,6 +60,7 @@ describe("a process that has lost its vault", () => {
     ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
     ["recordStarted", atIntent, async () => await session.recordStarted("x1", started("second"))],
     ["hold", atStarted, async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
+    ["noteSaved", atStarted, async () => await session.noteSaved("x1", "hash")],
     ["recordEnding", atStarted, async () => await session.recordEnding("x1", true)],
     ["noteEndAnswered", atEnding, async () => await session.noteEndAnswered("x1", problem)],
     ["acknowledge", atEnding, async () => await session.acknowledge("x1")],

@@ -159,7 +159,7 @@ async function acknowledge(
     const exchange = await acknowledgeOpen(context, {
       unread: unread === true,
       saved: saved === true,
-      ...(saveCmd === undefined ? {} : { save: async (document) => void (await saveRecovery(app, saveCmd, document)) }),
+      ...(saveCmd === undefined ? {} : { save: async (document, given) => await saveRecovery(app, saveCmd, document, given) }),
     });
     if (exchange !== null) result.acknowledged.push(asAcknowledged(record, exchange));
   } finally {

@@ -38,10 +38,13 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
   let isDelivered = false;
-  let saved = given.exact;
+  let replaced = given.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
     takesTime: saveCmd !== undefined,
+    get given() {
+      return replaced;
+    },
     async recordAttempts(attempts) {
       spent = attempts;
       if (out?.isState !== true || isDelivered || given.document === undefined) return;
@@ -55,7 +58,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       // The start was accepted, which resets the failed attempts.
       if (out !== undefined)
         await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
-      if (saveCmd !== undefined) saved = await saveRecovery(app, saveCmd, document, saved);
+      if (saveCmd !== undefined) replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
@@ -183,14 +186,14 @@ async function writeRecovery(out: CredentialsOut, document: RecoveryFile, uuid: 
 }
 
 /**
- * Gives the recovery document to --save-cmd, to replace what `given` was, and returns what it gave, byte for byte. What the
- * command prints goes to stderr.
+ * Gives the recovery document to --save-cmd, to replace the one with the hash `given`, and returns the hash of what it gave. What
+ * the command prints goes to stderr.
  */
 export async function saveRecovery(
   app: Pick<App, "host" | "redactor" | "settings">,
   command: string,
   document: RecoveryDocument,
-  given?: string,
+  given: string | null,
 ): Promise<string> {
   learnAll(app, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
@@ -199,10 +202,12 @@ export async function saveRecovery(
     await runWithDocument({ ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted }, text, {
       VAULTSVC_EXCHANGE_ID: document.exchangeId,
       // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
-      VAULTSVC_GIVEN_SHA256: given === undefined ? "" : createHash("sha256").update(given, "utf8").digest("hex"),
+      VAULTSVC_GIVEN_SHA256: given ?? "",
     });
-    return text;
+    return sha256(text);
   } catch (error) {
     throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
   }
 }
+
+const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");

@@ -17,8 +17,8 @@ export interface AckChoice {
   unread: boolean;
   /** The user has saved the new credentials elsewhere: nothing is owed to --save-cmd or --credentials-out any more. */
   saved: boolean;
-  /** Saves the recovery document now, for an exchange that still owes it. */
-  save?: (document: RecoveryDocument) => Promise<void>;
+  /** Saves the recovery document now, in place of the one with the hash `given`; returns the hash of what it has saved. */
+  save?: (document: RecoveryDocument, given: string | null) => Promise<string>;
 }
 
 /**
@@ -71,7 +71,7 @@ async function saveNow(
 ): Promise<void> {
   await context.session.markElsewhere([open.baseGeneration, open.newGeneration ?? 0]);
   try {
-    await save(document);
+    await context.session.noteSaved(open.id, await save(document, open.given));
   } catch (error) {
     if (!(error instanceof HandoverFailure)) throw error;
     if (context.signal.aborted) throw interrupted(context, open);

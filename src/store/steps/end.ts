@@ -20,6 +20,10 @@ export function hold(
   if (delivered) row.delivered = 1;
 }
 
+export function noteSaved(rows: VaultRows, exchangeId: string, sha256: string): void {
+  exchangeIn(rows, exchangeId, ["started", "held"]).given = sha256;
+}
+
 /** Step ③: an end call may now be sent. */
 export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boolean): void {
   const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);

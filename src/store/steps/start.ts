@@ -127,6 +127,7 @@ export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: stri
     token_expiry: tokenExpiry,
     uses_remaining: usesRemaining,
     limited: Number(limited),
+    given: started.given ?? null,
   });
   acceptedFacts(rows, exchange, started);
   journal(rows, "started", exchangeId, { base: base.generation, generation, tokenExpiry, usesRemaining, limited });

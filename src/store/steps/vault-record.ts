@@ -105,4 +105,5 @@ export const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
   endsUnanswered: row.ends_unanswered,
   acknowledgedAt: row.acknowledged_at,
   adopted: row.adopted === 1,
+  given: row.given,
 });
