@@ -62,11 +62,12 @@ export async function readMeta({ schema, database }: { schema: string; database:
 
 /** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
 export function aboutIn(row: Row | undefined, address: Address): About {
-  const { fsync, standby, meta, ...facts } = row as unknown as About & {
+  const { fsync, standby, meta, ...facts } = (row ?? {}) as unknown as About & {
     fsync: string;
     standby: boolean;
     meta: Record<string, string>;
   };
+  if (row === undefined || (meta ?? null) === null) throw cannotBeUsed(address, "it holds no state", "vault state init");
   if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
   if (fsync !== "on" && !address.isDurableAssumed) {
     const why = "the server loses what it has committed when it stops (fsync=off)";

@@ -1,13 +1,13 @@
-import type { EventEmitter } from "node:events";
-import { readFileSync } from "node:fs";
-import type { Duplex } from "node:stream";
 import pg from "pg";
 import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
 import type { Value } from "../steps/changes.ts";
 import type { Address } from "./address.ts";
+import type { PlainClient, Wire } from "./client.ts";
+import { clientFor } from "./client.ts";
+import { answerBytes, tooMuchSaid, wholeAnswerBytes } from "./inbound.ts";
 import type { Reason } from "./reasons.ts";
-import { connectionReason, refusalReason } from "./reasons.ts";
+import { brief, connectionReason, refusalReason } from "./reasons.ts";
 
 /** SQL with `$1`, `$2` … for its values; a list is an array of texts. */
 export interface Statement {
@@ -16,11 +16,6 @@ export interface Statement {
 }
 
 export type Row = Record<string, unknown>;
-
-/** What `pg` does not declare of a client. */
-interface Wire {
-  connection: EventEmitter & { stream: Duplex };
-}
 
 /** How long what reads or writes the whole state may take, in milliseconds. */
 export const wholeMs = 600_000;
@@ -44,20 +39,23 @@ export interface Timing {
   tookLogin?: (ms: number) => void;
 }
 
-/** The error where the answer is lost: what was sent to the database may have been done. */
-export class AnswerLost extends VaultError {
-  constructor(address: Address, why: string) {
-    super("state", `the connection to the state ${address.shown} was lost: ${why}`, {
-      hint: "run it again when the database is there; what was not recorded was not sent",
-      retry: "safe",
-    });
+/** An error that callers expect, and a failure of the state where they do not. */
+class Expected extends VaultError {
+  readonly sqlState: string;
+
+  constructor(address: Address, sqlState: string, message: string) {
+    super("state", `the state ${address.shown} cannot be used: ${refusalReason(address, sqlState, message).why}`, { retry: "safe" });
+    this.sqlState = sqlState;
   }
 }
 
-/** Says who it is and nothing else: a pooler refuses more, and the library would take more from the environment. */
-class PlainClient extends pg.Client {
-  getStartupConf(): { user: string | undefined; database: string | undefined } {
-    return { user: this.user, database: this.database };
+/** The error where the answer is lost: what was sent to the database may have been done. */
+export class AnswerLost extends VaultError {
+  constructor(address: Address, why: string) {
+    super("state", `the connection to the state ${address.shown} was lost: ${brief(why)}`, {
+      hint: "run it again when the database is there; what was not recorded was not sent",
+      retry: "safe",
+    });
   }
 }
 
@@ -66,15 +64,16 @@ class PlainClient extends pg.Client {
  * statements go out together, in one round trip.
  */
 export class Connection {
-  readonly #client: pg.Client;
+  readonly #client: PlainClient;
   readonly #address: Address;
   readonly #timing: Timing;
   #dead: Error | null = null;
   #underWay = 0;
-  /** Of commits that may not be durable. */
-  readonly #notices: string[] = [];
+  /** How often it was said that a commit may not be durable, and the last time. */
+  #notices = 0;
+  #notice = "";
 
-  private constructor(client: pg.Client, address: Address, timing: Timing) {
+  private constructor(client: PlainClient, address: Address, timing: Timing) {
     this.#client = client;
     this.#timing = timing;
     this.#address = address;
@@ -85,7 +84,9 @@ export class Connection {
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
     client.on("notice", ({ code, message }) => {
-      if (code === "01000") this.#notices.push(message ?? "");
+      if (code !== "01000") return;
+      this.#notices += 1;
+      this.#notice = message ?? "";
     });
   }
 
@@ -105,7 +106,7 @@ export class Connection {
         problems.push({ at, why: "is a read-only standby" });
       } catch (error) {
         const code = error instanceof VaultError ? "" : codeOf(error);
-        problems.push({ at, ...connectionReason({ ...address, password }, code, (error as Error).message) });
+        problems.push({ at, ...connectionReason({ ...address, password }, code, said(error as Error)) });
       }
       connection.close();
     }
@@ -198,7 +199,8 @@ export class Connection {
       // A query that is not answered must not be answered later.
       (this.#client as unknown as Wire).connection.stream.destroy();
     }, mayTakeMs);
-    const noticed = this.#notices.length;
+    const noticed = this.#notices;
+    this.#client.inbound.allow(mayTakeMs === wholeMs ? wholeAnswerBytes : answerBytes);
     const sentAt = performance.now();
     const { stream } = (this.#client as unknown as Wire).connection;
     // In one piece: `pg` writes five times for each.
@@ -214,8 +216,8 @@ export class Connection {
     if (failed !== undefined) {
       // The connection's own failures have no code, or one of the system, like EPIPE.
       const code = codeOf(failed.reason);
-      if (expected.includes(code)) throw failed.reason;
       const { message } = failed.reason as Error;
+      if (expected.includes(code)) throw new Expected(this.#address, code, message);
       if (failed.reason instanceof pg.DatabaseError && !fatal.test(code)) {
         const { why, hint } = refusalReason(this.#address, code, message);
         throw cannotBeUsed(this.#address, why, hint);
@@ -224,50 +226,23 @@ export class Connection {
       throw new AnswerLost(this.#address, this.#dead.message);
     }
     this.#timing.took?.(tookMs);
-    const notice = this.#notices[noticed];
-    if (notice !== undefined) throw cannotBeUsed(this.#address, `a commit may not be durable (${notice})`);
+    if (this.#notices > noticed) throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(this.#notice)})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 }
 
+/** What an error says; those of the runtime mean that the library did not understand the server. */
+const said = (error: Error): string => (error instanceof TypeError || error instanceof RangeError ? tooMuchSaid : error.message);
+
 /** The code of an error of the server (SQLSTATE, five characters) or of the system; else empty. */
 export function codeOf(error: unknown): string {
+  if (error instanceof Expected) return error.sqlState;
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
-
-function clientFor({ user, database, tls, patienceMs }: Address, host: string, port: number, password: string): pg.Client {
-  const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);
-  return new PlainClient({
-    host,
-    port,
-    user,
-    database,
-    // A function, so that the library does not look for one itself.
-    password: () => password,
-    ssl: tls === undefined ? false : { rejectUnauthorized: true, ca },
-    sslnegotiation: "postgres",
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: patienceMs,
-  });
-}
-
-function readCertificates(path: string): string {
-  const refuse = (why: string): VaultError =>
-    new VaultError("usage", `the certificates of the state's server (sslrootcert) cannot be read: ${path}: ${why}`);
-  let text;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw refuse(codeOf(error));
-  }
-  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw refuse("it holds none");
-  return text;
-}
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
 export const cannotBeUsed = (address: Address, why: string, hint?: string, retry?: Retry): VaultError =>

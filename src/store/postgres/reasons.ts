@@ -1,5 +1,6 @@
 import type { Retry } from "../../errors.ts";
 import type { Address } from "./address.ts";
+import { tooMuchSaid } from "./inbound.ts";
 
 /** Why a database cannot be used, and the way out. */
 export interface Reason {
@@ -10,8 +11,21 @@ export interface Reason {
 
 type Reasons = Readonly<Record<string, Reason>>;
 
+/** The longest text of a server that is shown, in characters. */
+const shownCharacters = 300;
+
+/** A text of a server, on one line and short. */
+export function brief(text: string): string {
+  const line = text
+    .slice(0, 2 * shownCharacters)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length <= shownCharacters ? line : `${line.slice(0, shownCharacters)}…`;
+}
+
 /** Why a server let nobody in, said of the server: by SQLSTATE or the code of the system, or by the message where there is none. */
-export function connectionReason({ database, password, user }: Address, code: string, message: string): Reason {
+export function connectionReason({ database, password, user }: Address, code: string, text: string): Reason {
+  const message = brief(text);
   const setPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
   if (password === "" && (code === "28P01" || message.includes("password must be")))
     return { why: "asks for a password, and none is known", hint: setPassword };
@@ -35,6 +49,10 @@ export function connectionReason({ database, password, user }: Address, code: st
       hint: "sslrootcert=FILE in the address, with the authority's certificate",
     };
   }
+  if (message === tooMuchSaid) return { why: "sends more than it may, or is no PostgreSQL" };
+  if (/^SASL: Only|authenticationOk message/.test(message))
+    return { why: "asks for a login that this program does not offer", hint: "scram-sha-256 in pg_hba.conf of the server" };
+  if (message.startsWith("SASL")) return { why: `does not prove that it knows the password (${message})` };
   if (message.includes("does not support SSL"))
     return { why: "does not offer TLS", hint: "configure TLS on the server; only on a network of your own: sslmode=disable" };
   const why = /^[0-9A-Z]{5}$/.test(code) ? `refused the connection (${message}, ${code})` : `cannot be reached (${code || message})`;
@@ -42,7 +60,8 @@ export function connectionReason({ database, password, user }: Address, code: st
 }
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
-export function refusalReason({ database, shown, user }: Address, code: string, message: string): Reason {
+export function refusalReason({ database, shown, user }: Address, code: string, text: string): Reason {
+  const message = brief(text);
   const isMissing = { why: "nothing is there yet", hint: `vault state init --state '${shown}'` };
   const timeLimit = { why: `a time limit of the server ended a statement (${message})`, hint: `raise it for the role ${user}` };
   const by: Reasons = {
