@@ -10,6 +10,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await standbys("");
+  await state.sql("ALTER ROLE postgres RESET ALL");
   state.dispose();
 });
 
@@ -45,6 +46,14 @@ const maybe = { code: "state", message: expect.stringMatching(/a commit may not 
 describe("a commit that waits for a standby", () => {
   it("is not taken for done when the wait is canceled", async () => {
     const session = await withoutStandby(held(state));
+    const step = expect(session.recordIntent(intent("x1", 1))).rejects.toMatchObject(maybe);
+    await toWaiting("pg_cancel_backend(pid)");
+    await step;
+  });
+
+  it("is not taken for done when the wait is canceled, and the role wants no warnings", async () => {
+    await state.sql("ALTER ROLE postgres SET client_min_messages = error");
+    const session = await withoutStandby(state.another().lock(service, uuid, patient(state.clock)));
     const step = expect(session.recordIntent(intent("x1", 1))).rejects.toMatchObject(maybe);
     await toWaiting("pg_cancel_backend(pid)");
     await step;

@@ -32,6 +32,15 @@ const expected = [...repeatable, "22012", "23505", "55P03", gateClosed];
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
 
+/**
+ * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
+ * standbys longer than that stays.
+ */
+const durable: Statement = {
+  sql: `SELECT set_config('client_min_messages', 'warning', true),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`,
+};
+
 /** Told how long it took until an answer came, in milliseconds. */
 export interface Timing {
   took?: (ms: number) => void;
@@ -177,10 +186,10 @@ export class Connection {
   async #transaction(isolation: string, statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
     for (let tries = 5; ; tries -= 1) {
       try {
-        const all = [{ sql: `BEGIN ISOLATION LEVEL ${isolation}` }, ...statements, { sql: "COMMIT" }];
+        const all = [{ sql: `BEGIN ISOLATION LEVEL ${isolation}` }, durable, ...statements, { sql: "COMMIT" }];
         const results = await this.#send(all, mayTakeMs);
         if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
-        return results.slice(1, -1).map(({ rows }) => rows);
+        return results.slice(2, -1).map(({ rows }) => rows);
       } catch (error) {
         if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
       }
