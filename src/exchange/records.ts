@@ -127,6 +127,8 @@ export interface RunPart {
   name: string;
   /** Of the contents that an update sends: tells whether a repetition would send others. */
   digest?: string | undefined;
+  /** Of where a read delivers its contents: a run has one place. */
+  delivery?: string | undefined;
 }
 
 /** The newest exchange of a vault that was begun in a run. */
@@ -136,6 +138,7 @@ export interface RunExchange {
   operation: JournalledOperation;
   state: ExchangeState;
   digest: string | null;
+  delivery: string | null;
 }
 
 /** What a command with many vaults needs to know of each before its turn comes; `generations` sums up those that are kept. */

@@ -56,7 +56,7 @@ export function describeRuns(name: string, make: Make): void {
 
     it("finds the newest exchange of each vault that a run began", async () => {
       await on.session.recordIntent(intent("01A", 1, { run: { name: "may" } }));
-      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "get", state: "intent", digest: null }]);
+      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "get", state: "intent", digest: null, delivery: null }]);
       await on.session.recordStarted("01A", started("second"));
       await on.session.recordEnding("01A", true);
       await on.session.acknowledge("01A");
@@ -72,7 +72,7 @@ export function describeRuns(name: string, make: Make): void {
       await on.session.recordIntent(intent("01A", 1, { operation: "update", run: { name: "may", digest: "abc" } }));
       await on.session.revertIntent("01A", problem);
       await on.session.recordIntent(intent("01B", 1, { operation: "update", run: { name: "may", digest: "def" } }));
-      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "update", state: "intent", digest: "def" }]);
+      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "update", state: "intent", digest: "def", delivery: null }]);
     });
   });
 }

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import { card, expectExit, offlineCard, openLab } from "../support/lab.ts";
 import type { ManyVaults } from "../support/many.ts";
-import { eventsOf, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
+import { eventsOf, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
 
 /** Five vaults with labels, imported on one machine. */
 const five = async (): Promise<ManyVaults> => await manyVaults(Array.from({ length: 5 }, () => offlineCard));
@@ -168,6 +168,88 @@ describe("a run", () => {
     expectExit(result, 0);
     expect(eventsOf(result).map(({ event }) => event)).toEqual(["outcome", "summary"]);
     expect(starts()).toBe(before);
+  });
+
+  it("has one delivery: another one under its name is refused, and nothing is sent", async () => {
+    const { lab, machine } = await five();
+    const places = [
+      ["-o", "ndjson"],
+      ["--out-dir", "cards"],
+      ["--out-dir", "other"],
+      ["--exec", "cat > /dev/null"],
+      ["--exec", "cat >/dev/null"],
+    ];
+    for (const [index, place] of places.entries()) {
+      const run = ["--run", `run-${index}`];
+      expectExit(await machine.vault("get", "v1", ...run, ...place, "-o", "ndjson"), 0);
+      const sent = lab.service.sandbox.requests().length;
+      expectExit(await machine.vault("get", "v1", ...run, ...place, "-o", "ndjson"), 0);
+      for (const other of places.filter((one) => one !== place)) {
+        // Another list does not make it another run.
+        for (const vault of ["v1", "v2"]) {
+          const refused = await machine.vault("get", vault, ...run, ...other, "-o", "ndjson");
+          expectExit(refused, 3);
+          expect(refused.stderr).toMatch(/--run run-\d: it delivers to another place .*; nothing was sent/);
+        }
+      }
+      expect(lab.service.sandbox.requests().length).toBe(sent);
+    }
+  });
+
+  it("whose --out-dir lacks a file of what it has read is refused", async () => {
+    const { lab, machine, uuids } = await five();
+    const args = ["get", "--all", "--run", "may", "--out-dir", "cards"];
+    expectExit(await machine.vault(...args), 0);
+    const file = join(machine.home, "cards", `${uuids[1]}.json`);
+    const text = readFileSync(file);
+    const sent = lab.service.sandbox.requests().length;
+    for (const content of [null, ""]) {
+      if (content === null) rmSync(file);
+      else writeFileSync(file, content);
+      const refused = await machine.vault(...args);
+      expectExit(refused, 3);
+      expect(refused.stderr).toMatch(
+        new RegExp(`it has read vault ${uuids[1]}, but cards/${uuids[1]}\\.json is missing; nothing was sent`),
+      );
+    }
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+    writeFileSync(file, text);
+    const whole = await machine.vault(...args);
+    expectExit(whole, 0);
+    expect(summaryOf(whole)).toMatchObject({ done: 5, earlier: 5, calls: 0 });
+  });
+
+  it("in which nothing is left but what will be skipped again says so, and what helps", async () => {
+    const lab = await openLab([offlineCard, { ...offlineCard, maxUsage: 3 }, offlineCard]);
+    const machine = lab.machine();
+    await importAll(lab, machine);
+    const [, , third = ""] = lab.service.vaults.map(({ uuid }) => uuid);
+    expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
+    expectExit(await machine.vault("get", third, "--no-ack"), 0);
+    for (const times of ["first", "again"]) {
+      const left = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
+      expectExit(left, 16);
+      expect(left.stderr, times).toMatch(
+        /run may left 2 of 3 vaults undone: 1 skipped \(limited\), 1 skipped \(held\)|1 skipped \(held\), 1/,
+      );
+      expect(left.stderr).toMatch(/the same command line would skip them again/);
+      expect(left.stderr).toMatch(/another run with --out-dir or --exec/);
+      expect(left.stderr).toMatch(new RegExp(`vault ack ${third}`));
+      expect(left.stderr).not.toMatch(/does the rest/);
+    }
+  });
+
+  it("says of what a vault failed that the next one will skip", async () => {
+    const { lab, machine, uuids } = await five();
+    lab.service.sandbox.lock(uuids[0] ?? "");
+    const left = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
+    expectExit(left, 16);
+    expect(left.stderr).toMatch(/run may left 1 of 5 vaults undone: 1 failed \(locked\)/);
+    expect(left.stderr).not.toMatch(/does the rest/);
+    const again = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
+    expectExit(again, 16);
+    expect(again.stderr).toMatch(/1 skipped \(locked\); the same command line would skip them again/);
+    expect(again.stderr).toMatch(new RegExp(`vault guard ${uuids[0]} --reset`));
   });
 
   it("sends nothing where an update would differ from the run's", async () => {

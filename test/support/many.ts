@@ -11,7 +11,8 @@ export interface ManyEvent {
   uuid: string;
   label: string | null;
   ok: boolean;
-  earlier?: true;
+  /** True of an outcome; a number in a summary. */
+  earlier?: true | number;
   skipped?: string;
   error?: { code: string; message: string; exitCode: number };
   vault?: { content?: string; creditCard: { number: string } };

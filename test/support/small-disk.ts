@@ -23,6 +23,11 @@ export function smallDisk(kilobytes: number): string {
   return path;
 }
 
+/** Gives the disk so many kilobytes; what is on it stays. */
+export function resizeDisk(disk: string, kilobytes: number): void {
+  if (!mount("-o", `remount,size=${kilobytes}k`, disk)) throw new Error("remount failed");
+}
+
 /** From now on nothing in it can be written, by the administrator neither. */
 export function makeReadOnly(disk: string): void {
   if (!mount("-o", "remount,ro", disk)) throw new Error("remount failed");

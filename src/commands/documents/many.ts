@@ -28,6 +28,7 @@ const summary = z.object({
   event: z.literal("summary"),
   run: text,
   done: count,
+  earlier: count,
   failed: count,
   skipped: count,
   seconds,

@@ -12,8 +12,8 @@ interface Group {
   uuids: string[];
 }
 
-/** Message and hint are of the first vault, with secrets replaced. */
-type Failure = Group & { code: string; message: string; hint: string | undefined };
+/** Message and hint are of the first vault, with secrets replaced. `stays`: the same command would skip these vaults. */
+type Failure = Group & { code: string; message: string; hint: string | undefined; stays: boolean };
 
 /** What went wrong in a run, grouped by cause. Its size does not grow with the number of vaults. */
 export interface Causes {
@@ -21,6 +21,10 @@ export interface Causes {
   skip(uuid: string, reason: SkipReason): void;
   /** Formats the groups for a person, each with the commands that help. */
   lines(): string[];
+  /** The groups by their codes: `2 failed (rejected), 1 skipped (guard)`. */
+  inShort(): string;
+  /** The number of vaults that the same command would skip, and what helps them. */
+  staying(): { count: number; ways: string[] };
 }
 
 /** Maximum number of vaults that a group names. */
@@ -48,8 +52,8 @@ export function createCauses(redact: (text: string) => string): Causes {
       const key = `${code} ${alike(redact(message))}`;
       if (failures.has(key) || failures.size < mostMessages) {
         const hint = facts.hint === undefined ? undefined : redact(facts.hint);
-        addTo(failures, key, uuid, () => ({ code, message: redact(message), hint }));
-      } else addTo(failures, code, uuid, () => ({ code, message: "other errors", hint: undefined }));
+        addTo(failures, key, uuid, () => ({ code, message: redact(message), hint, stays: willBeSkipped(code, facts) }));
+      } else addTo(failures, code, uuid, () => ({ code, message: "other errors", hint: undefined, stays: false }));
     },
     skip: (uuid, reason) => addTo(skips, reason, uuid, () => ({})),
     lines: () => {
@@ -58,8 +62,26 @@ export function createCauses(redact: (text: string) => string): Causes {
       const skipped = [...skips].toSorted(([, a], [, b]) => mostFirst(a, b));
       return [...failed.flatMap(failedLines), ...skipped.flatMap(([reason, group]) => skippedLines(reason, group))].map(printableLine);
     },
+    inShort: () => {
+      const codes = Map.groupBy(failures.values(), ({ code }) => code);
+      const failed = [...codes].map(([code, groups]) => `${grouped(groups.reduce((sum, group) => sum + group.count, 0))} failed (${code})`);
+      return [...failed, ...[...skips].map(([reason, group]) => `${grouped(group.count)} skipped (${reason})`)].join(", ");
+    },
+    staying: () => {
+      const failed = [...failures.values()].filter(({ stays }) => stays);
+      const groups = [...failed, ...skips.values()];
+      const hints = failed.map(({ count, hint = "" }) => (count === 1 ? hint : alike(hint)));
+      return {
+        count: groups.reduce((sum, group) => sum + group.count, 0),
+        ways: [...hints, ...[...skips].map(([reason, group]) => waysOf(reason, group))].filter((way) => way !== ""),
+      };
+    },
   };
 }
+
+/** Whether a repetition of the command skips a vault that has failed so: until a person does something. */
+const willBeSkipped = (code: string, { exchange }: VaultError["facts"]): boolean =>
+  code === "locked" || code === "guard" || (code === "pending" && exchange?.state === "held");
 
 function addTo<K, G extends Group>(groups: Map<K, G>, key: K, uuid: string, first: () => Omit<G, keyof Group>): void {
   const group = groups.get(key) ?? ({ ...first(), count: 0, uuids: [] as string[] } as G);
@@ -75,7 +97,11 @@ function failedLines({ code, message, hint, ...group }: Failure): string[] {
 }
 
 function skippedLines(reason: SkipReason, group: Group): string[] {
-  const { count, uuids } = group;
+  const ways = waysOf(reason, group);
+  return [`${grouped(group.count)} skipped (${reason}): ${skipWords[reason].why}`, ...named(group, ways), ...hintLines(ways)];
+}
+
+function waysOf(reason: SkipReason, { count, uuids }: Group): string {
   const one = count === 1 ? (uuids[0] ?? "") : "VAULT";
   const ways: Record<SkipReason, string> = {
     held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
@@ -83,7 +109,7 @@ function skippedLines(reason: SkipReason, group: Group): string[] {
     guard: `vault guard ${one} (shows the counters)`,
     limited: skipWords.limited.help,
   };
-  return [`${grouped(count)} skipped (${reason}): ${skipWords[reason].why}`, ...named(group, ways[reason]), ...hintLines(ways[reason])];
+  return ways[reason];
 }
 
 /** Names the vaults of a group, unless what helps them does. */

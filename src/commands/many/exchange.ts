@@ -9,7 +9,6 @@ import { HandoverFailure } from "../../exchange/handover.ts";
 import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
 import type { ExchangeRequest } from "../../exchange/run.ts";
 import { runExchange } from "../../exchange/run.ts";
-import type { Operation } from "../../protocol/endpoints.ts";
 import type { ContentsOptions, ExchangeOptions } from "../exchange/flags.ts";
 import { getDocument, updateDocument } from "../exchange/delivered.ts";
 import { learnAll } from "../exchange/options.ts";
@@ -18,13 +17,13 @@ import { prepareExec, runForVault } from "./exec.ts";
 import type { ManyOptions } from "./flags.ts";
 import { checkTarget, writeOut } from "./out-file.ts";
 import type { Report } from "./report.ts";
-import { digestOf } from "./same-run.ts";
+import type { SameRun } from "./same-run.ts";
+import { checkSameRun, digestOf } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
 
 export type ManyExchangeOptions = ManyOptions & ExchangeOptions & ContentsOptions;
 
-interface Run {
-  name: string;
+interface Run extends SameRun {
   /** Whether the name was given, so that it may have begun before, or be shared. */
   isNamed: boolean;
   report: Report;
@@ -36,11 +35,11 @@ type Needs = Pick<App, "device" | "host" | "redactor" | "serviceName" | "setting
 export async function exchangesOf(
   app: Needs,
   options: ManyExchangeOptions,
-  operation: Operation,
   run: Run,
 ): Promise<(entry: Entry, turn: Turn) => Promise<Outcome>> {
+  const { operation } = run;
   const [store, device] = await Promise.all([app.store(), app.device()]);
-  const deliver = deliveryOf(app, options, run);
+  const deliver = deliverer(app, options, run);
   return async (entry, turn) => {
     const { uuid, given } = entry;
     if (options.outDir !== undefined) checkTarget(app, options.outDir, uuid);
@@ -50,6 +49,7 @@ export async function exchangesOf(
     try {
       // Only now: before, another process may have had it.
       const [begun] = run.isNamed ? await store.run(app.serviceName(), run.name, uuid) : [];
+      if (begun !== undefined) checkSameRun(run, begun, entry);
       if (begun?.state === "acknowledged") return { ok: true, earlier: true };
       if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };
       const handover: Handover = {
@@ -75,7 +75,7 @@ export async function exchangesOf(
         newVault: entry.contents,
         noAck: options.ack === false,
         discardPending: options.discardPending === true,
-        run: { name: run.name, digest: digestOf(entry) },
+        run: { name: run.name, digest: digestOf(entry), delivery: run.delivery },
         handover,
       };
       const result = await runExchange(context, request);
@@ -98,7 +98,7 @@ async function isSettled(context: ExchangeContext): Promise<boolean> {
 }
 
 /** Where the contents go, whole, before the end call: a file, a command, or stdout. */
-function deliveryOf(app: Needs, { outDir, exec }: ManyExchangeOptions, { name, report }: Run): (delivery: Delivery) => Promise<void> {
+function deliverer(app: Needs, { outDir, exec }: ManyExchangeOptions, { name, report }: Run): (delivery: Delivery) => Promise<void> {
   const { host } = app;
   const child = exec === undefined ? undefined : prepareExec(app, exec, name);
   return async (delivery) => {

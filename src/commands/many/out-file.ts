@@ -73,6 +73,13 @@ export function writeOutFile({ host }: Pick<App, "host">, path: string, document
   replaceFile(file, `${jsonText(document, 2)}\n`);
 }
 
+/** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
+export function missingIn({ host }: Pick<App, "host">, folder: string, uuid: string): string | null {
+  const path = fileOf(folder, uuid);
+  const { size = 0 } = statSync(resolve(host.cwd, path), { throwIfNoEntry: false }) ?? {};
+  return size > 0 ? null : path;
+}
+
 const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.json`);
 
 function check(flag: string, cwd: string, path: string, uuid: string): void {

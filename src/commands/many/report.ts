@@ -7,6 +7,7 @@ import { jsonText, printableLine } from "../../terminal/redactor.ts";
 import { wrapMessage } from "../../terminal/width.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { ManyEvent } from "../documents/many.ts";
+import type { Causes } from "./causes.ts";
 import { createCauses } from "./causes.ts";
 import type { Entry, Outcome } from "./entry.ts";
 import type { Tally } from "./progress.ts";
@@ -21,6 +22,8 @@ export interface Report {
   contents(document: GetDocument, view: MakeView): Promise<void>;
   /** Prints what an update did, after its acknowledgement. A person has the row of the outcome instead. */
   receipt(document: UpdateDocument): Promise<void>;
+  /** What has kept entries from being done. */
+  readonly causes: Pick<Causes, "inShort" | "staying">;
   /** Once for each entry. */
   outcome(entry: Pick<Entry, "uuid" | "label">, outcome: Outcome): Promise<void>;
   end(summary: Summary): Promise<void>;
@@ -67,6 +70,7 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
   };
   return {
     tally,
+    causes,
     contents: async (document, view) => {
       const { settled, ...rest } = document;
       if (form === "ndjson") await printLine({ event: "contents", ...rest, ...(settled.length === 0 ? {} : { settled }) });
@@ -84,9 +88,9 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
     end: async (summary) => {
       progress.close();
       const { run, seconds, calls } = summary;
-      const { done, failed, skipped } = tally;
+      const { done, earlier, failed, skipped } = tally;
       const left = total - done - failed - skipped;
-      if (form === "ndjson") await printLine({ event: "summary", run, done, failed, skipped: skipped + left, seconds, calls });
+      if (form === "ndjson") await printLine({ event: "summary", run, done, earlier, failed, skipped: skipped + left, seconds, calls });
       const say = host.stderr.isTTY ? narrator.close : narrator.detail;
       for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()]) say(line);
     },

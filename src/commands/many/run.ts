@@ -10,12 +10,13 @@ import type { Entry, Outcome } from "./entry.ts";
 import type { ManyExchangeOptions } from "./exchange.ts";
 import { exchangesOf } from "./exchange.ts";
 import { readList } from "./list.ts";
-import { prepareOutDir } from "./out-file.ts";
+import { missingIn, prepareOutDir } from "./out-file.ts";
 import type { Plan } from "./plan.ts";
 import { planOf } from "./plan.ts";
 import { printPlan } from "./print-plan.ts";
 import { createReport } from "./report.ts";
-import { checkSameRun, newRun } from "./same-run.ts";
+import type { SameRun } from "./same-run.ts";
+import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
 import { takeAll } from "./take-all.ts";
 import type { TurnsNeeds } from "./turns.ts";
 
@@ -33,7 +34,14 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   await app.service();
   const isNamed = options.run !== undefined;
   const name = options.run ?? newRun(operation, app.host);
-  const plan = await inLittleMemory(async () => await planned(app, options, operation, name));
+  const { outDir } = options;
+  const run: SameRun = {
+    name,
+    operation,
+    delivery: deliveryOf(app.host, operation, options),
+    missing: (uuid) => (outDir === undefined ? null : missingIn(app, outDir, uuid)),
+  };
+  const plan = await inLittleMemory(async () => await planned(app, options, run));
   const total = plan.todo.length + plan.earlier.length + plan.skipped.length;
   if (options.dryRun === true) {
     const calls = plan.todo.length * (options.ack === false ? 1 : 2);
@@ -43,9 +51,9 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
     return skipped.length === 0 ? 0 : 16;
   }
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, plan.todo.length);
-  if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
+  if (outDir !== undefined) prepareOutDir(app, outDir);
   const report = createReport(app, { operation, total, form });
-  const work = await exchangesOf(app, options, operation, { name, isNamed, report });
+  const work = await exchangesOf(app, options, { ...run, isNamed, report });
   const { concurrency, maxFailures } = options;
   const take = async (): Promise<void> =>
     await takeAll(app, plan.todo, { work, report, name, next: restOf(name), before: knownOf(plan), concurrency, maxFailures });
@@ -73,13 +81,17 @@ function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function planned(app: ManyNeeds, options: ManyExchangeOptions, operation: Operation, name: string): Promise<Plan> {
+async function planned(app: ManyNeeds, options: ManyExchangeOptions, run: SameRun): Promise<Plan> {
+  const { name, operation } = run;
   const [store, service] = [await app.store(), app.serviceName()];
   const known = new VaultNames(await store.summaries(service));
   const defaults = { kind: options.kind, device: await app.device() };
   const entries = await readList(app, { ...options, defaults }, operation, known);
   const begun = new Map((options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]));
-  for (const entry of entries) checkSameRun(name, operation, entry, begun.get(entry.uuid.toLowerCase()));
+  if (begun.size > 0) {
+    const listed = new Map(entries.map((entry) => [entry.uuid.toLowerCase(), entry]));
+    for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
+  }
   return planOf(entries, known, begun, {
     operation,
     discardPending: options.discardPending === true,

@@ -9,7 +9,7 @@ import { takeTurns } from "./turns.ts";
 interface All {
   /** Does the exchange of one entry. What it throws is the entry's outcome. */
   work: Turns["work"];
-  report: Pick<Report, "close" | "end" | "outcome" | "tally">;
+  report: Pick<Report, "causes" | "close" | "end" | "outcome" | "tally">;
   /** Of the run. */
   name: string;
   /** How to continue it. */
@@ -75,7 +75,15 @@ function endOf(host: Pick<App["host"], "interrupted">, { name, next, report }: A
   }
   if (stop instanceof Error) return outputFailed(name, next, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-  return new VaultError("partial", `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}`, { hint: next });
+  const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${report.causes.inShort()}`;
+  const { count: staying, ways } = report.causes.staying();
+  if (done + staying === total) {
+    return new VaultError("partial", `${left}; the same command line would skip them again`, {
+      retry: "after-fix",
+      hint: ways.join("; "),
+    });
+  }
+  return new VaultError("partial", left, { hint: [next, ...ways].join("; ") });
 }
 
 /** The output has failed: nobody gets what else would be read. */

@@ -46,7 +46,7 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     run: run?.name ?? null,
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
     given: null,
-    delivery: null,
+    delivery: run?.delivery ?? null,
   });
   // Until its outcome is known the start may have failed: even a proven pair can be stale.
   count(rows, { starts: 1, failed: 1, possibly: 1 });

@@ -69,6 +69,7 @@ export const runExchange = (row: ExchangeRow & { uuid: string }, digest: string 
   operation: row.operation,
   state: row.state,
   digest,
+  delivery: row.delivery,
 });
 
 /** Earlier versions spell one code `unauthorised`. */

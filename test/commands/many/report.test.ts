@@ -103,7 +103,7 @@ describe("lines for a program", () => {
       },
       { event: "outcome", uuid: uuid(4), label: null, ok: false, skipped: "held" },
       { event: "outcome", uuid: uuid(5), label: null, ok: false, skipped: "stopped" },
-      { event: "summary", run: "payroll", done: 2, failed: 1, skipped: 2, seconds: 171.23, calls: 4006 },
+      { event: "summary", run: "payroll", done: 2, earlier: 1, failed: 1, skipped: 2, seconds: 171.23, calls: 4006 },
     ]);
     expect(written.stderr).toBe("");
   });
@@ -179,7 +179,7 @@ describe("rows for a person", () => {
           or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
-        hint: --out-dir or --exec keeps what they deliver
+        hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
         next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
       "
@@ -224,7 +224,7 @@ describe("rows for a person", () => {
           or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
-        hint: --out-dir or --exec keeps what they deliver
+        hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
         next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
       "

@@ -25,7 +25,7 @@ $ echo 'echo "$VAULTSVC_DELIVERY_ID" >> paid' >> pay.sh; touch paid
 $ . ./settings; vault get --all --run may --exec 'sh pay.sh' > run.ndjson; code=$?; jq -r '.label, .error.code, .done' run.ndjson; exit $code
 | no account
 | run may left 1 of 5 vaults undone
-| the same command line with --run may does the rest
+| with --discard-pending the same command line passes it on once more
 | demo offline card
 | pending
 | 4
