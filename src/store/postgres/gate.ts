@@ -184,6 +184,4 @@ class TakenOver extends Error {
 
 /** What a transaction of any length needs of the server, whatever a role or a database may have set. */
 const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
-  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
-  set_config('client_min_messages', 'warning', true),
-  CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN set_config('synchronous_commit', 'on', true) END`;
+  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true)`;

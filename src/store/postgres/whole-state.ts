@@ -7,7 +7,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import type { LockedShared } from "../keys/rekey.ts";
 import { copyInto } from "../sqlite/state-file.ts";
 import { checkVersion, readMeta } from "./about.ts";
-import { codeOf } from "./connection.ts";
+import { alreadyThere, codeOf } from "./connection.ts";
 import type { DatabasePlace } from "./place.ts";
 import { resealKept } from "./outbox.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
@@ -70,7 +70,7 @@ export class SharedState {
         if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
         return { created, updated: !created && lacking.length > 0 };
       } catch (error) {
-        if (tries <= 1 || !isFaster(error)) throw error;
+        if (tries <= 1 || !alreadyThere.includes(codeOf(error))) throw error;
       }
     }
   }
@@ -130,8 +130,3 @@ export class SharedState {
     return await work({ shown: this.#place.shown, keyId, reseal });
   }
 }
-
-/** Whether somebody else has made the same thing at the same time. */
-const isFaster = (error: unknown): boolean =>
-  ["23505", "42P06", "42P07", "42701", "42710", "XX000"].includes(codeOf(error)) ||
-  /already exists|concurrently/.test((error as Error).message);

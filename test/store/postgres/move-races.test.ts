@@ -204,10 +204,10 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   const fresh = placeOf(target.another());
   await expect(moveState(hooked(a.place, fenced, { after: anew }), to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
   for (const again of [
-    moveState(a.place, fresh, patient(target.clock)),
-    cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
+    async () => await moveState(a.place, fresh, patient(target.clock)),
+    async () => await cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
   ])
-    await expect(again).rejects.toMatchObject({ code: "state", message: expect.stringContaining("not the one") as string });
+    await expect(again()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("not the one") as string });
   expect(await vaults(a.open())).toBeNull();
   expect(await vaults(target.another())).toEqual([]);
   target.dispose();
