@@ -193,7 +193,6 @@ async function hold(app: App, uuid: string, options?: LockOptions, own: Own = {}
       service: app.service,
       serviceName: app.serviceName,
       isConfigured: settings.baseUrl !== undefined,
-      probe: app.probe,
       clock: host,
       policy: settings.policy,
       killed: host.killed,

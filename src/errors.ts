@@ -31,7 +31,8 @@ export const errorKinds = {
   network: {
     exitCode: 10,
     retry: "safe",
-    meaning: "no response: if nothing was sent retry is safe, if a start was sent it is after-status (it counts)",
+    meaning:
+      "no response: if nothing was sent retry is safe, if a start was sent it is after-status (it counts); a trial start goes out when the message says",
   },
   pending: {
     exitCode: 11,

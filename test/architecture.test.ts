@@ -49,7 +49,7 @@ const table: Record<string, Allowance> = {
     types: ["exchange/ports", "exchange/records", "exchange/states"],
   },
   store: {
-    parts: ["files", "secrets", "protocol", "exchange/states", "errors", "defined"],
+    parts: ["files", "secrets", "protocol", "exchange/breaker", "exchange/states", "errors", "defined"],
     types: ["exchange/ports", "exchange/records"],
     packages: ["node:sqlite", "pg"],
   },

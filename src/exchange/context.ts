@@ -2,7 +2,8 @@ import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
-import type { Clock, Service, VaultSession } from "./ports.ts";
+import type { ServiceBreaker } from "./breaker.ts";
+import type { Clock, Reply, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
 import type { Ids } from "./ulid.ts";
 
@@ -12,15 +13,13 @@ export interface Policy {
   failedAttempts: number;
 }
 
-/** Whether the service answers at all. */
-type ProbeReply = { reached: true; httpStatus: number } | { reached: false; cause: string; hint: string | null };
-
 /** Everything an exchange needs while it has its vault locked. */
 export interface ExchangeContext {
   session: VaultSession;
   service: Service;
-  /** One request that names no vault and counts nothing. */
-  probe(): Promise<ProbeReply>;
+  breaker: ServiceBreaker;
+  /** See `sendProbe`. */
+  probe(): Promise<Reply>;
   clock: Clock;
   ids: Ids;
   policy: Policy;

@@ -14,4 +14,9 @@ export type ExchangeEvent =
   /** Interrupted while an end call is under way, which still has a little time. */
   | { type: "finishing"; atMostMs: number }
   /** A call is repeated after a failure that allows it. */
-  | { type: "retrying"; step: "start" | "end" | "probe" | SingleOperation; cause: string; waitMs: number };
+  | { type: "retrying"; step: "start" | "end" | SingleOperation; cause: string; waitMs: number }
+  /**
+   * The circuit breaker is open: a trial is waited for, longer if the vault has unanswered starts itself; or not at all, because it
+   * is not due `inTime`.
+   */
+  | { type: "waiting"; cause: string; waitMs: number; unansweredStarts: number; inTime: boolean };

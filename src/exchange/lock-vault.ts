@@ -1,11 +1,12 @@
 import type { ExchangeContext } from "./context.ts";
-import type { Service, Store, Waiting } from "./ports.ts";
+import type { Reply, Service, Store, Waiting } from "./ports.ts";
+import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
 import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
-export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "ids" | "deadline" | "signal"> {
-  store: Pick<Store, "find" | "lock">;
+export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "breaker" | "probe" | "ids" | "deadline" | "signal"> {
+  store: Pick<Store, "breaker" | "find" | "lock">;
   waiting: Waiting;
   /** Creates the client, on the first call. */
   service: () => Promise<Service>;
@@ -13,10 +14,12 @@ export interface LockContext extends Omit<ExchangeContext, "session" | "service"
   serviceName: () => string;
   /** Whether the settings name a service. */
   isConfigured: boolean;
+  /** Sends a probe, or shares one that another vault has under way. */
+  probing?: (send: () => Promise<Reply>) => Promise<Reply>;
 }
 
 /** What one of many vaults has of its own. */
-export type Own = Partial<Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "service" | "waiting">>;
+export type Own = Partial<Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "probing" | "service" | "waiting">>;
 
 export interface LockOptions {
   /** Move a vault that is known under another base URL to this one, with all its records. */
@@ -31,7 +34,7 @@ export interface LockOptions {
  * and what `serviceName` throws
  */
 export async function lockVault(lockContext: LockContext, uuid: string, options: LockOptions = {}): Promise<ExchangeContext> {
-  const { store, service, serviceName, isConfigured, waiting, ...context } = lockContext;
+  const { store, service, serviceName, isConfigured, waiting, probing = async (send) => await send(), ...context } = lockContext;
   const { deadline, signal } = waiting;
   const [only, ...more] = options.local === true && !isConfigured ? await store.find(uuid) : [];
   const here = only !== undefined && more.length === 0 ? only.service : serviceName();
@@ -53,17 +56,20 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     await session.ensureHeld();
     return client;
   };
+  const breaker = store.breaker(here);
   return {
     ...context,
     deadline,
     signal,
     session,
+    breaker,
+    probe: async () => await probing(async () => await sendProbe({ ...context, service: await service(), deadline, signal })),
     ids: createIds(context.clock),
     service: {
       admit: async (next, signal, deadline) => await (await service()).admit(next, signal, deadline),
       foresee: async (next, deadline) => await (await service()).foresee(next, deadline),
       start: async (call, signal) => await (await held()).start(call, signal),
-      end: async (call, signal) => await (await held()).end(call, signal),
+      end: async (call, signal) => await noteResponse(breaker, await (await held()).end(call, signal)),
       single: async (call, signal) => await (await held()).single(call, signal),
     },
   };

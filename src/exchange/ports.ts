@@ -19,6 +19,7 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "./records.ts";
+import type { Breaker, ServiceBreaker } from "./breaker.ts";
 import type { HoldReason } from "./states.ts";
 
 /** The clocks of the machine. */
@@ -72,7 +73,14 @@ export type Reply =
    * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
    * `tooLarge`: the answer exceeds what is read, and so would the answer to another call.
    */
-  | { type: "no-answer"; cause: string; httpStatus?: number | undefined; answer?: Answer | undefined; tooLarge?: true }
+  | {
+      type: "no-answer";
+      cause: string;
+      httpStatus?: number | undefined;
+      contentType?: string | undefined;
+      answer?: Answer | undefined;
+      tooLarge?: true;
+    }
   | { type: "answer"; answer: Answer };
 
 /** What a place under the rate limit is for. An end call goes ahead of all others: its token expires. */
@@ -115,10 +123,6 @@ export interface VaultSession {
   isSuperseded(pair: Pair): Promise<boolean>;
   /** The combinations that the service has refused and not accepted since. */
   refusals(): Promise<string[]>;
-  /** Whether a start at this service got no answer, and no probe since. */
-  isServiceOut(): Promise<boolean>;
-  /** Records that a probe was answered. Not synced. */
-  noteServiceBack(): Promise<void>;
   /**
    * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open; returns its number.
    * For a pair that is recorded and live already, returns that generation and clears its refusal; with a hashedPin or device other
@@ -131,11 +135,15 @@ export interface VaultSession {
   /** Records that these generations are about to be known outside this state. */
   markElsewhere(generations: readonly number[]): Promise<void>;
 
-  /** ① Every start that is sent has its own id. Counts one unacknowledged start, and one possibly failed attempt. */
+  /**
+   * ① Every start that is sent has its own id. Counts one unacknowledged start, and one possibly failed attempt. Claims a trial, if
+   * it is one.
+   * @throws BreakerChanged if the breaker is not as `intent.seen` says: nothing is recorded then
+   */
   recordIntent(intent: Intent): Promise<void>;
   /** intent → discarded. Reverts what ① counted. */
   revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** intent stays. Records the error, and that the service is out. Not synced. */
+  /** intent stays. Records the error. Not synced. */
   noteUnanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * intent → rejected. The failed attempt that ① counted becomes certain, and the combination is recorded as refused. An exchange
@@ -247,6 +255,10 @@ export interface Store {
    * that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
+  /** The circuit breaker of a service. */
+  breaker(service: string): ServiceBreaker;
+  /** Every breaker that ever opened, ordered by service. */
+  breakers(): Promise<(Breaker & { service: string })[]>;
   /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. May connect to it first. */
   latencyMs(): Promise<number>;
 }

@@ -2,6 +2,7 @@ import type { Pair } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
+import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
 /** A pair with the hashedPin that is sent with it. */
@@ -102,6 +103,8 @@ export interface VaultRecord extends VaultFacts {
   failedAttempts: number;
   /** The part of `failedAttempts` that is uncertain: starts of unknown outcome. */
   possiblyFailed: number;
+  /** The part of `unackedStarts` that got no answer. */
+  unansweredStarts: number;
   /** When a start last succeeded here; null if none has. */
   provenAt: string | null;
   lastError: { at: string; code: string; message: string } | null;
@@ -118,6 +121,8 @@ export interface Intent {
   kind: Kind;
   externalRef: string;
   generation: number;
+  /** What the start has seen of the circuit breaker; null for one that goes past it. */
+  seen: Seen | null;
   /** The run that it is begun in. */
   run?: RunPart | undefined;
 }

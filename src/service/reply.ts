@@ -19,17 +19,18 @@ export interface WholeResponse extends Head {
  */
 export function replyOf(response: WholeResponse, host: string, now: number): Reply {
   const { httpStatus, headers } = response;
+  const contentType = first(headers["content-type"])?.split(";")[0]?.trim().toLowerCase();
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (httpStatus >= 500) {
-    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, answer };
+    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, contentType, answer };
   }
   if (answer !== undefined) return { type: "answer", answer };
   const isRedirect = httpStatus >= 300 && httpStatus < 400;
   const cause = isRedirect
     ? `redirects (HTTP ${httpStatus}) are not followed`
     : `the response of ${host} is not JSON (HTTP ${httpStatus}${response.body.length === 0 ? ", empty" : ""})`;
-  return { type: "no-answer", cause, httpStatus };
+  return { type: "no-answer", cause, httpStatus, contentType };
 }
 
 function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: Record<string, unknown>, now: number): Answer {

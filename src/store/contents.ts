@@ -6,7 +6,7 @@ import { VaultError } from "../errors.ts";
 export type ContentRow = Record<string, string | number | null>;
 
 /** The tables that make up a state, in the order in which they are written. */
-export const contentTables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "outages"] as const;
+export const contentTables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "breakers"] as const;
 
 export type ContentTable = (typeof contentTables)[number];
 
@@ -24,7 +24,7 @@ export const nothing = (): Contents => ({
   superseded: [],
   refusals: [],
   journal: [],
-  outages: [],
+  breakers: [],
 });
 
 /** All rows of several contents. */

@@ -40,7 +40,7 @@ export function withRevived(rows: VaultRows, { revived = [] }: About): VaultRows
 /** The rows as they are once a step is written: what is forgotten is gone. */
 export function afterStep(rows: VaultRows): VaultRows {
   const removed = rows.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
-  return { ...rows, ...removed, journal: [] };
+  return { ...rows, ...removed, seen: null, journal: [] };
 }
 
 /** A locked vault: the table of steps. An engine reads the rows, and writes what a step has changed. */
@@ -74,7 +74,6 @@ export abstract class StoredVaultSession implements VaultSession {
 
   readonly revertIntent = this.#step(starts.revertIntent, exchange);
   readonly noteUnanswered = this.#step(starts.noteUnanswered, exchange, "unsynced");
-  readonly noteServiceBack = this.#step(starts.noteServiceBack, nothing, "unsynced");
   readonly reject = this.#step(starts.reject, exchange);
   readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({ exchange: id, revived: [pair] }));
   readonly hold = this.#step(ends.hold, exchange);
@@ -130,10 +129,6 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async refusals(): Promise<string[]> {
     return await this.query((rows) => [...rows.refusals.keys()]);
-  }
-
-  async isServiceOut(): Promise<boolean> {
-    return await this.query((rows) => rows.outage !== null);
   }
 
   /** Makes a method of a step. */

@@ -63,6 +63,10 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
         case "retrying":
           if (isShown || verbose) write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
           break;
+        case "waiting":
+          if (event.inTime && (isShown || verbose))
+            write(`Waiting: ${event.cause}; the next trial start is due in ${seconds(event.waitMs)} …`);
+          break;
         case "starting":
           narrator.detail(
             `start (${event.operation}) with generation ${event.generation}${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`,

@@ -114,7 +114,7 @@ test.each<[string, unknown]>([
       ["release=1.2.10", { type: "rules", rules: { release: "1.2.10" } }],
     ] as const
   ).map(([text, change]): [string, unknown] => [`audit-replay a --what-if ${text}`, { files: ["a"], whatIf: { text, ...change } }]),
-  [`guard ${uuid} --reset --yes`, { uuid, reset: true, yes: true }],
+  [`guard ${uuid} --reset --yes`, { vaults: [uuid], reset: true, yes: true }],
   [
     `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
     { uuid, kind: "generic/offline", credentials: "@p", label: "l", rebind: true },

@@ -1,3 +1,4 @@
+import { describeBreakers } from "./store-breakers.ts";
 import { describeCreations } from "./store-creations.ts";
 import { describeExchangeSteps } from "./store-exchanges.ts";
 import type { Make } from "./store-fixture.ts";
@@ -14,4 +15,5 @@ export function describeStore(name: string, make: Make): void {
   describeCreations(name, make);
   describeLocks(name, make);
   describeRuns(name, make);
+  describeBreakers(name, make);
 }

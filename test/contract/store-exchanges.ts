@@ -79,13 +79,9 @@ export function describeExchangeSteps(name: string, make: Make): void {
       expect(await counters()).toEqual([1, 1, 1]);
     });
 
-    it("leaves an unanswered start as it is, with the error; its service is out until a probe is answered", async () => {
+    it("leaves an unanswered start as it is, with the error", async () => {
       await on.session.recordIntent(intent("x1", 1));
-      expect(await on.session.isServiceOut()).toBe(false);
       await on.session.noteUnanswered("x1", problem);
-      expect(await on.session.isServiceOut()).toBe(true);
-      await on.session.noteServiceBack();
-      expect(await on.session.isServiceOut()).toBe(false);
       expect(await state()).toBe("intent");
       expect(await counters()).toEqual([1, 1, 1]);
       expect((await known(on.session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });

@@ -15,6 +15,7 @@ async function lock(known: readonly string[], options: LockOptions, configured =
   };
   const lockContext = {
     store: {
+      breaker: () => ({}),
       find: async () => Promise.resolve(known.map((service) => ({ service }))),
       lock: async (service: string) => {
         done.push(`lock at ${service}`);

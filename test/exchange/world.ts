@@ -6,6 +6,7 @@ import type { Credentials, VaultRecord } from "../../src/exchange/records.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
+import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { endRequest, singleRequest, startRequest } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
@@ -86,10 +87,8 @@ export class World {
       return await use({
         session,
         service: this.#service,
-        probe: async () => {
-          const reached = (this.weather.shift() ?? "fine") === "fine";
-          return Promise.resolve(reached ? { reached, httpStatus: 404 } : { reached, cause: "no answer", hint: null });
-        },
+        breaker: this.#store.breaker(service),
+        probe: async () => await sendProbe({ service: this.#service, clock: this.clock, deadline: 0, signal: this.#interrupt.signal }),
         clock: this.clock,
         ids: createIds(this.clock),
         policy: { failedAttempts: 3, unackedStarts: 5 },

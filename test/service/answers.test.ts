@@ -39,6 +39,7 @@ describe("5xx tells nothing about what was done", () => {
       type: "no-answer",
       cause: `HTTP 503 from ${server.host}`,
       httpStatus: 503,
+      contentType: "application/json",
       answer: { httpStatus: 503, body: error, retryAfter: 7 },
     });
   });

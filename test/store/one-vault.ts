@@ -34,7 +34,7 @@ export class OneVault {
   constructor(minutes: Minutes, place: { service: string; uuid: string } = { service, uuid: lower }) {
     this.minutes = minutes;
     const nothing = { credentials: [], exchanges: [], superseded: new Set<string>(), refusals: new Map<string, string | null>() };
-    this.rows = { ...place, at: minutes.at(), vault: null, ...nothing, outage: null, journal: [] };
+    this.rows = { ...place, at: minutes.at(), vault: null, ...nothing, seen: null, journal: [] };
   }
 
   copy(): OneVault {
@@ -126,7 +126,7 @@ export class OneVault {
       superseded: Array.from(superseded, (fingerprint) => of({ fingerprint })),
       refusals: Array.from(refusals, ([combination, fingerprint]) => of({ combination, fingerprint })),
       journal: [],
-      outages: [],
+      breakers: [],
     };
   }
 

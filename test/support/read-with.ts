@@ -12,7 +12,7 @@ export const realClock: Clock = {
 
 /** The parts of the program that an exchange needs. */
 interface Parts {
-  store: Pick<Store, "find" | "lock">;
+  store: Pick<Store, "breaker" | "find" | "lock">;
   clock: Clock;
   /** Its name in the state. */
   serviceName: string;
@@ -33,7 +33,7 @@ export async function readWith(
       service: async () => Promise.resolve(service),
       serviceName: () => serviceName,
       isConfigured: true,
-      probe: async () => Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
+      probing: async () => Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
       clock,
       policy: { unackedStarts: 5, failedAttempts: 3 },
       waiting: { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal },

@@ -85,7 +85,11 @@ export class TeamProcess {
     const nothing = (): undefined => undefined;
     const context = await lockVault(
       {
-        store: { find: store.find.bind(store), lock: async (...given) => this.#gated(await store.lock(...given)) },
+        store: {
+          breaker: store.breaker.bind(store),
+          find: store.find.bind(store),
+          lock: async (...given) => this.#gated(await store.lock(...given)),
+        },
         // Before the program makes sure that the vault is still its own: nothing else happens between that and the call.
         service: async () => {
           await this.#gate(`send ${call}`);
@@ -93,7 +97,8 @@ export class TeamProcess {
         },
         serviceName: () => vaultService,
         isConfigured: true,
-        probe: async () => Promise.resolve(probe() ? { reached: true, httpStatus: 404 } : { reached: false, cause: "reset", hint: null }),
+        probing: async () =>
+          Promise.resolve(probe() ? { type: "answer", answer: { httpStatus: 404, body: {} } } : { type: "no-answer", cause: "reset" }),
         clock,
         policy: { failedAttempts: 3, unackedStarts: 5 },
         waiting: { deadline: clock.elapsed() + 30, signal },

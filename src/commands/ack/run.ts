@@ -19,10 +19,10 @@ import { createReport } from "../many/report.ts";
 import { newRun } from "../many/same-run.ts";
 import { takeAll } from "../many/take-all.ts";
 import type { Turn } from "../many/turn.ts";
-import type { TurnsNeeds } from "../many/turns.ts";
+import type { TurnNeeds } from "../many/turn.ts";
 import { takeTurns } from "../many/turns.ts";
 
-type Needs = TurnsNeeds & Pick<App, "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store">;
+type Needs = TurnNeeds & Pick<App, "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store">;
 
 interface Result {
   acknowledged: Acknowledged[];

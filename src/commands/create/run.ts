@@ -4,6 +4,7 @@ import type { Store, VaultSession } from "../../exchange/ports.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
 import { createVault, findIt } from "../../exchange/single/create.ts";
 import { credentialsJson } from "../../exchange/recovery/document.ts";
+import { sendProbe } from "../../exchange/start/breaker-gate.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
@@ -101,8 +102,11 @@ async function create(
   const creation = { id, service, kind: request.kind, externalRef: options.externalRef ?? `vault-${id}` };
   try {
     const { redactor } = app;
+    const single = await singleContext(app);
     const context = {
-      ...(await singleContext(app)),
+      ...single,
+      breaker: store.breaker(service),
+      probe: async () => await sendProbe(single),
       store,
       redact: (text: string) => redactor.redact(text),
       learnSecret: (secret: string) => redactor.add(secret),

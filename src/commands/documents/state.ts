@@ -87,7 +87,19 @@ export const status = z.object({ vaults: z.array(vaultStatus) });
 
 const vaultGuard = z.object({ ...vault, ...counters, allows: z.boolean(), refuses: maybeText });
 
-export const guard = z.object({ vaults: z.array(vaultGuard) });
+/** The circuit breaker of a service that once did not respond to a start. Open, it lets out a trial start alone. */
+const serviceBreaker = z.object({
+  service: text,
+  state: z.enum(["closed", "open"]),
+  /** The last start without a response; null where it is closed. */
+  lostAt: maybeTime,
+  /** When the next trial is due, later for a vault with unanswered starts of its own; null where it is closed, or at once. */
+  trialDueAt: maybeTime,
+  lostTrials: count,
+  httpStatus: z.nullable(count),
+});
+
+export const guard = z.object({ vaults: z.array(vaultGuard), breakers: z.array(serviceBreaker) });
 
 const imported = z.object({ ...vault, kind, generation: count });
 const place = { line: z.optional(count), item: z.optional(count) };
@@ -157,6 +169,8 @@ export const locks = z.object({ locks: z.array(lock) });
 
 export type VaultStatus = z.infer<typeof vaultStatus>;
 export type VaultGuard = z.infer<typeof vaultGuard>;
+export type ServiceBreaker = z.infer<typeof serviceBreaker>;
+export type GuardDocument = z.infer<typeof guard>;
 export type Imported = z.infer<typeof imported>;
 export type ImportDocument = z.infer<typeof importing>;
 export type ExportedVault = z.infer<typeof exported>;

@@ -3,6 +3,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { serviceDetails } from "../../exchange/service-errors.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
+import { noteResponse } from "../../exchange/start/breaker-gate.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
@@ -42,9 +43,16 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { uuid: target, hint: `use --kind ${kindList}` });
 }
 
-async function fetchInfo(app: Pick<App, "host" | "narrator" | "service" | "waiting">, target: string, asked: Kind): Promise<InfoSuccess> {
+async function fetchInfo(
+  app: Pick<App, "host" | "narrator" | "service" | "serviceName" | "store" | "waiting">,
+  target: string,
+  asked: Kind,
+): Promise<InfoSuccess> {
   const context = await singleContext(app);
   const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
+  const breaker = (await app.store()).breaker(app.serviceName());
+  await breaker.read();
+  await noteResponse(breaker, reply);
   if (reply.type === "no-answer") {
     if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
     throw new VaultError(reply.tooLarge ? "service" : "network", `no complete response came back: ${reply.cause}`, {

@@ -18,9 +18,9 @@ import { createReport } from "./report.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
 import { takeAll } from "./take-all.ts";
-import type { TurnsNeeds } from "./turns.ts";
+import type { TurnNeeds } from "./turn.ts";
 
-export type ManyNeeds = ExchangeNeeds & TurnsNeeds & Pick<App, "flags" | "profile">;
+export type ManyNeeds = ExchangeNeeds & TurnNeeds & Pick<App, "flags" | "profile">;
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.

@@ -3,7 +3,8 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Entry, Outcome } from "./entry.ts";
 import type { Report } from "./report.ts";
-import type { Taken, Turns, TurnsNeeds } from "./turns.ts";
+import type { TurnNeeds } from "./turn.ts";
+import type { Taken, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
 
 interface All {
@@ -24,7 +25,7 @@ interface All {
  * Takes many vaults, and tells an outcome of each, then the summary.
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
-export async function takeAll(app: TurnsNeeds, todo: readonly Entry[], all: All): Promise<void> {
+export async function takeAll(app: TurnNeeds, todo: readonly Entry[], all: All): Promise<void> {
   const { host, narrator } = app;
   const { report, name, next, before } = all;
   const beganAt = host.elapsed();

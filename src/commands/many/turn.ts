@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { ExchangeEvent } from "../../exchange/events.ts";
-import type { Clock, Service } from "../../exchange/ports.ts";
+import type { Clock, Reply, Service } from "../../exchange/ports.ts";
 import { once } from "../../settings/once.ts";
 import type { SecretScope } from "../../terminal/redactor.ts";
 import { Interruption } from "../../terminal/signals.ts";
@@ -15,8 +15,10 @@ interface TurnOptions {
   waits: boolean;
   /** Told that a call was sent. */
   onCall: () => void;
-  /** Told that the service did not answer a start. */
-  onOutage: () => void;
+  /** Sends a probe, or shares one that another vault has under way. */
+  probing: (send: () => Promise<Reply>) => Promise<Reply>;
+  /** Told that the service does not answer, or has answered a start. */
+  onService: (isOut: boolean) => void;
   /** Told that the exchange has got on. */
   onProgress: () => void;
 }
@@ -39,6 +41,8 @@ export class Turn {
   /** From a start that is sent until its end call is. */
   #isUnderWay = false;
   #isOver = false;
+  /** Waits for the service; `longer` where another vault's trial comes first. */
+  #waits: "no" | "trial" | "longer" | "connection" = "no";
   readonly #onSignal = (): void => this.#stopIfIdle();
 
   constructor(app: TurnNeeds, options: TurnOptions) {
@@ -53,6 +57,10 @@ export class Turn {
   /** How long it took until its first call waited for a place under the rate limit, in milliseconds. */
   get preparedMs(): number | undefined {
     return this.#preparedMs;
+  }
+
+  get waits(): "no" | "trial" | "longer" | "connection" {
+    return this.#waits;
   }
 
   /** Whether its first call has had its place. */
@@ -74,7 +82,7 @@ export class Turn {
    */
   async hold(): Promise<ExchangeContext> {
     const { host, settings } = this.#app;
-    const { uuid, waits } = this.#options;
+    const { uuid, waits, probing } = this.#options;
     const clock: Clock = {
       now: () => host.now(),
       elapsed: () => this.#elapsed(),
@@ -84,7 +92,7 @@ export class Turn {
     const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
     // One for the whole exchange: it has its place under the rate limit.
     const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));
-    const own = { clock, waiting, service, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
+    const own = { clock, waiting, service, probing, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
     return { ...(await this.#app.hold(uuid, {}, own)), deadline };
   }
 
@@ -131,13 +139,17 @@ export class Turn {
 
   #follow(event: ExchangeEvent): void {
     const { narrator } = this.#app;
-    const { uuid, onOutage, onProgress } = this.#options;
+    const { uuid, onService, onProgress } = this.#options;
     if (event.type === "warning") narrator.warn(`vault ${uuid}: ${event.message}`);
     if (event.type === "settled") narrator.tell(event);
     if (event.type === "starting" || event.type === "stored") this.#isUnderWay = true;
     // The engine itself gives an end call that is under way its time.
     if (event.type === "acknowledging" || event.type === "retrying") this.#isUnderWay = false;
-    if (event.type === "retrying" && event.step !== "end") onOutage();
+    if (event.type === "waiting") this.#waits = event.unansweredStarts > 0 ? "longer" : "trial";
+    else if (event.type === "retrying" && event.step !== "end") this.#waits = "connection";
+    else this.#waits = "no";
+    if (this.#waits !== "no") onService(true);
+    if (event.type === "stored") onService(false);
     this.#stopIfIdle();
     onProgress();
   }

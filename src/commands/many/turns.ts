@@ -1,10 +1,8 @@
-import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
+import type { Reply } from "../../exchange/ports.ts";
 import type { Entry, Outcome } from "./entry.ts";
 import type { TurnNeeds } from "./turn.ts";
 import { Turn } from "./turn.ts";
-
-export type TurnsNeeds = TurnNeeds & Pick<App, "probe">;
 
 export interface Turns {
   /** Does the exchange of one entry. What it throws is the entry's outcome. */
@@ -33,11 +31,15 @@ const mostInQueue = 2;
 /** What is true for every vault: the service refuses the application, or the state cannot be used. */
 const concernsAll = ["unauthorized", "state"];
 
+/** What a start was answered with: the service is there. */
+const answeredStart = ["rejected", "locked"];
+
 /**
  * Takes many vaults, as many at a time as the rate limit can feed. The failure of one leaves the others alone; one that concerns all
- * stops at once. While the service does not answer, nothing is begun; a vault that somebody else has comes last.
+ * stops at once. While the service does not answer, one of them waits for a trial and no other is begun; a vault that somebody else
+ * has comes last.
  */
-export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turns: Turns): Promise<Taken> {
+export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns: Turns): Promise<Taken> {
   const { host } = app;
   const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
   const active = new Set<Turn>();
@@ -49,6 +51,7 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
   let stop: Taken["stop"] = null;
   let isOut = false;
   let usualPreparationMs = 0;
+  let probe: Promise<Reply> | undefined;
 
   const halt = (why: NonNullable<Taken["stop"]>): void => {
     stop ??= why;
@@ -62,7 +65,13 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
     return app.settings.rate > 0 && toCome >= mostInQueue + Math.ceil((app.settings.rate * usualPreparationMs) / 1000);
   };
 
-  const mayBegin = (): boolean => stop === null && !isOut && !host.interrupted.aborted && active.size < most && !isQueueFed();
+  /** Whether all that are under way wait, and longer than another one would: that goes first. */
+  const isNextToTry = (): boolean => [...active].every(({ waits }) => waits === "longer");
+
+  const mayBegin = (): boolean =>
+    stop === null && (!isOut || isNextToTry()) && !host.interrupted.aborted && active.size < most && !isQueueFed();
+
+  const probing = async (send: () => Promise<Reply>): Promise<Reply> => await (probe ??= send().finally(() => (probe = undefined)));
 
   const fill = (): void => {
     while (mayBegin()) {
@@ -70,7 +79,7 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
       if (entry === undefined) break;
       void take(entry, next >= entries.length);
     }
-    if (active.size === 0 && !isOut) done();
+    if (active.size === 0) done();
   };
 
   const take = async (entry: Entry, waits: boolean): Promise<void> => {
@@ -79,7 +88,8 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
       uuid,
       waits,
       onCall: () => (calls += 1),
-      onOutage: () => void awaitService(),
+      probing,
+      onService: (isAway) => (isOut = isAway),
       onProgress: fill,
     });
     active.add(turn);
@@ -88,12 +98,19 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
       const error = "error" in outcome ? outcome.error : undefined;
       if (error?.code === "busy" && !waits) return void later.push(entry);
       if (error?.code === "interrupted" && error.facts.exchange === undefined) return void left.push(entry);
+      // Nothing was sent for it: the run has waited, not this vault.
+      if (error?.code === "network" && error.retry === "safe" && turn.waits === "trial") {
+        halt(unavailable(error));
+        return void left.push(entry);
+      }
       usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
       await turns.tell(entry, outcome);
       if (error === undefined) return;
       failures += 1;
       if (concernsAll.includes(error.code)) halt(error);
-      if (error.code === "network") void awaitService();
+      if (error.code === "network") isOut = true;
+      if (answeredStart.includes(error.code)) isOut = false;
+      if (error.code === "network" && turn.waits !== "no") halt(unavailable(error));
       if (failures >= (turns.maxFailures ?? Number.POSITIVE_INFINITY)) halt("too many failures");
     } catch (error) {
       halt(error as Error);
@@ -104,32 +121,13 @@ export async function takeTurns(app: TurnsNeeds, entries: readonly Entry[], turn
     }
   };
 
-  /** Begins nothing until the service answers a probe. */
-  const awaitService = async (): Promise<void> => {
-    if (isOut) return;
-    isOut = true;
-    const until = host.elapsed() + app.settings.maxWaitMs;
-    for (let waitMs = 200; ; waitMs = Math.min(waitMs * 2, 10_000)) {
-      const reply = await app.probe();
-      if (host.interrupted.aborted || (reply.reached && reply.httpStatus < 500)) break;
-      const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
-      if (host.elapsed() + waitMs > until) {
-        halt(
-          new VaultError("network", `the service is unavailable: ${cause}`, {
-            hint: reply.reached ? undefined : (reply.hint ?? undefined),
-          }),
-        );
-        break;
-      }
-      await host.sleep(waitMs, host.interrupted).catch(() => undefined);
-    }
-    isOut = false;
-    fill();
-  };
-
   host.interrupted.addEventListener("abort", fill, { once: true });
   fill();
   await isDone;
   host.interrupted.removeEventListener("abort", fill);
   return { calls, left: [...left, ...later, ...entries.slice(next)], stop };
 }
+
+/** The error of a run that has waited for the service as long as it may. */
+const unavailable = ({ message, facts: { hint } }: VaultError): VaultError =>
+  new VaultError("network", `the service does not answer; ${message}`, { hint });

@@ -1,10 +1,12 @@
 import { currentGeneration } from "../../exchange/start/candidates.ts";
 import type { Policy } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
+import type { Breaker } from "../../exchange/breaker.ts";
+import { passage } from "../../exchange/breaker.ts";
 import { allows, judge } from "../../exchange/guard.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
-import type { ExchangeStatus, VaultGuard, VaultStatus } from "../documents/state.ts";
+import type { ExchangeStatus, ServiceBreaker, VaultGuard, VaultStatus } from "../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
 function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus {
@@ -124,5 +126,19 @@ export function describeGuard(record: VaultRecord, policy: Policy): VaultGuard {
       : verdict.failedWouldLock
         ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
         : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
+  };
+}
+
+/** The circuit breaker of one service; `now` is by the clock of the state. */
+export function describeBreaker(breaker: Breaker & { service: string }, now: number): ServiceBreaker {
+  const { service, lostAt, lostTrials, httpStatus } = breaker;
+  const way = passage(breaker, now, 0);
+  return {
+    service,
+    state: lostAt === null ? "closed" : "open",
+    lostAt: lostAt === null ? null : new Date(lostAt).toISOString(),
+    trialDueAt: "by" in way ? null : new Date(way.dueAt).toISOString(),
+    lostTrials,
+    httpStatus,
   };
 }

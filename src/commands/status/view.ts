@@ -8,7 +8,7 @@ import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { knownFacts } from "../../cli/vault-view.ts";
-import type { VaultGuard, VaultStatus } from "../documents/state.ts";
+import type { GuardDocument, ServiceBreaker, VaultStatus } from "../documents/state.ts";
 
 /** One row a vault. */
 export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
@@ -52,8 +52,9 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
 }
 
 /** The counters toward lockout, a row each vault. */
-export async function guardList(vaults: readonly VaultGuard[], view: View): Promise<string> {
-  if (vaults.length === 0) return "No vaults.\n";
+export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
+  const open = breakers.filter(({ state }) => state === "open").map((breaker) => `${printableLine(breakerLine(breaker))}\n`);
+  if (vaults.length === 0) return `No vaults.\n${open.join("")}`;
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
     named(vault),
@@ -61,7 +62,14 @@ export async function guardList(vaults: readonly VaultGuard[], view: View): Prom
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
   ]);
-  return listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+  const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+  return `${table}${open.join("")}`;
+}
+
+function breakerLine({ service, lostAt, trialDueAt, httpStatus }: ServiceBreaker): string {
+  const what = httpStatus === null ? "no response" : `HTTP ${httpStatus}`;
+  const next = trialDueAt === null ? "a trial start may be sent now" : `the next trial start is due at ${trialDueAt}`;
+  return `${service}: circuit breaker open (${what} to a start at ${lostAt}); ${next}`;
 }
 
 const named = ({ uuid, label }: Pick<VaultStatus, "uuid" | "label">): string =>

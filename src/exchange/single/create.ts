@@ -7,11 +7,13 @@ import type { Device, Metadata } from "../../protocol/fields.ts";
 import type { Reply, Store } from "../ports.ts";
 import type { Creation, Credentials } from "../records.ts";
 import { serviceDetails } from "../service-errors.ts";
+import type { GateContext } from "../start/breaker-gate.ts";
+import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
 import type { SingleContext } from "./call.ts";
 import { refusedSingle, sendSingle } from "./call.ts";
 import { defined } from "../../defined.ts";
 
-interface CreateContext extends SingleContext {
+interface CreateContext extends SingleContext, Pick<GateContext, "breaker" | "probe"> {
   store: Pick<Store, "beginCreation" | "completeCreation" | "failCreation">;
   redact(text: string): string;
   learnSecret(secret: string): void;
@@ -43,15 +45,18 @@ export type CreateOutcome =
 export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {
   const { store } = context;
   const { creation, vault, device, metadata } = request;
-  await store.beginCreation(creation);
   const { kind, externalRef } = creation;
+  const seen = await claimIfTrial(context);
+  await store.beginCreation(creation);
   const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, device, metadata }, 0).catch(
     async (error: unknown) => {
       const code = error instanceof VaultError ? error.code : "internal";
       await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
+      await withdraw(context.breaker, seen);
       throw error;
     },
   );
+  await noteStart(context.breaker, seen, reply, { extended: true });
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);

@@ -6,14 +6,15 @@ import { inDoubtError } from "../end/acknowledge.ts";
 import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
-import { admit, currentRecord, note, pause, summarize } from "../context.ts";
+import { currentRecord, note, pause, summarize } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
 import type { Reply } from "../ports.ts";
 import { noCredentials } from "../start/prepare.ts";
 import type { OpenExchange, VaultRecord } from "../records.ts";
-import { awaitService, notSent } from "../start/send.ts";
+import { letOut, noteStart } from "../start/breaker-gate.ts";
+import { notSent } from "../start/send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { refusedBy } from "../start/refused.ts";
 
@@ -82,13 +83,14 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
     if (!request.force) guardStart(record, context.policy);
-    await awaitService(context, record);
-    await admit(context, kind);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    await session.recordIntent({ exchangeId, operation: "delete", kind, externalRef, generation });
+    const intent = { exchangeId, operation: "delete", kind, externalRef, generation } as const;
+    const passing = { force: request.force, endpoint: { kind } };
+    const seen = await letOut(context, record, passing, async (seen) => await session.recordIntent({ ...intent, seen }));
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
     const reply = await context.service.single(call, context.signal);
+    await noteStart(context.breaker, seen, reply, { extended: true });
     if (reply.type === "answer" && isSuccess(reply.answer)) {
       await session.recordDeleted(exchangeId);
       return { kind, externalRef, generation };

@@ -3,12 +3,14 @@ import type { StartSuccess } from "../../protocol/answers.ts";
 import { readStartSuccess } from "../../protocol/answers.ts";
 import type { Endpoint } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
-import { admit, currentRecord, interrupted, note, pause, throwIfInterrupted } from "../context.ts";
+import type { Seen } from "../breaker.ts";
+import { currentRecord, interrupted, note, pause } from "../context.ts";
 import { allowsRetry, guardStart } from "../guard.ts";
 import { nextTry } from "../next-try.ts";
 import type { Reply, StartCall } from "../ports.ts";
 import type { Intent, RunPart, VaultRecord } from "../records.ts";
 import { serviceDetails } from "../service-errors.ts";
+import { letOut, noteStart, trialDue, withdraw } from "./breaker-gate.ts";
 import type { Repeat } from "./refused.ts";
 import { refusedBy } from "./refused.ts";
 
@@ -47,14 +49,18 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
   for (let attempt = 0; ; attempt += 1) {
     const record = attempt === 0 ? first : await currentRecord(context);
     if (!planned.force) guardStart(record, context.policy);
-    await awaitService(context, record);
-    await admit(context, planned.endpoint.kind);
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
-    await context.session.recordIntent(intentOf(exchangeId, call, planned));
-    await recordAttemptsOrRevert(context, exchangeId, planned);
+    const seen = await letOut(
+      context,
+      record,
+      planned,
+      async (seen) => await context.session.recordIntent(intentOf(exchangeId, call, seen, planned)),
+    );
+    await recordAttemptsOrRevert(context, exchangeId, planned, seen);
     context.emit({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
     const reply = await context.service.start(call, context.signal);
+    await noteStart(context.breaker, seen, reply, planned.endpoint);
     const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
     if ("success" in result) return { exchangeId, success: result.success };
     if (reply.type === "no-answer") unanswered += 1;
@@ -64,47 +70,28 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
   }
 }
 
-/**
- * Waits, after an unanswered start of any vault of this service, until the service answers a probe with a status below 500. So an
- * outage costs a vault one start and not all that it has.
- * @throws `network` if no probe is answered before the deadline, `interrupted`
- */
-export async function awaitService(context: ExchangeContext, { last }: VaultRecord): Promise<void> {
-  const { session } = context;
-  if (last?.state !== "intent" && !(await session.isServiceOut())) return;
-  for (let attempt = 0; ; attempt += 1) {
-    throwIfInterrupted(context);
-    const reply = await context.probe();
-    throwIfInterrupted(context);
-    if (reply.reached && reply.httpStatus < 500) return await session.noteServiceBack();
-    const cause = reply.reached ? `HTTP ${reply.httpStatus}` : reply.cause;
-    const { waitMs, inTime } = nextTry(context, attempt);
-    if (!inTime) {
-      throw new VaultError("network", `not sent: an earlier start got no response, and the service is still unavailable: ${cause}`, {
-        uuid: session.uuid,
-        hint: (reply.reached ? null : reply.hint) ?? "run it again when the service is available",
-      });
-    }
-    context.emit({ type: "retrying", step: "probe", cause, waitMs });
-    await pause(context, waitMs);
-  }
-}
-
-async function recordAttemptsOrRevert(context: ExchangeContext, exchangeId: string, planned: PlannedStart): Promise<void> {
+async function recordAttemptsOrRevert(
+  context: ExchangeContext,
+  exchangeId: string,
+  planned: PlannedStart,
+  seen: Seen | null,
+): Promise<void> {
   try {
     await planned.recordAttempts();
   } catch (error) {
     await context.session.revertIntent(exchangeId, note(context, "state", (error as Error).message));
+    await withdraw(context.breaker, seen);
     throw error;
   }
 }
 
-const intentOf = (exchangeId: string, call: StartCall, { generation, run }: PlannedStart): Intent => ({
+const intentOf = (exchangeId: string, call: StartCall, seen: Seen | null, { generation, run }: PlannedStart): Intent => ({
   exchangeId,
   operation: call.operation,
   kind: call.kind,
   externalRef: call.externalRef,
   generation,
+  seen,
   run,
 });
 
@@ -169,6 +156,6 @@ async function noAnswer(
     uuid: session.uuid,
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt; vault status ${session.uuid} (then run it again)`,
+    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
   });
 }

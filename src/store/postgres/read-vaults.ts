@@ -5,6 +5,7 @@ import { unseal } from "../../secrets/sealing.ts";
 import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { listed } from "../sqlite/query.ts";
 import { summaryColumns } from "../steps/vault-record.ts";
+import { breakerOf } from "./breakers.ts";
 import type { Row, Statement } from "./connection.ts";
 
 /** The rows of one vault as they were read, with what steps do not see. */
@@ -52,14 +53,14 @@ export function vaultsWhere(
   return { sql, values: [...values, exchange, [...more, ...pairs.map((pair) => fingerprint(uuid, pair))]] };
 }
 
-/** Reads a vault, and whether its service is out: for `storedVault`. */
+/** Reads a vault, for `storedVault`, and the breaker of its service, for `breakerIn`. */
 export const readVault = (schema: string, { service, uuid }: Place, about: Reading): Statement[] => [
   vaultsWhere(schema, "service = $1 AND vaults.uuid = $2", [service, uuid], { ...about, uuid }),
-  { sql: `SELECT since FROM ${schema}.outages WHERE service = $1`, values: [service] },
+  breakerOf(schema, service),
 ];
 
 /** What `vaultsWhere` returned of a vault; without a row the vault is not known. Its label is opened. */
-export function storedVault(place: Place, key: SealingKey, row: Row | undefined, outage: Row | undefined): StoredVault {
+export function storedVault(place: Place, key: SealingKey, row: Row | undefined): StoredVault {
   const credentials = (row?.["credentials"] ?? []) as CredentialsRow[];
   const exchanges = (row?.["exchanges"] ?? []) as (ExchangeRow & { seq: number })[];
   const vault = (row?.["vault"] as VaultRow | undefined) ?? null;
@@ -73,7 +74,7 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined,
       exchanges,
       superseded: new Set((row?.["superseded"] ?? []) as string[]),
       refusals: new Map((row?.["refusals"] ?? []) as [string, string | null][]),
-      outage: (outage?.["since"] as string | undefined) ?? null,
+      seen: null,
       journal: [],
     },
   };

@@ -132,7 +132,14 @@ export const tables = (schema: string): string[] => [
   `CREATE TABLE IF NOT EXISTS ${schema}.limiter (
     application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
   )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.outages (service text PRIMARY KEY, since text NOT NULL)`,
+  // Renamed, so that who had rights on it has them still.
+  `ALTER TABLE IF EXISTS ${schema}.outages RENAME TO breakers`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.breakers (service text PRIMARY KEY)`,
+  `ALTER TABLE ${schema}.breakers DROP COLUMN IF EXISTS since, ADD COLUMN IF NOT EXISTS version int NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS lost_at double precision, ADD COLUMN IF NOT EXISTS lost_trials int NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS hint text NOT NULL DEFAULT 'none' CHECK (hint IN ('none', 'given', 'used')),
+    ADD COLUMN IF NOT EXISTS http_status int, ADD COLUMN IF NOT EXISTS content_type text,
+    ADD COLUMN IF NOT EXISTS closed_at double precision NOT NULL DEFAULT 0`,
   // Who began with an older version has lost its vault.
   `DELETE FROM ${schema}.leases WHERE uuid = ''`,
   `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ServiceBreaker } from "../../exchange/breaker.ts";
 import type { Store, VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -11,6 +12,7 @@ import type {
   VaultSummary,
 } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { KnownBreakers, storedBreaker } from "../breakers.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
 import { prunedBefore } from "../journal/journal.ts";
@@ -22,6 +24,7 @@ import type { SummaryRow } from "../steps/vault-record.ts";
 import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
+import { allBreakers, breakerInRow, breakerOf, changeBreaker } from "./breakers.ts";
 import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
@@ -50,6 +53,7 @@ type Ready = About & { key: SealingKey };
 export class PostgresStore implements Store {
   readonly parts: SharedParts;
   readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
+  readonly #breakers = new KnownBreakers();
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
@@ -88,15 +92,17 @@ export class PostgresStore implements Store {
     const lower = uuid.toLowerCase();
     const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [fingerprint, kept ?? fingerprint]);
     const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
-    const [lease, [[facts] = [], [row] = [], [outage] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
+    const [lease, [[facts] = [], [row] = [], [breaker] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
       const about = await this.#checked(facts, sentAt);
       const { state, key } = about;
-      const vault = storedVault(this.#place(about, service, lower), key, row, outage);
-      const parts = { schema, state, lease, key, database, machine, about, now: () => this.#time.now() };
+      const vault = storedVault(this.#place(about, service, lower), key, row);
+      this.#breakers.note(service, breakerInRow(breaker));
+      const parts = { schema, state, lease, key, database, machine, about, now: () => this.#time.now(), breakers: this.#breakers };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
-      for (const seen of await machine.vault(service, lower)) await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
+      const seen = (await machine.vault(service, lower)).find((each) => each.state === state);
+      await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
       return session;
     } catch (error) {
       await lease.release();
@@ -156,10 +162,10 @@ export class PostgresStore implements Store {
     const reading = readVault(schema, { service, uuid, at: "" }, { pairs: [created.credentials] });
     for (let tries = 5; ; tries -= 1) {
       const sentAt = clock.elapsed();
-      const [[facts] = [], [row] = [], [outage] = []] = await database.transact([aboutStatement(schema), ...reading]);
+      const [[facts] = [], [row] = []] = await database.transact([aboutStatement(schema), ...reading]);
       const ready = await this.#checked(facts, sentAt);
       const { key } = ready;
-      const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row, outage);
+      const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row);
       const after = structuredClone(rows);
       const result = completeCreation(after, key, creation, created);
       try {
@@ -189,6 +195,20 @@ export class PostgresStore implements Store {
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
     if (intervalMs === 0) return 0;
     return await reserve(this.parts, this.#time, { application, now, intervalMs, longestMs });
+  }
+
+  breaker(service: string): ServiceBreaker {
+    const { schema, database } = this.parts;
+    return storedBreaker(this.#breakers, service, {
+      now: () => this.#time.now(),
+      read: async () => breakerInRow((await database.query(breakerOf(schema, service)))[0]),
+      change: async (change) => await changeBreaker(database, schema, service, change),
+    });
+  }
+
+  async breakers(): ReturnType<Store["breakers"]> {
+    const rows = await this.parts.database.query(allBreakers(this.parts.schema));
+    return rows.map((row) => ({ ...breakerInRow(row), service: row["service"] as string }));
   }
 
   async latencyMs(): Promise<number> {
@@ -245,7 +265,7 @@ export class PostgresStore implements Store {
     const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(vaultsWhere(this.parts.schema, condition, values))]);
     return rows.flatMap((row) => {
       const { service, uuid } = row["vault"] as Place;
-      const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row, undefined);
+      const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row);
       return read.vault === null ? [] : [vaultRecord(read.vault, read)];
     });
   }

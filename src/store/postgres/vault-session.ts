@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { BreakerChanged } from "../../exchange/breaker.ts";
+import type { KnownBreakers } from "../breakers.ts";
 import type { About, ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { copyOf } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
 import { afterStep, covers, StoredVaultSession, withRevived } from "../stored-session.ts";
+import { breakerInRow } from "./breakers.ts";
+import { breakerChanged, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import type { LockedAt, MachineRecord } from "./machine-record.ts";
@@ -24,6 +28,7 @@ interface SessionParts {
   about: LockedAt;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
+  breakers: KnownBreakers;
 }
 
 /**
@@ -75,7 +80,9 @@ export class PostgresVaultSession extends StoredVaultSession {
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) await keep(this.#parts, after, ending);
     const written = former ?? randomUUID();
-    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast);
+    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast).catch((error: unknown) => {
+      throw codeOf(error) === breakerChanged ? new BreakerChanged("the circuit breaker has changed") : error;
+    });
     const added = after.exchanges.length - before.exchanges.length;
     const id = after.vault === null ? null : written;
     this.#vault = { id, lastSeq: lastSeq + added, rows: afterStep(after) };
@@ -94,7 +101,8 @@ export class PostgresVaultSession extends StoredVaultSession {
 
   async #read(place: Place, about: About): Promise<StoredVault> {
     const { schema, key, database } = this.#parts;
-    const [[row] = [], [outage] = []] = await database.transact(readVault(schema, place, about));
-    return storedVault(place, key, row, outage);
+    const [[row] = [], [breaker] = []] = await database.transact(readVault(schema, place, about));
+    this.#parts.breakers.note(place.service, breakerInRow(breaker));
+    return storedVault(place, key, row);
   }
 }

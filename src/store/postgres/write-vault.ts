@@ -3,6 +3,7 @@ import { seal } from "../../secrets/sealing.ts";
 import type { Change } from "../steps/changes.ts";
 import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRows } from "../steps/rows.ts";
+import { checkingBreaker } from "./breakers.ts";
 import type { Statement } from "./connection.ts";
 import { append } from "./journal.ts";
 import { labelPlace } from "./read-vaults.ts";
@@ -16,7 +17,7 @@ interface Written {
   key: SealingKey;
 }
 
-/** The SQL for all that a step has changed in the rows of a vault, with the journal and the outage. A label is sealed wherever it is written. */
+/** The SQL for all that a step has changed in the rows of a vault, with the journal, if the breaker is as it was seen. A label is sealed wherever it is written. */
 export function statementsFor({ schema, id, lastSeq, key }: Written, before: VaultRows, after: VaultRows): Statement[] {
   const { service = after.service } = after.vault ?? {};
   const moved = after.vault === null || service === before.service ? [] : absorbed(schema, id, service, after.uuid);
@@ -33,7 +34,8 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
     return statement({ ...change, columns: { ...change.columns, seq } });
   });
   const entries = after.journal.map((entry) => ({ at: after.at, service, uuid: after.uuid, ...entry, detail: sealed(entry.detail) }));
-  return [...moved, ...changed, ...outageOf(schema, before, after), ...entries.map((entry) => append(schema, entry))];
+  const checked = after.seen === null ? [] : [checkingBreaker(schema, after.service, after.seen)];
+  return [...checked, ...moved, ...changed, ...entries.map((entry) => append(schema, entry))];
 }
 
 /** The columns of a vault that changed; its label is bound to its service. */
@@ -58,10 +60,4 @@ function absorbed(schema: string, id: string, service: string, uuid: string): St
     ...move("refusals", "combination, fingerprint"),
     { sql: `DELETE FROM ${schema}.vaults WHERE service = $1 AND uuid = $2`, values },
   ];
-}
-
-function outageOf(schema: string, before: VaultRows, { service, outage }: VaultRows): Statement[] {
-  if (before.outage === outage) return [];
-  if (outage === null) return [{ sql: `DELETE FROM ${schema}.outages WHERE service = $1`, values: [service] }];
-  return [{ sql: `INSERT INTO ${schema}.outages (service, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`, values: [service, outage] }];
 }

@@ -90,10 +90,6 @@ export function findVault(db: DatabaseSync, service: string, uuid: string): { id
   return { id, row };
 }
 
-/** Since when a service is out, if it is. */
-export const outageOf = (db: DatabaseSync, service: string): string | null =>
-  one<{ since: string }>(db, "SELECT since FROM outages WHERE service = ?", service)?.since ?? null;
-
 /** Reads all rows of a vault that a step may need, and its id (null if it is not known). Call it in a transaction. */
 export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): StoredVault {
   const { service, uuid, at } = place;
@@ -118,7 +114,7 @@ export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = []
     exchanges,
     superseded: new Set(superseded.map((row) => row.fingerprint)),
     refusals: new Map(refusals.map((row) => [row.combination, row.fingerprint])),
-    outage: outageOf(db, service),
+    seen: null,
     journal: [],
   };
   return { id, rows };

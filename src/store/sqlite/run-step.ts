@@ -4,6 +4,7 @@ import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRow, VaultRows } from "../steps/rows.ts";
 import { copyOf } from "../steps/rows.ts";
 import { afterStep } from "../stored-session.ts";
+import { checkBreaker } from "./breakers.ts";
 import { one, run } from "./query.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { findVault } from "./read-vaults.ts";
@@ -16,21 +17,16 @@ export function runStep<T>(
 ): { result: T; vault: StoredVault } {
   const after = copyOf(before);
   const result = step(after);
+  if (after.seen !== null) checkBreaker(db, after.service, after.seen);
   const vault = id ?? nextId(db);
   if (after.vault !== null && after.vault.service !== before.service) absorb(db, vault, after.vault);
   for (const change of changesOf(before, after)) {
     const { sql, values } = sqlOf(change, vault, () => "?");
     run(db, sql, ...values);
   }
-  if (before.outage !== after.outage) writeOutage(db, after);
   const { service } = after.vault ?? after;
   for (const entry of after.journal) append(db, { at: after.at, service, uuid: after.uuid, ...entry });
   return { result, vault: { id: after.vault === null ? null : vault, rows: afterStep(after) } };
-}
-
-function writeOutage(db: DatabaseSync, { service, outage }: VaultRows): void {
-  if (outage === null) run(db, "DELETE FROM outages WHERE service = ?", service);
-  else run(db, "INSERT INTO outages (service, since) VALUES (?, ?)", service, outage);
 }
 
 const nextId = (db: DatabaseSync): number => (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;

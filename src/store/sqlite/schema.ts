@@ -152,5 +152,17 @@ export const migrations: readonly string[] = [
   ALTER TABLE exchanges ADD COLUMN delivery TEXT;
   -- The id of the state. The other marks of whole/marks.ts are in this table, too.
   INSERT INTO meta VALUES ('state', lower(hex(randomblob(16))));
+  -- The circuit breaker of each service that once did not answer a start. Times are milliseconds since the epoch.
+  DROP TABLE outages;
+  CREATE TABLE breakers (
+    service TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    lost_at INTEGER,
+    lost_trials INTEGER NOT NULL,
+    hint TEXT NOT NULL CHECK (hint IN ('none', 'given', 'used')),
+    http_status INTEGER,
+    content_type TEXT,
+    closed_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { closed, type ServiceBreaker } from "../../exchange/breaker.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -10,6 +11,7 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "../../exchange/records.ts";
+import { KnownBreakers, storedBreaker } from "../breakers.ts";
 import { creationEntry, dismissal } from "../journal/creations.ts";
 import { append } from "../journal/journal.ts";
 import type { LocalStore, StoreOptions } from "../local-store.ts";
@@ -17,6 +19,7 @@ import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
+import { allBreakers, breakerOf, changeBreaker } from "./breakers.ts";
 import { one, run } from "./query.ts";
 import {
   findVaults,
@@ -55,6 +58,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   readonly #scripts: readonly string[];
   readonly #keyring: Keyring;
   readonly #state: StateConnection;
+  readonly #breakers = new KnownBreakers();
   #noted: StateDatabase | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
@@ -79,7 +83,8 @@ class SqliteStore implements LocalStore, RekeyedStore {
       const database = await this.#state.ensure();
       await this.#ready(database);
       await this.#note(database);
-      const parts = { uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock: this.#options.clock };
+      const { clock } = this.#options;
+      const parts = { uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock, breakers: this.#breakers };
       return new SqliteVaultSession({ service, ...parts });
     } catch (error) {
       lock.release();
@@ -138,7 +143,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async beginCreation(creation: Creation): Promise<void> {
     const database = await this.#state.ensure();
     await this.#keyring.prepareState(await database.read(neededKeyId));
-    await this.#state.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
+    await database.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
   }
 
   async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["completeCreation"]> {
@@ -146,7 +151,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
       await this.#keyring.prepareState(await database.read(neededKeyId));
-      const added = this.#state.write((db) => {
+      const added = database.write((db) => {
         const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         const key = this.#keyring.fitting(db);
         const here = readVault(db, place, { pairs: [vault.credentials] });
@@ -161,7 +166,8 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#state.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
+    const database = await this.#state.ensure();
+    await database.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
@@ -169,13 +175,26 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#state.write((db) => append(db, dismissal(creation, this.#now())));
+    const database = await this.#state.ensure();
+    await database.write((db) => append(db, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.#state.ensure();
     return await database.write((db) => reserveSlot(db, application, now, intervalMs, longestMs), "unsynced");
+  }
+
+  breaker(service: string): ServiceBreaker {
+    return storedBreaker(this.#breakers, service, {
+      now: () => this.#options.clock.now(),
+      read: async () => (await (await this.#state.open())?.read((db) => breakerOf(db, service))) ?? closed,
+      change: async (change) => await (await this.#state.ensure()).write((db) => changeBreaker(db, service, change), "unsynced"),
+    });
+  }
+
+  async breakers(): ReturnType<LocalStore["breakers"]> {
+    return await this.#query(allBreakers);
   }
 
   async latencyMs(): Promise<number> {

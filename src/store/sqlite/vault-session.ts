@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import type { KnownBreakers } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyId } from "../keys/keyring.ts";
 import type { About, Place, VaultRows } from "../steps/rows.ts";
@@ -9,9 +10,10 @@ import { lockLost } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
 import { covers, StoredVaultSession, withRevived } from "../stored-session.ts";
+import { breakerOf } from "./breakers.ts";
 import { one } from "./query.ts";
 import type { StoredVault } from "./read-vaults.ts";
-import { findVault, outageOf, readVault } from "./read-vaults.ts";
+import { findVault, readVault } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
 import type { StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
@@ -23,6 +25,7 @@ interface SessionParts {
   keyring: Keyring;
   lock: VaultLock;
   clock: Clock;
+  breakers: KnownBreakers;
 }
 
 const hasSealed = ({ credentials }: VaultRows): boolean => credentials.some(({ sealed }) => sealed !== null);
@@ -66,10 +69,6 @@ export class SqliteVaultSession extends StoredVaultSession {
     await Promise.resolve();
   }
 
-  override async isServiceOut(): Promise<boolean> {
-    return (await this.#parts.database.read((db) => outageOf(db, this.service))) !== null;
-  }
-
   protected async query<T>(query: Step<T>, about: About = {}): Promise<T> {
     const [vault, key] = [this.#vault, this.#key];
     if (vault !== null && key !== null && covers(vault.rows, about)) return query(vault.rows, () => key);
@@ -104,7 +103,7 @@ export class SqliteVaultSession extends StoredVaultSession {
     try {
       const { result, vault } = await this.#transaction((db) => {
         const { id, rows } = this.#with(db, about);
-        const before = { ...withRevived(rows, about), at: this.#place().at, outage: outageOf(db, this.service) };
+        const before = { ...withRevived(rows, about), at: this.#place().at };
         return runStep(db, { id, rows: before }, (after) => step(after, () => this.#keyFor(db, rows)));
       }, durability);
       this.#vault = vault;
@@ -116,7 +115,9 @@ export class SqliteVaultSession extends StoredVaultSession {
   }
 
   #with(db: DatabaseSync, about: About): StoredVault {
-    return this.#vault !== null && covers(this.#vault.rows, about) ? this.#vault : readVault(db, this.#place(), about);
+    if (this.#vault !== null && covers(this.#vault.rows, about)) return this.#vault;
+    this.#parts.breakers.note(this.service, breakerOf(db, this.service));
+    return readVault(db, this.#place(), about);
   }
 
   /** The key of the state; where it has sealed something of this vault, only a process with every lock replaces it. */

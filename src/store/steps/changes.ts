@@ -16,7 +16,7 @@ export interface Change {
 
 /**
  * What a step has changed in the rows of a vault, in the order in which it is to be written: only one pair is current and only one
- * exchange open, so the rows that take such a place are written last. Without the outage and the journal.
+ * exchange open, so the rows that take such a place are written last. Without the breaker and the journal.
  */
 export function changesOf(before: VaultRows, after: VaultRows): Change[] {
   const vault = changesOfRows("vaults", before.vault === null ? [] : [before.vault], after.vault === null ? [] : [after.vault]);

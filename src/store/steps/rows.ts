@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import type { Seen } from "../../exchange/breaker.ts";
 import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
@@ -39,8 +40,8 @@ export interface VaultRows extends Place {
   superseded: Set<string>;
   /** Refused combinations, with the fingerprint of the pair if it is known. */
   refusals: Map<string, string | null>;
-  /** Since when the service is out, if it is. */
-  outage: string | null;
+  /** What a start has seen of the circuit breaker of its service: nothing is written if that has changed. */
+  seen: Seen | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 

@@ -19,7 +19,8 @@ import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 /** Each function implements the method of `VaultSession` by its name. */
 /** Step ①: a start may now be sent. */
 export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Intent): void {
-  const { exchangeId, operation, kind, externalRef, generation, run } = intent;
+  const { exchangeId, operation, kind, externalRef, generation, seen, run } = intent;
+  rows.seen = seen;
   keptGeneration(rows, generation);
   if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
@@ -63,12 +64,7 @@ export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNo
 export function noteUnanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   exchangeIn(rows, exchangeId, ["intent"]);
   noteError(rows, error);
-  rows.outage ??= rows.at;
   journal(rows, "unanswered", exchangeId, { error });
-}
-
-export function noteServiceBack(rows: VaultRows): void {
-  rows.outage = null;
 }
 
 export function reject(rows: VaultRows, exchangeId: string, combination: string | null, error: ErrorNote): void {

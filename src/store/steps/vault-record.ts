@@ -19,6 +19,7 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
     unackedStarts: vault.unacked_starts,
     failedAttempts: vault.failed_attempts,
     possiblyFailed: vault.possibly_failed,
+    unansweredStarts: vault.unanswered_starts,
     provenAt: vault.proven_at,
     usesRemaining: vault.uses_remaining,
     limited: vault.limited === 1,

@@ -11,16 +11,16 @@ export const keys = {
   superseded: ["fingerprint"],
   refusals: ["combination"],
   journal: ["seq"],
-  outages: ["service"],
+  breakers: ["service"],
 } as const satisfies Record<ContentTable, readonly string[]>;
 
 export type PartTable = "credentials" | "exchanges" | "superseded" | "refusals";
 
 /** Whether rows of the table belong to a vault. */
-export const isPart = (table: ContentTable): table is PartTable => table !== "vaults" && table !== "journal" && table !== "outages";
+export const isPart = (table: ContentTable): table is PartTable => table !== "vaults" && table !== "journal" && table !== "breakers";
 
 const named = (table: ContentTable, row: ContentRow): string => {
-  const vault = table === "journal" || table === "outages" ? [] : [row["service"], row["uuid"]];
+  const vault = table === "journal" || table === "breakers" ? [] : [row["service"], row["uuid"]];
   return JSON.stringify([...vault, ...keys[table].map((column) => row[column])]);
 };
 

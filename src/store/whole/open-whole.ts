@@ -74,7 +74,7 @@ export class OpenReader implements WholeReader {
         last = next;
       }
       if (isFirst) {
-        found.outages = await engine.query(`SELECT * FROM ${schema}outages ORDER BY service`);
+        found.breakers = await engine.query(`SELECT * FROM ${schema}breakers ORDER BY service`);
         if (this.sealing.state !== undefined)
           found.journal = await engine.query(`SELECT * FROM ${schema}journal WHERE event = 'labelled' ORDER BY seq`);
       }

@@ -29,7 +29,8 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     uuid: "x",
     waits: true,
     onCall: () => undefined,
-    onOutage: () => undefined,
+    probing: async (send) => await send(),
+    onService: () => undefined,
     onProgress: () => undefined,
   });
   const context = await turn.hold();

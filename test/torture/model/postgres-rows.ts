@@ -44,6 +44,9 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
     get session() {
       return session;
     },
+    get breaker() {
+      return store.breaker(service);
+    },
     write: async (rows) => {
       // A session knows the rows as they were when it began.
       await session.release();
@@ -56,8 +59,8 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           "BEGIN",
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
-          "DELETE FROM outages",
-          ...(rows.isAway ? [`INSERT INTO outages VALUES (${text(service)}, '')`] : []),
+          "DELETE FROM breakers",
+          ...(rows.isAway ? [`INSERT INTO breakers (service, version, lost_at) VALUES (${text(service)}, 1, 0)`] : []),
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
         ].join(";"),
@@ -71,7 +74,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
           'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
           'refusals', ${rows("SELECT combination FROM refusals")},
-          'isAway', (SELECT count(*) > 0 FROM outages)) AS read`,
+          'isAway', (SELECT count(*) > 0 FROM breakers WHERE lost_at IS NOT NULL)) AS read`,
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");

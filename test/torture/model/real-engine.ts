@@ -1,5 +1,7 @@
 import { VaultError, asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
+import type { Breaker, ServiceBreaker } from "../../../src/exchange/breaker.ts";
+import { after, closed, noResponse } from "../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../src/exchange/handover.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
@@ -99,7 +101,7 @@ export class RealEngine {
   }
 
   async #work(command: Command, generation: number | undefined): Promise<string> {
-    const context = this.#context();
+    const context = this.#context((await this.#store.read()).outage);
     if (command.do === "ack") {
       const choice = { unread: command.unread === true, saved: command.saved === true };
       return (await acknowledgeOpen(context, choice)) === null ? "nothing" : "ok";
@@ -127,7 +129,7 @@ export class RealEngine {
     return "ok";
   }
 
-  #context(): ExchangeContext {
+  #context(isOpen: boolean): ExchangeContext {
     const clock = { now: () => this.#time + this.#ahead, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
     return {
       session: this.#session(),
@@ -143,10 +145,11 @@ export class RealEngine {
         },
         end: async (call) => this.#late(await this.#ask(await this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
+      breaker: this.#breaker(isOpen),
       probe: async () => {
-        if ((await this.#ask("probe")) === "answered") return { reached: true, httpStatus: 404 };
+        if ((await this.#ask("probe")) === "answered") return { type: "answer", answer: { httpStatus: 404, body: {} } };
         this.#time += 60_000;
-        return { reached: false, cause: "reset", hint: null };
+        return { type: "no-answer", cause: "reset" };
       },
       clock,
       ids: createIds(clock),
@@ -157,6 +160,27 @@ export class RealEngine {
       emit: () => undefined,
       redact: (text) => text,
       learnSecret: () => undefined,
+    };
+  }
+
+  /**
+   * A breaker that an answered probe closes, so that the next start goes out whenever the network wants it to: more than the real one
+   * lets out. It opens with the step that notes an unanswered start.
+   */
+  #breaker(isOpen: boolean): ServiceBreaker {
+    let known: Breaker = isOpen ? { ...closed, version: 1, lostAt: this.#time } : closed;
+    return {
+      get known() {
+        return known;
+      },
+      now: () => this.#time,
+      read: async () => Promise.resolve(known),
+      change: async (change) => {
+        known = change(known);
+        if (known.hint !== "given") return known;
+        await this.#store.breaker.change((now) => after(now, { type: "answered", at: 0 }));
+        return (known = closed);
+      },
     };
   }
 
@@ -200,7 +224,10 @@ export class RealEngine {
     if (!writing.includes(name as Writing)) return async (...values) => await method.apply(real, values);
     return async (...values) => {
       await this.#ask(await this.#written(name as Writing, values));
-      return await method.apply(real, values);
+      const result = await method.apply(real, values);
+      if (name === "noteUnanswered")
+        await this.#store.breaker.change((now) => after(now, { type: "unanswered", at: 0, response: noResponse }));
+      return result;
     };
   }
 

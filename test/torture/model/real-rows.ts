@@ -1,3 +1,4 @@
+import type { ServiceBreaker } from "../../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
 
@@ -11,7 +12,7 @@ export interface ModelRows {
   exchanges: Row[];
   superseded: Row[];
   refusals: Row[];
-  /** Whether the service is known to be away. */
+  /** Whether the circuit breaker is open. */
   isAway: boolean;
 }
 
@@ -21,6 +22,8 @@ export interface RealRows {
   readonly state?: string;
   /** Holds the vault with the rows as they were written. */
   readonly session: VaultSession;
+  /** Of its service. */
+  readonly breaker: ServiceBreaker;
   write(rows: ModelRows): Promise<void>;
   read(): Promise<{
     vault: VaultRow;

@@ -1,3 +1,4 @@
+import type { ServiceBreaker } from "../../../src/exchange/breaker.ts";
 import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../src/secrets/key-source.ts";
@@ -43,6 +44,11 @@ export class RealStore {
   /** Holds the vault as it was loaded. */
   get session(): VaultSession {
     return this.#rows.session;
+  }
+
+  /** Of the service, open or not. */
+  get breaker(): ServiceBreaker {
+    return this.#rows.breaker;
   }
 
   /** Exchange ids are as long as real ones, and sort by their place. */

@@ -30,6 +30,9 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     get session() {
       return session;
     },
+    get breaker() {
+      return store.breaker(service);
+    },
     write: async (rows) => {
       // A session knows the rows as they were when it began.
       await session.release();
@@ -37,8 +40,8 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       for (const table of tables) run(db, `DELETE FROM ${table}`);
       const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
       run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
-      run(db, "DELETE FROM outages");
-      if (rows.isAway) run(db, "INSERT INTO outages VALUES (?, '')", service);
+      run(db, "DELETE FROM breakers");
+      if (rows.isAway) run(db, "INSERT INTO breakers VALUES (?, 1, 0, 0, 'none', NULL, NULL, 0)", service);
       for (const table of tables) for (const row of rows[table]) insert(table, row);
       db.exec("COMMIT");
       session = await lock();
@@ -49,7 +52,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
         credentials: all<CredentialsRow>(db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation"),
         exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
-        isAway: one(db, "SELECT 1 FROM outages") !== undefined,
+        isAway: one(db, "SELECT 1 FROM breakers WHERE lost_at IS NOT NULL") !== undefined,
       }),
     close: async () => {
       await session.release();

@@ -1,4 +1,5 @@
 import { VaultError } from "../../../src/errors.ts";
+import { after, noResponse } from "../../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { kind } from "./real-pairs.ts";
 import type { RealStore } from "./real-store.ts";
@@ -30,7 +31,11 @@ export function callsFor(real: RealStore, store: Store): Call[] {
     ].map(takingOver),
     handingOut(store),
     ...(["all", "unanswered"] as const).map(resetting),
-    { name: "isBack", inModel: (steps, s) => steps.isBack(s), inCode: async (session) => await session.noteServiceBack() },
+    {
+      name: "isBack",
+      inModel: (steps, s) => steps.isBack(s),
+      inCode: async (_, { breaker }) => await breaker.change((now) => after(now, { type: "answered", at: 0 })),
+    },
   ];
 }
 
@@ -43,7 +48,14 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       `recordIntent with generation ${number}`,
       (steps, s) => steps.recordIntent(s, { id, operation: "get", base: number }),
       async (session) =>
-        await session.recordIntent({ exchangeId: at, operation: "get", kind, externalRef: "", generation: real.generation(store, number) }),
+        await session.recordIntent({
+          exchangeId: at,
+          operation: "get",
+          kind,
+          externalRef: "",
+          generation: real.generation(store, number),
+          seen: null,
+        }),
     ),
   );
   const base = store.exchanges.find((exchange) => exchange.id === id)?.base ?? 0;
@@ -58,7 +70,10 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     call(
       "unanswered",
       (steps, s) => steps.unanswered(s, id),
-      async (session) => await session.noteUnanswered(at, error),
+      async (session) => {
+        await session.noteUnanswered(at, error);
+        await real.breaker.change((now) => after(now, { type: "unanswered", at: 0, response: noResponse }));
+      },
     ),
     ...both.map((counts) =>
       call(

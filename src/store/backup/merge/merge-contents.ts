@@ -78,7 +78,7 @@ function vaultsIn(contents: Contents, at: string): Map<string, VaultRows> {
   for (const row of contents.vaults) {
     const vault = { ...row } as unknown as VaultRow;
     const { service, uuid } = vault;
-    vaults.set(nameOf(row), { service, uuid, at, vault, ...none(), outage: null, journal: [] });
+    vaults.set(nameOf(row), { service, uuid, at, vault, ...none(), seen: null, journal: [] });
   }
   for (const row of contents.credentials) vaults.get(nameOf(row))?.credentials.push({ ...row } as unknown as CredentialsRow);
   for (const row of contents.exchanges) vaults.get(nameOf(row))?.exchanges.push({ ...row } as unknown as ExchangeRow);

@@ -1,0 +1,201 @@
+import { VaultError } from "../../errors.ts";
+import { isSuccess, object } from "../../protocol/answers.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
+import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
+import type { ExchangeContext } from "../context.ts";
+import { dispositionOf } from "../dispositions.ts";
+import type { EndCall, Reply } from "../ports.ts";
+import type { VaultRecord } from "../records.ts";
+
+/** What a start needs to pass the circuit breaker. */
+export type GateContext = Pick<ExchangeContext, "breaker" | "clock" | "deadline" | "emit" | "probe" | "signal">;
+
+/** The vault of the start; none yet for a create. */
+export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
+  uuid?: string;
+  last: Pick<NonNullable<VaultRecord["last"]>, "state" | "startedAt"> | null;
+};
+
+/** How long the gate waits at most before it looks again, in milliseconds. */
+const [firstLookMs, lastLookMs] = [200, 10_000];
+
+/**
+ * Waits until the circuit breaker lets a start out, and for a place under the rate limit; then records it (①) by `record`, which
+ * claims the trial if it is one. Returns what the start has seen of the breaker; null with `force`, which goes past it.
+ * @throws `network` if no trial comes due before the deadline: nothing was sent; `interrupted`; what `admit` throws
+ */
+export async function letOut(
+  context: GateContext & Pick<ExchangeContext, "service">,
+  vault: AtGate,
+  { force, endpoint }: { force: boolean; endpoint: { kind: Kind } },
+  record: (seen: Seen | null) => Promise<void>,
+): Promise<Seen | null> {
+  for (;;) {
+    const known = force ? null : await awaitTrial(context, vault);
+    await admitted(context, vault, endpoint.kind);
+    const { breaker } = context;
+    const seen = known === null ? null : seenAs(breaker, known);
+    try {
+      await record(seen);
+      return seen;
+    } catch (error) {
+      if (!(error instanceof BreakerChanged)) throw error;
+      await breaker.read();
+    }
+  }
+}
+
+/** As `letOut`, for a create, whose record belongs to no vault: claims the trial by itself. */
+export async function claimIfTrial(context: GateContext): Promise<Seen> {
+  const { breaker } = context;
+  for (;;) {
+    await breaker.read();
+    const known = await awaitTrial(context, { unansweredStarts: 0, last: null });
+    const seen = seenAs(breaker, known);
+    const { claim } = seen;
+    if (claim === null || (await breaker.change((now) => (now.version === known.version ? claim : now))) === claim) return seen;
+  }
+}
+
+/** What a start that goes out now has seen; where the breaker is open, it is a trial. */
+function seenAs(breaker: ServiceBreaker, known: Breaker): Seen {
+  const at = breaker.now();
+  return { at, breaker: known, claim: known.lostAt === null ? null : after(known, { type: "claimed", at }) };
+}
+
+/** Waits for a trial if the breaker is open. Returns it as it lets the start out. */
+async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker> {
+  const { breaker, clock, deadline, signal } = context;
+  const { unansweredStarts, last } = vault;
+  let { known } = breaker;
+  if (last?.state === "intent") known = await found(breaker, last);
+  let cause = "the service did not respond to a start";
+  let isTold = false;
+  for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
+    throwIfInterrupted(context, vault);
+    let way = passage(known, breaker.now(), unansweredStarts);
+    if ("by" in way) return known;
+    if (known.hint === "none") {
+      const reply = await context.probe();
+      throwIfInterrupted(context, vault);
+      known = await breaker.change((now) => after(now, { type: "responded", response: responseOf(reply), isProbe: true }));
+      way = passage(known, breaker.now(), unansweredStarts);
+      if ("by" in way) return known;
+      cause = `the service is unavailable: ${causeOf(reply)}`;
+    }
+    const dueInMs = way.dueAt - breaker.now();
+    const waitMs = Math.max(50, Math.min(lookMs, dueInMs));
+    // Where no probe can change anything, the time is all that is waited for.
+    const inTime = clock.elapsed() + (known.hint === "used" ? dueInMs : waitMs) < deadline;
+    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueInMs, unansweredStarts, inTime });
+    isTold = true;
+    if (!inTime) throw notDue(vault, cause, way.dueAt);
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+    known = await breaker.read();
+  }
+}
+
+/** A start without an outcome opens the breaker, unless a later one was answered. */
+async function found(breaker: ServiceBreaker, { startedAt }: { startedAt: string }): Promise<Breaker> {
+  const event = { type: "found", startedAt: Date.parse(startedAt) } as const;
+  return after(breaker.known, event) === breaker.known ? breaker.known : await breaker.change((now) => after(now, event));
+}
+
+const causeOf = (reply: Reply): string => (reply.type === "answer" ? `HTTP ${reply.answer.httpStatus}` : reply.cause);
+
+const at = (time: number): string => new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
+
+const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
+  new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
+    uuid,
+    hint: "run it again then; vault guard (shows the circuit breaker)",
+  });
+
+/** Says when the next trial of a vault is due, after a start that got no answer. */
+export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate): string {
+  const way = passage(breaker.known, breaker.now(), unansweredStarts);
+  return "by" in way
+    ? "the next start may be sent at once"
+    : `the next trial start is due at ${at(way.dueAt)}, or once the service answers`;
+}
+
+/** Waits for a place under the rate limit. */
+async function admitted(context: Parameters<typeof letOut>[0], { uuid }: AtGate, kind: Kind): Promise<void> {
+  const { service, signal, deadline } = context;
+  try {
+    await service.admit({ kind }, signal, deadline);
+  } catch (error) {
+    throwIfInterrupted(context, { uuid });
+    throw error instanceof VaultError && uuid !== undefined ? error.with({ uuid }) : error;
+  }
+}
+
+function throwIfInterrupted({ signal }: GateContext, { uuid }: { uuid?: string | undefined }): void {
+  if (!signal.aborted) return;
+  throw new VaultError("interrupted", "interrupted; nothing is pending", { uuid, retry: "safe", hint: "run the command again" });
+}
+
+type Called = Parameters<typeof dispositionOf>[1];
+
+/** Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. */
+export async function noteStart(breaker: ServiceBreaker, seen: Seen | null, reply: Reply, endpoint: Called): Promise<void> {
+  if (isTakenBack(reply, endpoint)) {
+    await withdraw(breaker, seen);
+  } else if (!responseOf(reply).isService) {
+    await breaker.change((now) => after(now, { type: "unanswered", at: breaker.now(), response: responseOf(reply) }));
+  } else if (breaker.known.lostAt !== null || (reply.type === "answer" && !isSuccess(reply.answer))) {
+    // Also where it is closed: its start may stay on record without an outcome.
+    const startedAt = seen?.claim === null ? seen.at : undefined;
+    await breaker.change((now) => after(now, { type: "answered", at: breaker.now(), startedAt }));
+  }
+}
+
+/** Gives a trial back, if it was one: nothing was sent, or nothing counts. */
+export async function withdraw(breaker: ServiceBreaker, seen: Seen | null): Promise<void> {
+  if (seen === null || seen.claim === null) return;
+  const { breaker: before } = seen;
+  await breaker.change((now) => after(now, { type: "withdrawn", before }));
+}
+
+/** Whether nothing was sent, or the service has counted nothing. */
+const isTakenBack = (reply: Reply, endpoint: Called): boolean =>
+  reply.type === "not-sent" ||
+  (reply.type === "answer" && !isSuccess(reply.answer) && dispositionOf(reply.answer, endpoint).start === "not-counted");
+
+/** What a reply shows of what stands between here and the service. */
+export function responseOf(reply: Reply): Response {
+  if (reply.type === "not-sent") return noResponse;
+  if (reply.type === "no-answer") return { httpStatus: reply.httpStatus ?? null, contentType: reply.contentType ?? null, isService: false };
+  const { httpStatus, body } = reply.answer;
+  return { httpStatus, contentType: "application/json", isService: object(body["responseStatus"]) !== undefined };
+}
+
+/** Records that the service has answered something else than a start. Returns the reply. */
+export async function noteResponse(breaker: ServiceBreaker, reply: Reply): Promise<Reply> {
+  const event = { type: "responded", response: responseOf(reply), isProbe: false } as const;
+  if (after(breaker.known, event) !== breaker.known) await breaker.change((now) => after(now, event));
+  return reply;
+}
+
+/** Names no vault: the service refuses it, and counts nothing. */
+const probe: EndCall = {
+  uuid: "00000000-0000-0000-0000-000000000000",
+  kind: "generic/offline",
+  operation: "get",
+  token: "00000000-0000-0000-0000-000000000000",
+};
+
+/** Longer than any wait for the next place, in milliseconds: one probe is sent whatever --max-wait is. */
+const placeMs = 10_000;
+
+/** Finds out whether the service answers, by an end call in a place under the rate limit. */
+export async function sendProbe({
+  service,
+  clock,
+  deadline,
+  signal,
+}: Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">): Promise<Reply> {
+  await service.admit({ kind: probe.kind }, signal, Math.max(deadline, clock.elapsed() + placeMs));
+  return await service.end(probe, signal);
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import type { Gateway, Rule } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectExit, expectFarFromLock, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
+import { cleanEnv, type RunResult } from "../support/run-vault.ts";
+
+/** A machine behind a gateway, on a clock of their own that only waiting moves. */
+interface Behind {
+  lab: Lab;
+  gateway: Gateway;
+  machine: Machine;
+  clock: { time: number };
+  vault(...args: string[]): Promise<RunResult>;
+}
+
+const html = (status: number): Rule => ({ status });
+
+async function behindGateway(count = 1): Promise<Behind> {
+  const clock = { time: Date.parse("2026-11-21T12:00:00Z") };
+  const lab = await openLab(
+    Array.from({ length: count }, () => offlineNote),
+    { now: () => clock.time },
+  );
+  const gateway = await startGateway(lab.service.baseUrl);
+  const machine = machineFor({ ...lab.service, baseUrl: gateway.baseUrl });
+  const vault = async (...args: string[]): Promise<RunResult> => {
+    const { home, env } = machine;
+    const host = fakeHost({ home, cwd: home, env: cleanEnv({ env }), now: clock.time, files: "real" });
+    const code = await main(args, host);
+    clock.time = host.now();
+    return { code, signal: null, stdout: host.out, stderr: host.err };
+  };
+  return { lab, gateway, machine, clock, vault };
+}
+
+/** One vault that was read once. */
+async function warm(): Promise<Behind & { uuid: string }> {
+  const behind = await behindGateway();
+  const { uuid } = behind.lab.vault;
+  expectExit(await behind.vault(...firstGetArgs(behind.machine, behind.lab.vault), "--json"), 0);
+  return { ...behind, uuid };
+}
+
+/** When the next trial is due, by the message of an exit 10. */
+function dueAt(result: RunResult): number {
+  const [, time = ""] = /trial start is due at (\S+Z)/.exec(result.stderr) ?? [];
+  expect(Date.parse(time), result.stderr).not.toBeNaN();
+  return Date.parse(time);
+}
+
+describe("a gateway that does not answer probes as the service does: one start was lost", () => {
+  it.each<[string, Rule]>([
+    ["503", html(503)],
+    ["501, as to a method that it does not know", html(501)],
+    ["a reset connection", "drop"],
+    ["nothing", "hang"],
+  ])("probes get %s: nothing is sent before the trial is due, and the trial reads", async (_, probes) => {
+    const behind = await warm();
+    const { gateway, vault, uuid, clock } = behind;
+    gateway.be({ probes, starts: (before) => (before === 0 ? "drop" : "pass") });
+    const first = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "1s");
+    expectExit(first, 10);
+    expect(errorOf(first)).toMatchObject({ code: "network", retry: "after-status", spent: { unackedStarts: 1 } });
+    expect(gateway.starts()).toBe(1);
+    const second = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "0s");
+    expectExit(second, 10);
+    expect(errorOf(second)).toMatchObject({ code: "network", retry: "safe" });
+    expect(errorOf(second)).not.toHaveProperty("spent");
+    expect(dueAt(second)).toBeGreaterThan(clock.time);
+    expect([gateway.starts(), gateway.probes()]).toEqual([1, expect.any(Number)]);
+    expect(gateway.probes()).toBeGreaterThan(1);
+    clock.time = dueAt(second);
+    expectExit(await vault("get", uuid, "--json", "--timeout", "300ms"), 0);
+    expect(gateway.starts()).toBe(2);
+    expectFarFromLock(behind.lab, uuid);
+  });
+
+  it("a command waits for the trial by itself within --max-wait, and says so", async () => {
+    const { gateway, vault, uuid, clock } = await warm();
+    gateway.be({ probes: html(503), starts: (before) => (before === 0 ? "drop" : "pass") });
+    const began = clock.time;
+    const result = await vault("get", uuid, "--json", "--verbose");
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/Waiting: the service is unavailable: HTTP 503[^\n]*; the next trial start is due in \d+(?:\.\d)? s/);
+    expect(clock.time - began).toBeGreaterThanOrEqual(29_000);
+    expect(gateway.starts()).toBe(2);
+  });
+
+  it("guard shows the breaker; --reset --unanswered closes it, and --force goes past it", async () => {
+    const behind = await warm();
+    const { gateway, vault, uuid } = behind;
+    const lose = async (): Promise<void> => {
+      gateway.be({ probes: html(503), starts: (before) => (before === 0 ? "drop" : "pass") });
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
+    };
+    await lose();
+    const shown = await vault("guard", "--json");
+    const [breaker] = (JSON.parse(shown.stdout) as { breakers: Record<string, unknown>[] }).breakers;
+    expect(breaker).toMatchObject({ state: "open", lostAt: expect.any(String) as string, trialDueAt: expect.any(String) as string });
+    expect((await vault("guard")).stdout).toMatch(/circuit breaker open \(no response to a start at .*\); the next trial start is due at/);
+    expectExit(await vault("guard", "--all", "--reset", "--unanswered", "--yes"), 0);
+    expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
+    await lose();
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s", "--force"), 0);
+    expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
+  });
+});
