@@ -11,6 +11,8 @@ export interface Incarnation {
   state: string;
   /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
   original: boolean;
+  /** Id of the key that seals the state. */
+  keyId: string;
   /** How often a copy was declared to be the original. */
   claims: number;
   /** Of the server, another one after a failover; `noted` is the one on record. */
@@ -28,8 +30,8 @@ export interface Incarnation {
 
 /** What the database says of itself and of the state in it. */
 export interface About extends Incarnation {
-  /** Id of the key that seals the state. */
-  keyId: string;
+  /** Ids of the states whose contents came here. */
+  predecessors: readonly string[];
   /** When something that was written may have been lost for the last time, ISO 8601 by the clock of that server; empty for never. */
   setBack: string;
   /** Time of the oldest entry of the journal. */
@@ -76,7 +78,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
-  return { ...facts, state, keyId: key, noted, setBack };
+  return { ...facts, state, keyId: key, noted, setBack, predecessors: marksIn(meta).predecessors };
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */

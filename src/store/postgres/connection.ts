@@ -26,11 +26,14 @@ const repeatable = ["40001", "40P01"];
 /** The error of a check that finds the gate of the state closed: the logarithm of nothing, which nobody else asks for. */
 export const gateClosed = "2201E";
 
+/** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
+export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
+
 /** The error of a check that finds another breaker than was seen: the square root of less than nothing. */
 export const breakerChanged = "2201F";
 
 /** Errors that callers expect: these, and what a check of a lease or of a row that is there already raises. */
-const expected = [...repeatable, "22012", "23505", "55P03", gateClosed, breakerChanged];
+const expected = [...repeatable, "22012", "55P03", gateClosed, breakerChanged, ...alreadyThere];
 
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
@@ -175,6 +178,7 @@ export class Connection {
   async converse<T>(begin: string, work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>): Promise<T> {
     const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> => (await this.#send([statement], wholeMs))[0];
     await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
+    await run(durable);
     let result: T;
     try {
       result = await work(async (statement) => (await run(statement))?.rows ?? []);

@@ -18,7 +18,7 @@ export interface GatePlace {
   schema: string;
   clock: Clock;
   holder: Holder;
-  database: Database;
+  database: Pick<Database, "address" | "query">;
 }
 
 /** How far ahead a gate is closed. */
@@ -109,13 +109,12 @@ export async function transactWhole<T>(
   const attempt = async (): Promise<{ result: T } | null> => {
     if (!(await closed())) return null;
     const [held] = await database.query(holders(schema));
-    if (held !== undefined) {
-      const who = holderIn(held);
-      if (who !== undefined) waiting.tell?.(who);
-      obstacle = busy(held["uuid"] as string, who);
-      return null;
-    }
-    return await behindGate(place, token, { operation, open }, work);
+    const done = held === undefined ? await behindGate(place, token, { operation, open }, work) : { held };
+    if ("result" in done) return done;
+    const who = done.held && holderIn(done.held);
+    if (who !== undefined) waiting.tell?.(who);
+    obstacle = busy(done.held?.["uuid"] as string | undefined, who);
+    return null;
   };
   try {
     return (await waitForLock(clock, waiting, undefined, attempt, () => obstacle)).result;
@@ -126,13 +125,13 @@ export async function transactWhole<T>(
   }
 }
 
-/** Null if somebody has taken a lease just before the gate was closed. */
+/** Whoever holds a vault, if somebody has taken a lease before the gate was closed; nobody, if somebody else has closed it since. */
 async function behindGate<T>(
   { schema, database }: GatePlace,
   token: string,
   { operation, open }: { operation: string; open: string },
   work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
-): Promise<{ result: T } | null> {
+): Promise<{ result: T } | { held: Row | undefined }> {
   // Of its own: on the others several transactions are under way.
   const connection = await Connection.open(database.address);
   let done: { result: T } | null = null;
@@ -140,9 +139,10 @@ async function behindGate<T>(
     return await connection.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
       const [own] = await query({ sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`, values: [token] });
-      if (own === undefined) throw new TakenOver();
+      if (own === undefined) throw new TakenOver(undefined);
       // A statement of its own: one that waited for the row sees what was there before.
-      if ((await query(holders(schema))).length > 0) throw new TakenOver();
+      const [held] = await query(holders(schema));
+      if (held !== undefined) throw new TakenOver(held);
       await query({ sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'` });
       const result = await work(query);
       await query({ sql: open, values: [token] });
@@ -153,7 +153,7 @@ async function behindGate<T>(
       return (done = { result });
     });
   } catch (error) {
-    if (error instanceof TakenOver) return null;
+    if (error instanceof TakenOver) return { held: error.held };
     if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token))) return done;
     throw error;
   } finally {
@@ -162,7 +162,7 @@ async function behindGate<T>(
 }
 
 /** Whether the transaction was committed. Waits for its end: a plain query sees the row as it was before. */
-async function isDone(schema: string, database: Database, token: string): Promise<boolean> {
+async function isDone(schema: string, database: GatePlace["database"], token: string): Promise<boolean> {
   const connection = await Connection.open(database.address);
   try {
     const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
@@ -172,11 +172,16 @@ async function isDone(schema: string, database: Database, token: string): Promis
   }
 }
 
-/** The gate was opened, or somebody came through before it was closed: tried again. */
-class TakenOver extends Error {}
+/** Somebody came through before the gate was closed, or has closed it since: nothing was changed. */
+class TakenOver extends Error {
+  readonly held: Row | undefined;
+
+  constructor(held: Row | undefined) {
+    super("somebody else was faster");
+    this.held = held;
+  }
+}
 
 /** What a transaction of any length needs of the server, whatever a role or a database may have set. */
 const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
-  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
-  set_config('client_min_messages', 'warning', true),
-  CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN set_config('synchronous_commit', 'on', true) END`;
+  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true)`;

@@ -9,6 +9,7 @@ import { openToken } from "../steps/exchange-rows.ts";
 import { keptGeneration, openCredentials } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { vaultOf } from "../steps/rows.ts";
+import type { About } from "./about.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
 
 const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "outbox.document", row: "" });
@@ -43,22 +44,24 @@ export async function keep({ machine, about, key }: Keeping, rows: VaultRows, ex
 interface Known {
   session: Pick<VaultSession, "adopt">;
   rows: VaultRows;
-  seen: SeenBefore | undefined;
-  about: LockedAt;
+  /** In one of the states that this machine knows. */
+  seen: SeenBefore;
+  about: LockedAt & Pick<About, "predecessors">;
   keyring: Pick<Keyring, "key">;
   warn: (message: string) => void;
 }
 
 /**
- * Makes the last exchange of this machine a candidate again if the database has lost it.
+ * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here.
  * @throws `state` if it has lost what this machine has seen and not kept, or cannot open any more
  */
 export async function bringBack({ session, rows, seen, about, keyring, warn }: Known): Promise<void> {
-  if (seen === undefined) return;
   const { document, kept, setBack, generation, fingerprint } = seen;
+  const isOwn = seen.state === about.state;
+  if (!isOwn && !about.predecessors.includes(seen.state)) return;
   const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
   const isThere = (print: string): boolean => rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
-  const isBehind = last < generation && !isThere(fingerprint);
+  const isBehind = isOwn && last < generation && !isThere(fingerprint);
   if (isBehind && kept !== fingerprint) {
     throw new VaultError(
       "state",
@@ -70,18 +73,18 @@ export async function bringBack({ session, rows, seen, about, keyring, warn }: K
     );
   }
   if (document === null || kept === null || isThere(kept)) return;
-  if (!isBehind && (forgotten === 1 || about.setBack === setBack)) return;
+  if (!isBehind && (forgotten === 1 || (isOwn && about.setBack === setBack))) return;
   const id = keyIdOf(document);
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {
     const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
-    if (about.claims === seen.claims)
+    if (about.claims === (isOwn ? seen.claims : 0))
       throw new VaultError("state", `${what}, which is not available`, { uuid: rows.uuid, hint: formerKey(rows.uuid) });
     warn(`${what}, which is not available: this machine goes on without it, since the state was claimed`);
     return;
   }
   try {
-    await session.adopt(JSON.parse(unseal(key, documentPlace(rows), document)) as AdoptedExchange);
+    await session.adopt(JSON.parse(unseal(key, documentPlace({ ...rows, state: seen.state }), document)) as AdoptedExchange);
   } catch (error) {
     // Another machine's start has proved since that its end call never arrived.
     if (error instanceof VaultError && error.code === "no-credentials") return;

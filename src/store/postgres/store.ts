@@ -101,8 +101,7 @@ export class PostgresStore implements Store {
       const parts = { schema, state, lease, key, database, machine, about, now: () => this.#time.now(), breakers: this.#breakers };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
-      const seen = (await machine.vault(service, lower)).find((each) => each.state === state);
-      await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
+      for (const seen of await machine.vault(service, lower)) await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
       return session;
     } catch (error) {
       await lease.release();

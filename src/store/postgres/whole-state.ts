@@ -7,7 +7,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import type { LockedShared } from "../keys/rekey.ts";
 import { copyInto } from "../sqlite/state-file.ts";
 import { checkVersion, readMeta } from "./about.ts";
-import { codeOf } from "./connection.ts";
+import { alreadyThere, codeOf } from "./connection.ts";
 import type { DatabasePlace } from "./place.ts";
 import { resealKept } from "./outbox.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
@@ -47,31 +47,30 @@ export class SharedState {
    */
   async initialize(grant?: string): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
     const { schema, database, keyring } = this.#store.parts;
-    const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
-    const created = there?.["is"] !== true;
-    const former = created ? {} : await readMeta(this.#store.parts);
-    if (!created) checkVersion(former, database.address);
-    // Whoever has not made the schema may not have the right to.
-    const lacking = Number(former["version"] ?? 0) < schemaVersion ? tables(schema) : [];
-    const rights = grant === undefined ? [] : grants(schema, grant);
-    const needed = [...lacking, ...rights];
-    if (needed.length > 0) await this.#define(needed);
+    const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
     const key = await keyring.forSecret(sealing);
     await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
     const { keyId } = await this.#store.ready();
-    return { created, updated: !created && lacking.length > 0, location: database.address.shown, keyId };
+    return { created, updated, location: database.address.shown, keyId };
   }
 
-  /** Runs what defines the schema. Of several at once one does, and the others find it there. */
-  async #define(statements: readonly string[]): Promise<void> {
+  /** Defines what the schema lacks. Of several at once one does, and the others look again. */
+  async #define(grant: string | undefined): Promise<{ created: boolean; updated: boolean }> {
+    const { schema, database } = this.#store.parts;
     for (let tries = 10; ; tries -= 1) {
+      const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
+      const created = there?.["is"] !== true;
+      const former = created ? {} : await readMeta(this.#store.parts);
+      if (!created) checkVersion(former, database.address);
+      // Whoever has not made the schema may not have the right to.
+      const lacking = Number(former["version"] ?? 0) < schemaVersion ? tables(schema) : [];
+      const needed = [...lacking, ...(grant === undefined ? [] : grants(schema, grant))];
       try {
-        await this.#store.parts.database.transact([{ sql: statements.join(";\n") }]);
-        return;
+        if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
+        return { created, updated: !created && lacking.length > 0 };
       } catch (error) {
-        const code = codeOf(error) || codeOf((error as Error).cause);
-        if (tries <= 1 || !alreadyThere.includes(code)) throw error;
+        if (tries <= 1 || !alreadyThere.includes(codeOf(error))) throw error;
       }
     }
   }
@@ -131,6 +130,3 @@ export class SharedState {
     return await work({ shown: this.#place.shown, keyId, reseal });
   }
 }
-
-/** Errors of those that were not the first to make something. */
-const alreadyThere = ["23505", "42P06", "42P07", "42710", "XX000"];

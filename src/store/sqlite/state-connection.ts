@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
@@ -43,6 +44,15 @@ export class StateConnection {
     if (made !== null) return made;
     throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it is a broken link, or was removed immediately`, {
       hint: "if it is a symbolic link, fix or remove it, then run it again",
+    });
+  }
+
+  /** Makes a change without a lock: one of the state that is in use, and not of one that was moved meanwhile. */
+  async write<T>(change: (db: DatabaseSync) => T): Promise<T> {
+    const database = await this.ensure();
+    return await database.write((db) => {
+      checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+      return change(db);
     });
   }
 

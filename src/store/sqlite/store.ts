@@ -143,7 +143,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async beginCreation(creation: Creation): Promise<void> {
     const database = await this.#state.ensure();
     await this.#keyring.prepareState(await database.read(neededKeyId));
-    await database.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
+    await this.#state.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
   }
 
   async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["completeCreation"]> {
@@ -151,7 +151,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
       await this.#keyring.prepareState(await database.read(neededKeyId));
-      const added = database.write((db) => {
+      const added = this.#state.write((db) => {
         const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         const key = this.#keyring.fitting(db);
         const here = readVault(db, place, { pairs: [vault.credentials] });
@@ -166,8 +166,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    const database = await this.#state.ensure();
-    await database.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
+    await this.#state.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
@@ -175,8 +174,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    const database = await this.#state.ensure();
-    await database.write((db) => append(db, dismissal(creation, this.#now())));
+    await this.#state.write((db) => append(db, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {

@@ -22,6 +22,7 @@ const seen: SeenState = {
 
 const same: Incarnation = {
   state: "s",
+  keyId: "k",
   original: true,
   claims: 0,
   timeline: "00000001",

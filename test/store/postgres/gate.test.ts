@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { VaultSession } from "../../../src/exchange/ports.ts";
+import type { Creation } from "../../../src/exchange/records.ts";
+import type { Row, Statement } from "../../../src/store/postgres/connection.ts";
+import { Connection } from "../../../src/store/postgres/connection.ts";
+import { transactWhole } from "../../../src/store/postgres/gate.ts";
+import { holders } from "../../../src/store/postgres/holders.ts";
+import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import { SharedState } from "../../../src/store/postgres/whole-state.ts";
+import { readWhole } from "../../../src/store/whole/whole.ts";
+import { exchange, held, imported, intent, known, pair, patient, service, standings, started, uuid } from "../../contract/store-fixture.ts";
+import type { SharedState as Fixture } from "../../support/shared-state.ts";
+import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+
+let state: Fixture;
+beforeEach(async () => {
+  state = await sharedState();
+});
+afterEach(() => state.dispose());
+
+const placeOf = (store: unknown): DatabasePlace => new DatabasePlace(store as PostgresStore);
+
+const expire = async (): Promise<unknown> => await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+
+const expireGate = async (): Promise<unknown> => await state.sql("UPDATE schema.state SET ends_at = '-infinity'");
+
+const numbered = (n: number): string => `aaaaaaaa-bbbb-4ccc-8ddd-0000000002${String(n).padStart(2, "0")}`;
+
+/** An operation that stalls between its look at the leases and its transaction, for as long as `meanwhile` takes, once. */
+async function stalled(meanwhile: () => Promise<unknown>, work: () => Promise<unknown>, milliseconds = 0): Promise<unknown> {
+  const { parts } = state.another() as PostgresStore;
+  const { database } = parts;
+  let isFirst = true;
+  const query = async (statement: Statement): Promise<Row[]> => {
+    const rows = await database.query(statement);
+    if (statement.sql === holders(parts.schema).sql && isFirst) {
+      isFirst = false;
+      await meanwhile();
+    }
+    return rows;
+  };
+  const place = { ...parts, database: { address: database.address, query } };
+  return await transactWhole(place, "rekey", patient(state.clock, milliseconds), work);
+}
+
+describe("an operation on the whole state that stalls", () => {
+  it("before its transaction until its gate has ended: it stops for who holds a vault by then", async () => {
+    let called = 0;
+    const sessions: VaultSession[] = [];
+    const taking = async (): Promise<void> => {
+      await expireGate();
+      sessions.push(await imported(state));
+    };
+    await expect(stalled(taking, async () => await Promise.resolve((called += 1)))).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringContaining("is using vault") as string,
+    });
+    expect(called).toBe(0);
+    for (const session of sessions) await exchange(session, "x1", 1, "second");
+    expect(sessions).toHaveLength(1);
+  });
+
+  it("before its transaction until another one has done its work: it begins again", async () => {
+    const done: string[] = [];
+    const other = async (): Promise<void> => {
+      await expireGate();
+      await placeOf(state.another()).transact("rekey", patient(state.clock), async () => await Promise.resolve(done.push("other")));
+    };
+    await stalled(other, async () => await Promise.resolve(done.push("this")), 1000);
+    expect(done).toEqual(["other", "this"]);
+  });
+
+  it("in its transaction: who comes back with a vault that it held writes nothing, before or after the commit", async () => {
+    const former = await imported(state);
+    await former.recordIntent(intent("x1", 1));
+    await expire();
+    let step: Promise<unknown> = Promise.resolve();
+    await placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
+      const before = await readWhole(whole);
+      step = former.recordStarted("x1", started("second")).catch((error: unknown) => error);
+      await whole.write(before, before);
+    });
+    expect(await step).toMatchObject({ code: "busy", exitCode: 15 });
+    const next = await held(state);
+    expect(await standings(next)).toEqual(["1 imported"]);
+    expect(await known(next)).toMatchObject({ unackedStarts: 1 });
+  });
+
+  it("and has lost its transaction by then has written nothing", async () => {
+    await (await imported(state)).release();
+    const ended = placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
+      const before = await readWhole(whole);
+      await whole.write(before, { ...before, credentials: [] });
+      await state.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
+      await expireGate();
+      // Others go on.
+      const session = await held(state);
+      await exchange(session, "x1", 1, "second");
+      await session.release();
+      await whole.append([]);
+      await whole.write(before, before);
+    });
+    await expect(ended).rejects.toMatchObject({ code: "state" });
+    expect(await standings(await held(state))).toEqual(["2 current", "1 superseded"]);
+  });
+
+  it("behind a gate that has ended, with the row still locked: others are busy at once, and are told who it is", async () => {
+    const holder = JSON.stringify({ host: "there", pid: 7, user: "colleague" });
+    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '${holder}', since = now()`);
+    const { parts } = state.store;
+    const connection = await Connection.open(parts.database.address);
+    await connection.converse("READ COMMITTED", async (query) => {
+      await query({ sql: `SELECT 1 FROM ${parts.schema}.state FOR UPDATE` });
+      const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
+      await expect(waiting).rejects.toMatchObject({
+        code: "busy",
+        message: expect.stringMatching(/^colleague on there \(process 7\).*vault state rekey/) as string,
+      });
+      await expect(placeOf(state.another()).transact("move", patient(state.clock, 0), async () => Promise.resolve())).rejects.toMatchObject(
+        {
+          code: "busy",
+        },
+      );
+      const [waiters] = await state.sql("SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      expect(waiters).toEqual({ n: 0 });
+    });
+    connection.close();
+  });
+});
+
+it("a COMMIT without an answer is looked up", async () => {
+  await (await imported(state)).release();
+  const proxy = await cuttingProxy();
+  for (const cut of ["after", "before"] as const) {
+    const outcome = placeOf(state.through(proxy.port)).transact("rekey", patient(state.clock), async (whole) => {
+      const before = await readWhole(whole);
+      const label = (row: (typeof before.vaults)[number]) => ({ ...row, label: `commit ${cut}` });
+      await whole.write(before, { ...before, vaults: before.vaults.map(label) });
+      // The gate, what was done, the commit.
+      proxy.cutAt(3, cut);
+      return "done";
+    });
+    if (cut === "after") expect(await outcome).toBe("done");
+    else await expect(outcome).rejects.toMatchObject({ code: "state", retry: "safe" });
+    const [vault] = await state.another().list();
+    expect(vault?.label).toBe("commit after");
+  }
+});
+
+const dates = { expiryDate: null, autoLockDate: null, dateCreated: null, lastModified: null };
+
+it("writers without a lease wait for the end of the operation, and write nothing into a state that is moved then", async () => {
+  const creation: Creation = { id: "01CREATION", service, kind: "generic/offline", externalRef: "ref" };
+  await state.store.beginCreation(creation);
+  const created = { uuid, credentials: pair("created"), usesRemaining: null, limited: false, ...dates };
+  let completing: Promise<unknown> = Promise.resolve();
+  await placeOf(state.another()).transact("rekey", patient(state.clock), async () => {
+    completing = state.another().completeCreation(creation, created);
+    await state.sql("SELECT 1");
+  });
+  await completing;
+  expect(await standings(await held(state))).toEqual(["1 current"]);
+  await expire();
+  const place = placeOf(state.another());
+  let late: Promise<unknown> = Promise.resolve();
+  await place.transact("move", patient(state.clock), async (whole) => {
+    late = state
+      .another()
+      .beginCreation(creation)
+      .catch((error: unknown) => error);
+    await state.sql("SELECT 1");
+    await whole.mark({ fence: { move: "m", to: "elsewhere", target: "t" } });
+  });
+  expect(await late).toMatchObject({ code: "state", message: expect.stringContaining("move of the state") as string });
+});
+
+it("an operation is not starved by those who take vaults one after another", async () => {
+  let isDone = false;
+  const taker = async (n: number): Promise<void> => {
+    const store = state.another();
+    while (!isDone) {
+      const session = await store.lock(service, numbered(n), patient(state.clock, 0)).catch(() => null);
+      await session?.release();
+    }
+  };
+  const takers = Array.from({ length: 12 }, async (_, n) => await taker(n));
+  const done = await placeOf(state.another()).transact("rekey", patient(state.clock, 600_000), async () => Promise.resolve("done"));
+  expect(done).toBe("done");
+  isDone = true;
+  await Promise.all(takers);
+});
+
+it("several that make the same state at once make one", async () => {
+  const { schema } = state.store.parts;
+  for (let n = 0; n < 3; n += 1) {
+    await state.sql(`DROP SCHEMA ${schema} CASCADE`);
+    const stores = Array.from({ length: 4 }, () => state.another() as PostgresStore);
+    const made = await Promise.all(stores.map(async (store) => await new SharedState(store, placeOf(store)).initialize("postgres")));
+    expect(new Set(made.map(({ keyId }) => keyId)).size).toBe(1);
+    await (await imported(state)).release();
+  }
+});
+
+it("a state of an earlier version that is brought up to date takes the vaults from who uses them", async () => {
+  const former = await imported(state);
+  await state.sql("UPDATE schema.meta SET value = '2' WHERE name IN ('version', 'oldest')");
+  const store = state.another() as PostgresStore;
+  expect(await new SharedState(store, placeOf(store)).initialize()).toMatchObject({ updated: true });
+  await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
+  expect(await state.sql("SELECT value FROM schema.meta WHERE name IN ('version', 'oldest')")).toEqual([{ value: "3" }, { value: "3" }]);
+});

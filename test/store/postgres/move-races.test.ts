@@ -1,0 +1,247 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../../src/exchange/ports.ts";
+import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import { SharedState as Whole } from "../../../src/store/postgres/whole-state.ts";
+import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import { cancelMove, moveState } from "../../../src/store/whole/move.ts";
+import type { WholePlace } from "../../../src/store/whole/whole.ts";
+import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
+import { sample } from "../../support/campaign.ts";
+import type { SharedState } from "../../support/shared-state.ts";
+import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+
+const uuids = ["aaaaaaaa-bbbb-4ccc-8ddd-00000000000a", "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b"] as const;
+
+/** The states of two machines, each with a vault of its own, at directories, and an empty shared one. */
+async function machines(): Promise<{ target: SharedState; to: DatabasePlace; local: readonly [Local, Local] }> {
+  const target = await sharedState();
+  const keySource = { type: "file", path: target.store.parts.keyring.keyFile ?? "" } as const;
+  const make = async (id: string): Promise<Local> => {
+    const options = {
+      directory: join(tempDir("local"), "state"),
+      keySource,
+      clock: target.clock,
+      platform: "linux",
+      warn: () => undefined,
+    };
+    const open = (): Store => openStore(options);
+    await use(open(), target, id);
+    return { id, open, place: new DirectoryPlace(options) };
+  };
+  return { target, to: placeOf(target.another()), local: [await make(uuids[0]), await make(uuids[1])] };
+}
+
+interface Local {
+  id: string;
+  open: () => Store;
+  place: WholePlace;
+}
+
+const placeOf = (store: Store): DatabasePlace => new DatabasePlace(store as PostgresStore);
+
+/** Imports a vault and reads it once. */
+async function use(store: Store, { clock }: Pick<SharedState, "clock">, id: string): Promise<void> {
+  const session = await store.lock(service, id, patient(clock));
+  await session.recordPair({ credentials: pair(`first of ${id}`), kind: "generic/offline" });
+  await exchange(session, "x1", 1, `second of ${id}`);
+  await session.release();
+}
+
+/** The vaults that can be used there; null if it is not to be used. */
+const vaults = async (store: Store): Promise<string[] | null> =>
+  await store.list().then(
+    (list) => list.map((vault) => vault.uuid),
+    () => null,
+  );
+
+/** A vault is used there as it was left. */
+async function goesOn(store: Store, { clock }: Pick<SharedState, "clock">, id: string): Promise<void> {
+  const session = await store.lock(service, id, patient(clock));
+  expect((await standings(session))[0]).toBe("2 current");
+  await exchange(session, "x2", 2, "third");
+  await session.release();
+}
+
+/** A place that does something before or after its n-th transaction. */
+function hooked(place: WholePlace, nth: number, hook: { before?: () => Promise<unknown>; after?: () => Promise<unknown> }): WholePlace {
+  let n = 0;
+  return {
+    shown: place.shown,
+    read: async (work) => await place.read(work),
+    transact: async (operation, waiting, work) => {
+      const isIt = (n += 1) === nth;
+      if (isIt) await hook.before?.();
+      const result = await place.transact(operation, waiting, work);
+      if (isIt) await hook.after?.();
+      return result;
+    },
+  };
+}
+
+/** The transactions of a move at its target: it is looked at, and takes the contents. At its source: the fence, and the mark. */
+const [looked, received] = [1, 2];
+const [fenced, marked] = [1, 2];
+
+type Move = (from: WholePlace, to: WholePlace) => Promise<unknown>;
+
+const died = async (): Promise<never> => await Promise.reject(new Error("died"));
+
+describe("two machines that move into one shared state", () => {
+  it.each<[string, (move: Move, a: WholePlace, to: WholePlace, second: () => Promise<unknown>) => Promise<unknown>[]]>([
+    ["at once", (move, a, to, second) => [move(a, to), second()]],
+    ["the other one after this has looked", (move, a, to, second) => [move(a, hooked(to, looked, { after: second }))]],
+    ["the other one after this has begun", (move, a, to, second) => [move(hooked(a, fenced, { after: second }), to)]],
+  ])("%s: one wins, and the state of the other is as it was", async (_, run) => {
+    const { target, to, local } = await machines();
+    const [a, b] = local;
+    const move: Move = async (from, at) => await moveState(from, at, patient(target.clock, 60_000));
+    const outcomes = await Promise.allSettled(run(move, a.place, to, async () => await move(b.place, placeOf(target.another()))));
+    const failures = outcomes.filter(({ status }) => status === "rejected");
+    expect(failures).toMatchObject([{ reason: { code: "state", exitCode: 14 } }]);
+    const there = (await vaults(target.another())) ?? [];
+    expect(there).toHaveLength(1);
+    const [winner, loser] = there[0] === a.id ? [a, b] : [b, a];
+    expect(await vaults(winner.open())).toBeNull();
+    await goesOn(target.another(), target, winner.id);
+    await goesOn(loser.open(), target, loser.id);
+    target.dispose();
+  });
+
+  it("a vault that is put there while a move is under way stays, and the move does not take place", async () => {
+    const { target, to, local } = await machines();
+    const [a, b] = local;
+    const put = async (): Promise<void> => await use(target.another(), target, b.id);
+    for (const from of [hooked(a.place, fenced, { after: put }), hooked(a.place, fenced, { before: put })]) {
+      await expect(moveState(from, to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+      expect(await vaults(target.another())).toEqual([b.id]);
+      expect(await vaults(a.open())).toEqual([a.id]);
+    }
+    await goesOn(target.another(), target, b.id);
+    await goesOn(a.open(), target, a.id);
+    target.dispose();
+  });
+
+  it("with the same path: who is killed finds its state as it was, whatever the other one has done there since", async () => {
+    const { target, to, local } = await machines();
+    const [a, b] = local;
+    // Only the text of the path is the same.
+    const named = (place: WholePlace): WholePlace => ({ ...hooked(place, 0, {}), shown: "/var/lib/vault" });
+    await expect(moveState(hooked(named(a.place), fenced, { after: died }), to, patient(target.clock))).rejects.toThrow("died");
+    expect(await vaults(a.open())).toBeNull();
+    await moveState(named(b.place), to, patient(target.clock));
+    await expect(moveState(named(a.place), to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+    expect(await vaults(target.another())).toEqual([b.id]);
+    await goesOn(target.another(), target, b.id);
+    await goesOn(a.open(), target, a.id);
+    target.dispose();
+  });
+});
+
+describe("a move that is given up", () => {
+  /** Gives it up, as another process. */
+  const cancel = async (from: Local, target: SharedState): Promise<unknown> =>
+    await cancelMove(from.place, async () => Promise.resolve(placeOf(target.another())), patient(target.clock));
+
+  it("after the fence: the state is used as before, and whoever comes back from a stall does not move it any more", async () => {
+    const { target, to, local } = await machines();
+    const [a] = local;
+    const stalled = hooked(to, received, { before: async () => await cancel(a, target) });
+    await expect(moveState(a.place, stalled, patient(target.clock))).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("was given up") as string,
+    });
+    expect(await vaults(target.another())).toEqual([]);
+    await goesOn(a.open(), target, a.id);
+    // A new one is another move.
+    await moveState(a.place, to, patient(target.clock));
+    expect(await vaults(target.another())).toEqual([a.id]);
+    target.dispose();
+  });
+
+  it("after the target has taken it is finished", async () => {
+    const { target, to, local } = await machines();
+    const [a] = local;
+    await expect(moveState(a.place, hooked(to, received, { after: died }), patient(target.clock))).rejects.toThrow("died");
+    await expect(cancel(a, target)).rejects.toMatchObject({ code: "state", message: expect.stringContaining("is finished") as string });
+    expect(await vaults(a.open())).toBeNull();
+    expect(await moveState(a.place, to, patient(target.clock))).toEqual({ vaults: null });
+    await goesOn(target.another(), target, a.id);
+    target.dispose();
+  });
+
+  it("while it is being finished: one of both ends it", async () => {
+    const { target, to, local } = await machines();
+    const [a] = local;
+    const ends = await Promise.allSettled([
+      moveState(hooked(a.place, marked, { before: async () => await cancel(a, target).catch(() => undefined) }), to, patient(target.clock)),
+    ]);
+    expect(ends).toMatchObject([{ status: "fulfilled", value: { vaults: 1 } }]);
+    expect(await vaults(a.open())).toBeNull();
+    await goesOn(target.another(), target, a.id);
+    target.dispose();
+  });
+
+  it("is none that was not begun", async () => {
+    const { target, local } = await machines();
+    await expect(cancel(local[0], target)).rejects.toMatchObject({ code: "state" });
+    await goesOn(local[0].open(), target, local[0].id);
+    target.dispose();
+  });
+});
+
+it("a target that was made anew meanwhile takes nothing, and the fence stays", async () => {
+  const { target, to, local } = await machines();
+  const [a] = local;
+  const anew = async (): Promise<void> => {
+    await target.sql(`DROP SCHEMA ${target.store.parts.schema} CASCADE`);
+    const store = target.another() as PostgresStore;
+    await new Whole(store, placeOf(store)).initialize();
+  };
+  const fresh = placeOf(target.another());
+  await expect(moveState(hooked(a.place, fenced, { after: anew }), to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+  for (const again of [
+    async () => await moveState(a.place, fresh, patient(target.clock)),
+    async () => await cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
+  ])
+    await expect(again()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("not the one") as string });
+  expect(await vaults(a.open())).toBeNull();
+  expect(await vaults(target.another())).toEqual([]);
+  target.dispose();
+});
+
+describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut) => {
+  it.each(["to", "from"] as const)("at a request of a move %s the database: it moves once, or can be repeated", async (direction) => {
+    const proxy = await cuttingProxy();
+    const requests = Array.from({ length: 75 }, (_, n) => n + 1);
+    for (const n of sample(requests, 12)) {
+      const { target, local } = await machines();
+      const [a] = local;
+      const through = placeOf(target.through(proxy.port));
+      if (direction === "from") await moveState(a.place, placeOf(target.another()), patient(target.clock));
+      const keySource = { type: "file", path: target.store.parts.keyring.keyFile ?? "" } as const;
+      const options = {
+        directory: join(tempDir("back"), "state"),
+        keySource,
+        clock: target.clock,
+        platform: "linux",
+        warn: () => undefined,
+      };
+      const back = { open: (): Store => openStore(options), place: new DirectoryPlace(options) };
+      const move = async (at: WholePlace): Promise<unknown> =>
+        direction === "to" ? await moveState(a.place, at, patient(target.clock)) : await moveState(at, back.place, patient(target.clock));
+      proxy.cutAt(n, cut);
+      const outcome = await move(through).catch((error: unknown) => error);
+      if (outcome instanceof Error) expect(outcome).toMatchObject({ exitCode: expect.toBeOneOf([14, 15]) as number });
+      proxy.cutAt(0, cut);
+      if (outcome instanceof Error) await move(placeOf(target.another()));
+      const [from, to] = direction === "to" ? [a.open(), target.another()] : [target.another(), back.open()];
+      expect([await vaults(from), await vaults(to)], `request ${n}`).toEqual([null, [a.id]]);
+      await goesOn(to, target, a.id);
+      target.dispose();
+    }
+  });
+});
