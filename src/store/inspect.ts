@@ -14,7 +14,6 @@ import { openReadOnly } from "./sqlite/open-read-only.ts";
 import { statIfThere } from "../files/private-directory.ts";
 import { all, one } from "./sqlite/query.ts";
 import { listVaults } from "./sqlite/read-vaults.ts";
-import { interruptedRestore } from "./backup/install.ts";
 import { onState } from "../files/state-error.ts";
 
 /** What can be found out about a state without changing anything. */
@@ -24,8 +23,6 @@ export interface StateFacts {
   contents: Contents | null;
   /** Why the state cannot be read. */
   problem: VaultError | null;
-  /** A restore was interrupted; the next command that opens the state finishes it. */
-  restoreInterrupted: boolean;
   /** Files and folders that others can read or write. */
   tooOpen: { path: string; mode: number; wanted: number }[];
   /** The first file or folder that cannot be read and written, with the system's error code. */
@@ -54,9 +51,7 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
   const files = [path, `${path}-wal`, join(directory, "locks")];
   let found: { contents: Contents; key: KeyFacts } | null = null;
   let problem: VaultError | null = null;
-  let restoreInterrupted = false;
   try {
-    restoreInterrupted = onState(directory, () => interruptedRestore(directory)) !== null;
     if (onState(path, () => statIfThere(path)) !== null) found = onState(path, () => read(path, opening.migrations.length, options));
   } catch (error) {
     problem = error instanceof VaultError ? error : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
@@ -65,7 +60,6 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
     directory,
     contents: found?.contents ?? null,
     problem,
-    restoreInterrupted: restoreInterrupted,
     tooOpen: [
       ...tooOpenOf([directory], 0o700),
       ...tooOpenOf(files.slice(0, 2), 0o600),

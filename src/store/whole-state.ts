@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { VaultError } from "../errors.ts";
 import { asVaultError } from "../errors.ts";
-import type { Waiting } from "../exchange/ports.ts";
 import type { BackupFacts, WholeState } from "./backup/backup.ts";
 import { backupState } from "./backup/backup.ts";
 import type { StateFacts } from "./inspect.ts";
@@ -9,19 +8,18 @@ import { inspectState } from "./inspect.ts";
 import type { KeySource } from "../secrets/key-source.ts";
 import type { KeyPlace } from "./keys/inspect-key.ts";
 import { keyPlace } from "./keys/inspect-key.ts";
-import type { Examined, RestoreFacts } from "./backup/restore.ts";
-import { examineBackup, restoreState } from "./backup/restore.ts";
+import type { Restore, RestoreOptions } from "./backup/restore.ts";
+import { prepareRestore } from "./backup/restore.ts";
 import { Keyring, neededKeyOf } from "./keys/keyring.ts";
 import { migrations } from "./sqlite/schema.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { StoreOptions } from "./local-store.ts";
 import { VaultLocks } from "./sqlite/vault-lock.ts";
 
-/** Operations on a whole state. `backup`, `examine`, `restore` and `inspect` do what the functions named after them do. */
+/** Operations on a whole state. `backup`, `prepareRestore` and `inspect` do what the functions named after them do. */
 export interface WholeStateWork {
   backup(file: string, force: boolean): Promise<BackupFacts>;
-  examine(file: string): Promise<Examined>;
-  restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts>;
+  prepareRestore(options: RestoreOptions): Promise<Restore>;
   inspect(): Promise<StateFacts>;
   key: KeyPlace;
 }
@@ -41,14 +39,7 @@ export function openWholeState(given: StoreOptions, scripts: readonly string[] =
   };
   return {
     backup: async (file, force) => await backupState(state, file, force),
-    examine: async (file) => {
-      await ready(file, () => undefined);
-      return examineBackup(state, file);
-    },
-    restore: async (file, serviceRestored, waiting) => {
-      await ready(file, () => undefined);
-      return await restoreState(state, file, serviceRestored, waiting);
-    },
+    prepareRestore: async (restore) => await prepareRestore(state, restore),
     inspect: async () => {
       const problem = await ready(opening.path, () => undefined).then(() => null, asVaultError);
       const facts = inspectState(state);

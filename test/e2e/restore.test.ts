@@ -26,7 +26,8 @@ describe.concurrent("vault state restore", () => {
     const other = anew(lab, machine);
     const result = await other.vault("state", "restore", file, "--json");
     expect(result).toMatchObject({ code: 0, stderr: "" });
-    expect(restoredOf(result)).toMatchObject({ file, directory: other.stateDir, replaced: null, inDoubt: 0, outdated: 0, leftBehind: 0 });
+    const vaults = [{ uuid, kept: "file", reason: "taken", exchange: null }];
+    expect(restoredOf(result)).toMatchObject({ file, state: other.stateDir, aside: null, pending: 0, vaults });
     expect(readdirSync(other.stateDir).sort()).toEqual(["locks", "vault.db"]);
     expect(statSync(join(other.stateDir, "vault.db")).mode & 0o777).toBe(0o600);
     const history = await other.vault("status", uuid, "--history", "--json");
@@ -37,7 +38,7 @@ describe.concurrent("vault state restore", () => {
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
-  it("asks where there is a state, keeps that beside it, and both are whole", async () => {
+  it("asks where there is a state, and keeps all that is there", async () => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
@@ -47,33 +48,34 @@ describe.concurrent("vault state restore", () => {
       0,
     );
     const refused = await machine.vault("state", "restore", file, "--json");
-    expectError(refused, 2, "usage", /Replace the state/);
+    expectError(refused, 2, "usage", /Merge the backup into the state in .*\? It adds 0 vaults, merges 0, and leaves 2 unchanged\./);
     expect(errorOf(refused).hint).toContain("--yes");
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
-    const { replaced, merged, leftBehind } = restoredOf(result);
-    expect({ merged, leftBehind }).toEqual({ merged: true, leftBehind: 1 });
-    expect(result.stderr).toMatch(
-      /^vault: warning: 1 vault of the replaced state is not in the backup; .*vault status --state .*replaced-/,
+    expect(result.stderr).toBe("");
+    const reasons = restoredOf(result).vaults.map((vault) => [vault.uuid, vault.kept, vault.reason]);
+    expect(reasons).toEqual(
+      [
+        [uuid, "here", "known"],
+        [extra, "here", "missing"],
+      ].toSorted(),
     );
-    const list = async (...more: string[]): Promise<string[]> =>
-      (JSON.parse((await machine.vault("status", "--json", ...more)).stdout) as { vaults: { uuid: string }[] }).vaults.map((v) => v.uuid);
-    expect(await list()).toEqual([uuid]);
-    expect((await list("--state", replaced ?? "")).sort()).toEqual([uuid, extra].sort());
+    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as { vaults: { uuid: string }[] };
+    expect(vaults.map((vault) => vault.uuid).toSorted()).toEqual([uuid, extra].toSorted());
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
   });
 
   it("on a terminal it asks: no leaves all as it was", async () => {
-    const { machine, file } = await warm();
+    const { machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     const run = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
-    await run.waitFor(/Replace the state in/);
+    await run.waitFor(/Merge the backup into the state in/);
     run.type("n\r");
     expect(await run.exit).toMatchObject({ code: 130 });
-    expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", proven: true });
     const yes = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
-    await yes.waitFor(/Replace the state in/);
+    await yes.waitFor(/Merge the backup into the state in/);
     yes.type("y\r");
     expect(await yes.exit).toMatchObject({ code: 0 });
   });
@@ -122,11 +124,10 @@ describe.concurrent("vault state restore", () => {
     spoil(file, machine);
     const code = exit === 3 ? "invalid-input" : "state";
     expectError(await machine.vault("state", "restore", file, "--yes", "--json"), exit, code, message);
-    expect(readdirSync(machine.stateDir).filter((name) => name.startsWith("replaced"))).toEqual([]);
     await expectInStep(lab, machine, uuid);
   });
 
-  it("takes the place of a damaged state, which it keeps", async () => {
+  it("moves a damaged state aside whole, and says where", async () => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     const other = anew(lab, machine);
@@ -136,10 +137,10 @@ describe.concurrent("vault state restore", () => {
     writeFileSync(`${path}-wal`, "of old");
     const result = await other.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/damaged; its counters and superseded credentials cannot be carried over/);
-    const { replaced } = restoredOf(result);
-    expect(readFileSync(join(replaced ?? "", "vault.db"), "utf8")).toBe("garbage");
-    expect(readFileSync(join(replaced ?? "", "vault.db-wal"), "utf8")).toBe("of old");
+    const { aside } = restoredOf(result);
+    expect(result.stderr).toMatch(/the damaged state was moved to .*damaged-/);
+    expect(readFileSync(join(aside ?? "", "vault.db"), "utf8")).toBe("garbage");
+    expect(readFileSync(join(aside ?? "", "vault.db-wal"), "utf8")).toBe("of old");
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);
   });
@@ -163,28 +164,17 @@ describe.concurrent("vault state restore", () => {
 });
 
 describe.concurrent("a backup that is older than what has happened since", () => {
-  it("its pair is superseded by what the replaced state knows, and is never sent", async () => {
+  it("brings no superseded credentials back: the next get is as if nothing had been restored", async () => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     expectExit(await machine.vault("get", uuid), 0);
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
-    expect(restoredOf(result)).toMatchObject({ outdated: 1 });
-    expect(result.stderr).toMatch(/only superseded credentials of 1 vault, which are never sent; /);
-    const sent = lab.service.sandbox.requests().length;
-    for (const args of [
-      ["get", uuid],
-      ["get", uuid, "--force"],
-      ["get", uuid, "--generation", "2"],
-    ]) {
-      expectError(await machine.vault(...args, "--json"), 4, "no-credentials", /superseded/);
-    }
-    expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    // The way out that it names.
-    const pair = await machine.vault("export", uuid, "--state", restoredOf(result).replaced ?? "");
-    expectExit(await machine.vaultWith({ input: pair.stdout }, "import", uuid, "--credentials", "-"), 0);
+    expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "here", reason: "older" }]);
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", proven: true });
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
   it("the device that the service accepted goes with the current pair", async () => {
@@ -221,8 +211,10 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   it.each<[string, string[], string]>([
     ["was acknowledged since", ["ack"], "acknowledged"],
     ["was never acknowledged", [], "expired"],
-  ])("a held exchange that %s is in doubt, and the next get settles it", async (_, more, state) => {
+  ])("a held exchange that %s is in doubt once its token has expired, and the next get settles it", async (_, more, state) => {
     const { lab, machine, uuid, file } = await warm();
+    // By the clock here, its tokens have expired when they come.
+    lab.clock.ahead = -3_600_000;
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectExit(await machine.vault("state", "backup", file), 0);
     for (const command of more) expectExit(await machine.vault(command, uuid), 0);
@@ -230,6 +222,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const result = await other.vault("state", "restore", file, "--json");
     expectExit(result, 0);
     expect(result.stderr).toMatch(/1 exchange may have been acknowledged since the backup was made/);
+    expect(restoredOf(result).vaults).toMatchObject([{ exchange: { state: "in-doubt", from: "file" } }]);
     const { exchange } = await other.status(uuid);
     expect(exchange).toMatchObject({ state: "in-doubt" });
     const requests = lab.service.sandbox.requests().length;
@@ -241,6 +234,21 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const history = await other.vault("status", uuid, "--history", "--json");
     const [vault] = (JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }).vaults;
     expect(vault?.exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
+  });
+
+  it("a held exchange whose token is alive stays held; if it was acknowledged since, its end call finds out", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    expectExit(await machine.vault("state", "backup", file), 0);
+    const [unused, other] = [anew(lab, machine), anew(lab, machine)];
+    for (const each of [unused, other]) expectExit(await each.vault("state", "restore", file), 0);
+    expect((await other.status(uuid)).exchange).toMatchObject({ state: "held" });
+    expectExit(await machine.vault("ack", uuid), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    expectError(await other.vault("get", uuid, "--json"), 11, "pending");
+    expectError(await other.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expectExit(await unused.vault("export", uuid), 0);
+    expectFarFromLock(lab, uuid);
   });
 
   it("an end call that went unanswered is sent again, and settles it or leaves it in doubt", async () => {

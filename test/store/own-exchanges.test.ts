@@ -215,14 +215,6 @@ describe("reading a state", () => {
     ["no database", (folder) => writeFileSync(join(folder, "vault.db"), "x".repeat(5000)), /damaged/],
     ["an empty file", (folder) => writeFileSync(join(folder, "vault.db"), ""), /not created by this program/],
     ["a folder that others can write to", (folder) => chmodSync(folder, 0o777), /other users can write/],
-    [
-      "a restore that was cut off",
-      (folder) => {
-        mkdirSync(join(folder, "replaced-1"));
-        for (const name of ["vault.db", "restored.db"]) writeFileSync(join(folder, "replaced-1", name), "");
-      },
-      /a restore was interrupted/,
-    ],
   ])("that cannot be used is `state`: %s", async (_what, spoil, message) => {
     const folder = tempDir("spoilt");
     chmodSync(folder, 0o700);

@@ -1,9 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/sqlite/store.ts";
-import { migrations } from "../../src/store/sqlite/schema.ts";
+import { applicationId, migrations } from "../../src/store/sqlite/schema.ts";
 import type { WholeStateWork } from "../../src/store/whole-state.ts";
 import { openWholeState } from "../../src/store/whole-state.ts";
 import { elsewhere, imported, known, pair, patient, service, uuid } from "../contract/store-fixture.ts";
@@ -32,29 +31,24 @@ describe("a state that is restored while others have it open", () => {
   });
   afterEach(() => state.dispose());
 
-  const restore = async (serviceRestored = false) => await whole.restore(file, serviceRestored, patient(state.clock));
+  const restore = async (serviceRestored = false) =>
+    await (await whole.prepareRestore({ file, serviceRestored })).run(patient(state.clock));
 
-  it("whoever opened the state of before goes on with the restored one", async () => {
+  it("whoever has it open goes on, with all that is there", async () => {
     const open = state.another();
     const session = await open.lock(service, other, patient(state.clock));
     await session.recordPair({ credentials: pair("b"), kind: "generic/offline" });
     await session.release();
-    expect(await open.list()).toHaveLength(2);
-    const { replaced } = await restore();
-    expect(await open.list()).toHaveLength(1);
-    const next = await open.lock(service, other, patient(state.clock));
-    // Its counters are kept, as for a forgotten vault.
-    expect(await next.read()).toMatchObject({ generations: [], unackedStarts: 0 });
-    await next.recordPair({ credentials: pair("c"), kind: "generic/offline" });
-    await next.release();
-    expect(await state.another().list()).toHaveLength(2);
-    const kept = openStore({ ...options(), directory: replaced ?? "" });
-    const there = await kept.lock(service, other, patient(state.clock));
-    expect((await there.credentials(1)).payload).toBe(pair("b").payload);
-    await there.release();
+    const before = await open.list();
+    expect(before).toHaveLength(2);
+    expect((await restore()).vaults.map(({ uuid: each, outcome }) => [each, outcome])).toEqual([
+      [uuid.toLowerCase(), "known"],
+      [other, "missing"],
+    ]);
+    expect(await open.list()).toEqual(before);
   });
 
-  it("who waited for a vault while it was restored gets the restored one", async () => {
+  it("who waited for a vault while it was restored finds what was written before", async () => {
     const holder = await state.store.lock(service, uuid, patient(state.clock));
     const waiting = state.another();
     await waiting.list();
@@ -70,14 +64,8 @@ describe("a state that is restored while others have it open", () => {
     await restored;
     state.clock.meanwhile = () => undefined;
     const now = await state.another().lock(service, uuid, patient(state.clock));
-    // Whichever came first, nothing was written to a database that is no longer in place.
-    const label = (await known(now)).label;
+    expect((await known(now)).label).toBe("written after");
     await now.release();
-    const [folder] = readdirSync(state.directory).filter((name) => name.startsWith("replaced-"));
-    const kept = new DatabaseSync(join(state.directory, folder ?? "", "vault.db"), { readOnly: true });
-    const before = kept.prepare("SELECT label FROM vaults").get();
-    kept.close();
-    expect([label, before?.["label"]]).toContain("written after");
   });
 
   it("a holder of before cannot write, in the one state or the other", async () => {
@@ -91,15 +79,9 @@ describe("a state that is restored while others have it open", () => {
       code: "state",
       message: expect.stringContaining("lost the lock of vault") as string,
     });
-    const slots = state.sql("SELECT count(*) AS n, min(epoch) AS least FROM locks")[0];
-    expect(slots).toMatchObject({ n: 64 });
-    expect(Number(slots?.["least"])).toBeGreaterThan(1e12);
-    const before = Number(slots?.["least"]);
-    await restore();
-    expect(Number(state.sql("SELECT min(epoch) AS n FROM locks")[0]?.["n"])).toBeGreaterThanOrEqual(before);
   });
 
-  it("keeps the higher counters, the superseded pairs and the refusals of both, and the queue of the limiter", async () => {
+  it("keeps the counters, the superseded pairs, the refusals and the queue of the limiter", async () => {
     state.sql("UPDATE vaults SET unacked_starts = 3, failed_attempts = 1");
     await whole.backup(file, true);
     state.sql("UPDATE vaults SET unacked_starts = 0, failed_attempts = 2");
@@ -109,8 +91,8 @@ describe("a state that is restored while others have it open", () => {
     state.sql(`INSERT INTO vaults (id, service, uuid, kind, unacked_starts) VALUES (9, '${service}', '${other}', 'generic/offline', 4)`);
     await restore();
     expect(state.sql("SELECT uuid, unacked_starts AS u, failed_attempts AS f, forgotten FROM vaults ORDER BY uuid")).toEqual([
-      { uuid: uuid.toLowerCase(), u: 3, f: 2, forgotten: 0 },
-      { uuid: other, u: 4, f: 0, forgotten: 1 },
+      { uuid: uuid.toLowerCase(), u: 0, f: 2, forgotten: 0 },
+      { uuid: other, u: 4, f: 0, forgotten: 0 },
     ]);
     expect(state.sql("SELECT fingerprint FROM superseded")).toEqual([{ fingerprint: "dead" }]);
     expect(state.sql("SELECT combination FROM refusals")).toEqual([{ combination: "no" }]);
@@ -119,44 +101,50 @@ describe("a state that is restored while others have it open", () => {
     expect(events.at(-1)).toBe("restored");
   });
 
+  it("what a state has lost comes back with its journal, once", async () => {
+    const rows = (): unknown => ["vaults", "credentials", "superseded", "refusals"].map((table) => state.sql(`SELECT * FROM ${table}`));
+    const events = (): unknown[] => state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
+    rmSync(state.directory, { recursive: true });
+    expect((await restore()).vaults).toMatchObject([{ uuid: uuid.toLowerCase(), outcome: "taken" }]);
+    const once = rows();
+    expect(events()).toEqual(["imported", "merged", "restored"]);
+    await restore();
+    expect(rows()).toEqual(once);
+    expect(events()).toEqual(["imported", "merged", "restored", "restored"]);
+  });
+
   it("a pair that was superseded under another base URL is one here as well", async () => {
     state.sql(`UPDATE vaults SET service = '${elsewhere}'`);
     state.sql("INSERT INTO superseded SELECT vault, fingerprint FROM credentials");
-    expect(await restore()).toMatchObject({ outdated: 1 });
-    expect(state.sql("SELECT standing FROM credentials")).toEqual([{ standing: "superseded" }]);
-    expect(await restore(true)).toMatchObject({ outdated: 0 });
+    state.sql("UPDATE credentials SET standing = 'superseded', sealed = NULL");
+    expect((await restore()).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "older" }]);
+    expect(state.sql("SELECT service FROM vaults")).toEqual([{ service: elsewhere }]);
+    expect((await restore(true)).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "taken" }]);
   });
 
   it("a backup of an older version is brought up to date; a present state of a newer one is refused", async () => {
-    const newer = [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT"];
-    const later = openWholeState(options(), newer);
-    const facts = await later.restore(file, false, patient(state.clock));
-    expect(facts.format).toBe(newer.length);
-    expect(state.sql("SELECT color FROM vaults")).toEqual([{ color: null }]);
-    expect(await openStore(options(), newer).list()).toHaveLength(1);
+    const older = new DatabaseSync(join(state.root, "older.db"));
+    older.exec(migrations.slice(0, -1).join("\n"));
+    older.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length - 1}`);
+    older.exec(`INSERT INTO vaults (service, uuid, kind) VALUES ('${service}', '${other}', 'generic/offline')`);
+    older.close();
+    const restored = await whole.prepareRestore({ file: join(state.root, "older.db"), serviceRestored: false });
+    expect((await restored.run(patient(state.clock))).vaults).toMatchObject([{ outcome: "missing" }, { uuid: other, outcome: "taken" }]);
+    state.sql("PRAGMA user_version = 99");
     await expect(restore()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("newer version") as string });
-    expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: newer.length }]);
-    expect(readdirSync(state.directory).filter((name) => name.startsWith("replaced-"))).toHaveLength(1);
+    expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: 99 }]);
   });
 
-  it("the limit, the list and a lock each finish a restore that was cut off", async () => {
-    for (const way of [
-      async () => await state.another().list(),
-      async () => await state.another().reserveSlot("app", state.clock.now(), 40),
-      async () => await (await state.another().lock(service, uuid, patient(state.clock))).release(),
-      async () => await whole.backup(file, true),
-    ]) {
-      const folder = join(state.directory, "replaced-20260101T000000Z");
-      mkdirSync(folder, { mode: 0o700 });
-      const copy = join(folder, "restored.db");
-      state.sql(`VACUUM INTO '${copy}'`);
-      renameSync(state.path, join(folder, "vault.db"));
-      expect(await whole.inspect()).toMatchObject({ restoreInterrupted: true, contents: null });
-      expect(existsSync(state.path)).toBe(false);
-      await way();
-      expect(existsSync(copy)).toBe(false);
-      expect(await state.another().list()).toHaveLength(1);
-      renameSync(folder, `${folder}-${readdirSync(state.directory).length}`.replace("replaced", "done"));
-    }
+  it("a damaged state is moved aside whole, once", async () => {
+    writeFileSync(state.path, "garbage");
+    writeFileSync(`${state.path}-wal`, "of old");
+    // As if the process had been killed after the first file.
+    const begun = join(state.directory, "damaged-20260101T000000Z-1");
+    mkdirSync(begun);
+    renameSync(`${state.path}-wal`, join(begun, "vault.db-wal"));
+    const { aside, vaults } = await restore();
+    expect([aside, vaults]).toMatchObject([begun, [{ outcome: "taken" }]]);
+    expect(readdirSync(begun)).toEqual(expect.arrayContaining(["vault.db", "vault.db-wal"]));
+    expect((await restore()).aside).toBe(null);
   });
 });

@@ -17,12 +17,10 @@ export interface Backup {
 
 export interface Restored {
   file: string;
-  directory: string;
-  replaced: string | null;
-  merged: boolean;
-  inDoubt: number;
-  outdated: number;
-  leftBehind: number;
+  state: string;
+  aside: string | null;
+  pending: number;
+  vaults: { uuid: string; kept: string; reason: string; exchange: { state: string; from: string } | null }[];
 }
 
 export const backupOf = (result: RunResult): Backup => (JSON.parse(result.stdout) as { backup: Backup }).backup;

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { VaultInput } from "../../src/sandbox/model/state.ts";
 import type { Lab } from "./lab.ts";
 import { expectExit, firstGet, offlineNote, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
@@ -20,11 +21,11 @@ export interface Team {
 
 let made = 0;
 
-/** Four machines, each with a home of its own, one state and one key. */
-export async function team(server?: Postgres, env: Record<string, string> = {}): Promise<Team> {
+/** Four machines, each with a home of its own, one state and one key; the first has read the first vault. */
+export async function team(server?: Postgres, env: Record<string, string> = {}, seed: VaultInput[] = [offlineNote]): Promise<Team> {
   const { location, sql } = server ?? (await postgres());
   const schema = `team_${(made += 1)}`;
-  const lab = await openLab(offlineNote);
+  const lab = await openLab(seed);
   const first = lab.machine({ stateDir: location(schema), env });
   expectExit(await first.vault("state", "init"), 0);
   const another = (stateDir: string): Machine => {

@@ -22,10 +22,8 @@ export function keyFinding({ key, contents }: StateFacts): Finding {
   return ok("key", `key ${key.id} (${key.source})${unread}`, hint);
 }
 
-export function stateFinding({ directory, contents, problem, restoreInterrupted }: StateFacts): Finding {
+export function stateFinding({ directory, contents, problem }: StateFacts): Finding {
   if (problem !== null) return failed("state", problem);
-  if (restoreInterrupted)
-    return warning("state", `a restore in ${directory} was interrupted; the next command finishes it`, "vault status");
   if (contents === null) return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = contents.damage;
   if (first !== undefined) {
@@ -33,7 +31,7 @@ export function stateFinding({ directory, contents, problem, restoreInterrupted 
       check: "state",
       level: "error",
       message: `${directory} is damaged: ${first}`,
-      hint: "vault state restore FILE (the present files are kept beside it)",
+      hint: "vault state restore FILE (moves the damaged files aside)",
     };
   }
   return ok("state", `${directory}: intact, ${count(contents.vaults.length, "vault")}`);

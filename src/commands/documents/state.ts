@@ -121,26 +121,37 @@ export const label = z.object({ ...vault, label: text });
 /** `keyFile` is null where the key is given. */
 export const init = z.object({ state: text, keyFile: maybeText, created: z.boolean() });
 
-const holdings = { file: text, vaults: count, pending: count, keyId: maybeText, format: count };
+const holdings = { file: text, pending: count, keyId: maybeText, format: count };
 
 export const backup = z.object({
   backup: z.object({
     ...holdings,
+    vaults: count,
     at: time,
     bytes: count,
     key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
   }),
 });
 
+/** What a restore has done with a vault: `reason` says why it is as it was here, as in the file, or both. */
+const restoredVault = z.object({
+  ...vault,
+  service: text,
+  kept: z.enum(["here", "file", "both"]),
+  reason: z.enum(["missing", "known", "older", "gone", "taken", "returned", "first", "after", "settled"]),
+  /** The exchange that is open now. */
+  exchange: z.nullable(z.object({ id: text, state: z.enum(["started", "held", "ending", "in-doubt"]), from: z.enum(["here", "file"]) })),
+  /** The label of the vault in the file, if another vault has it. */
+  droppedLabel: maybeText,
+});
+
 export const restore = z.object({
   restored: z.object({
     ...holdings,
-    directory: text,
-    replaced: maybeText,
-    merged: z.boolean(),
-    outdated: count,
-    leftBehind: count,
-    inDoubt: count,
+    state: text,
+    /** Folder to which a damaged state was moved. */
+    aside: maybeText,
+    vaults: z.array(restoredVault),
   }),
 });
 
@@ -178,6 +189,7 @@ export type ForgetDocument = z.infer<typeof forget>;
 export type LabelDocument = z.infer<typeof label>;
 export type StateInitDocument = z.infer<typeof init>;
 export type BackupDocument = z.infer<typeof backup>;
+export type RestoredVault = z.infer<typeof restoredVault>;
 export type RestoreDocument = z.infer<typeof restore>;
 export type RekeyDocument = z.infer<typeof rekey>;
 export type MoveDocument = z.infer<typeof move>;

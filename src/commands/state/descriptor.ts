@@ -67,8 +67,10 @@ export type BackupOptions = OptionsOf<typeof backup>;
 
 export const restore = {
   name: "restore",
-  summary: "replace the state with a backup",
-  description: "Replace the state with a backup, which is checked first. The replaced state is kept beside it.",
+  summary: "merge a backup into the state",
+  description:
+    "Merge a backup, which is checked first, into the state: what the state has lost comes back, and nothing in it is lost. Lists what " +
+    "was kept from where. Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup" } },
   options: {
     serviceRestored: {

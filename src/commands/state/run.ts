@@ -98,32 +98,31 @@ export async function runBackup(app: BackupNeeds, options: BackupOptions): Promi
   return 0;
 }
 
-/** Puts a backup in the place of the state, after a question if there is one. */
+/** Merges a backup into the state, after a question if there is one. */
 export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
   const { work, place } = await backups(app);
-  const { backup, replaces } = await work.examine(file);
-  if (replaces) {
-    const what = `${count(backup.vaults, "vault")}, ${backup.pending} pending`;
-    await confirmOrFail(
-      app.ask,
-      options.yes === true,
-      `Replace the state in ${place} with this backup (${what})? The replaced state is kept beside it.`,
-    );
-  }
-  const facts = await work.restore(file, options.serviceRestored === true, app.waiting);
-  const { outdated, leftBehind, inDoubt, replaced } = facts;
-  const kept = replaced === null ? "" : `; the replaced state has them: vault status --state ${replaced}`;
-  if (outdated > 0)
-    app.narrator.warn(
-      `the backup has only superseded credentials of ${count(outdated, "vault")}, which are never sent; the newer ones are not in it${kept}`,
-    );
-  if (leftBehind > 0)
-    app.narrator.warn(`${count(leftBehind, "vault")} of the replaced state ${leftBehind === 1 ? "is" : "are"} not in the backup${kept}`);
+  const {
+    backup,
+    vaults: foreseen,
+    isDamaged,
+    run,
+  } = await work.prepareRestore({ file, serviceRestored: options.serviceRestored === true });
+  const { askedBefore, restoredTable, restoredVault } = await import("./restored.ts");
+  const question = isDamaged
+    ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
+    : foreseen && `Merge the backup into the state in ${place}? ${askedBefore(foreseen.map(restoredVault))}`;
+  if (question !== null) await confirmOrFail(app.ask, options.yes === true, question);
+  const facts = await run(app.waiting);
+  const vaults = facts.vaults.map(restoredVault);
+  const inDoubt = vaults.filter(({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file").length;
+  if (facts.aside !== null)
+    app.narrator.warn(`the damaged state was moved to ${facts.aside}; what it had that the backup lacks is only there`);
   if (inDoubt > 0)
     app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
-  const { restoredTable } = await import("./view.ts");
-  const restored = { file, directory: place, ...facts };
+  const { keyId, format } = backup;
+  const pending = vaults.filter(({ exchange }) => exchange !== null).length;
+  const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
   const document: RestoreDocument = { restored };
   await app.output.printDone(document, async (view) => await restoredTable(restored, view));
   return 0;

@@ -32,26 +32,7 @@ export async function backupTable(
   return factsTable(rows, { palette, columns: view.facts.columns });
 }
 
-/** Contents of a restored state, and the place of the one it replaced. */
-export async function restoredTable(
-  restored: Held & { directory: string; replaced: string | null; inDoubt: number },
-  view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
-  const rows: [string, Cell][] = [
-    ["Restored", { text: restored.file, paint: palette.strong }],
-    ["State", restored.directory],
-    ["Vaults", String(restored.vaults)],
-    ["Pending", pendingCell(restored.pending, palette.warn)],
-    ["Key", restored.keyId ?? "none: nothing is encrypted"],
-    ["Replaced", restored.replaced ?? "nothing: there was no state"],
-    ["Credentials", "unverified until the service accepts them: the first start of each vault shows whether they were replaced since"],
-    ["Next", { text: "vault doctor", paint: palette.code }],
-  ];
-  return factsTable(rows, { palette, columns: view.facts.columns });
-}
-
-const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
+export const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
 /** Who holds which vault of a shared state. */

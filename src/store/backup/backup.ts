@@ -6,11 +6,10 @@ import type { Holdings } from "./check.ts";
 import { checkBackup } from "./check.ts";
 import { append } from "../journal/journal.ts";
 import type { Opening } from "../sqlite/open-database.ts";
-import { schemaVersion } from "../sqlite/open-database.ts";
+import { openDatabase, schemaVersion } from "../sqlite/open-database.ts";
 import { replaceWith } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
-import { openFinished } from "./install.ts";
 import type { StoreOptions } from "../local-store.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import { asStateError, isBusy, isDamaged, onState, systemCode } from "../../files/state-error.ts";
@@ -39,15 +38,15 @@ export interface BackupFacts extends Holdings {
  * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state, or it
  * cannot be read
  */
-export async function backupState({ options, opening, locks }: WholeState, file: string, force: boolean): Promise<BackupFacts> {
+export async function backupState({ options, opening }: WholeState, file: string, force: boolean): Promise<BackupFacts> {
   checkTarget(options, file, force);
-  const opened = checkPrivateDirectory(options.directory) ? await openFinished(opening, locks, options.clock) : null;
-  if (opened === null) {
+  const isThere = checkPrivateDirectory(options.directory);
+  const connection = isThere ? await retryBusyDatabase(options.clock, opening.path, () => openDatabase(opening)) : null;
+  if (connection === null) {
     throw new VaultError("state", `there is no state in ${options.directory}; nothing to back up`, {
       hint: "use another directory with --state",
     });
   }
-  const { connection } = opened;
   const holdings = await retryBusyDatabase(options.clock, file, () => {
     try {
       return copyWhole(connection, file);

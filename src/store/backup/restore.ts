@@ -1,160 +1,170 @@
-import { chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
-import { replaceWith } from "../../files/durable-file.ts";
+import { existsSync, mkdtempSync, readdirSync, renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Waiting } from "../../exchange/ports.ts";
+import { refuseNetwork } from "../../files/disk.ts";
+import { syncFolder } from "../../files/durable-file.ts";
+import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { isDamaged, onState } from "../../files/state-error.ts";
+import type { Contents } from "../contents.ts";
+import { localSealing } from "../contents.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import { Keyring as LocalKeyring, neededKeyOf } from "../keys/keyring.ts";
+import { marksOf, schemaVersion, withMode } from "../sqlite/open-database.ts";
+import { openReadOnly } from "../sqlite/open-read-only.ts";
+import { DirectoryPlace } from "../sqlite/place.ts";
+import { all } from "../sqlite/query.ts";
+import { migrations } from "../sqlite/schema.ts";
+import { engineOf } from "../sqlite/state-file.ts";
+import { OpenReader } from "../whole/open-whole.ts";
+import type { Whole, WholeReader } from "../whole/whole.ts";
+import { readWhole } from "../whole/whole.ts";
 import type { WholeState } from "./backup.ts";
 import type { Holdings } from "./check.ts";
-import { checkBackup, headerOf, holdingsOf, problemsOf } from "./check.ts";
-import { refuseNetwork } from "../../files/disk.ts";
-import { append } from "../journal/journal.ts";
-import { Keyring } from "../keys/keyring.ts";
-import { migrate, openDatabase, withMode } from "../sqlite/open-database.ts";
-import { migrations } from "../sqlite/schema.ts";
-import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { run } from "../sqlite/query.ts";
-import { finish, install, interruptedRestore, makeKeptFolder, prepared, removeUnused } from "./install.ts";
-import type { RestoreCautions } from "./marks.ts";
-import { cautionsOf, keepCounters, keepSuperseded, markUnproven, present } from "./marks.ts";
-import { retryBusyDatabase } from "../sqlite/state-database.ts";
-import { isDamaged, onState } from "../../files/state-error.ts";
+import { checkBackup, headerOf, problemsOf } from "./check.ts";
+import type { MergedVault, MergeOptions } from "./merge/merge-contents.ts";
+import { mergeContents } from "./merge/merge-contents.ts";
 
-/** What an examination before a restore found. */
-export interface Examined {
-  backup: Holdings;
-  /** A state exists that the restore would replace. */
-  replaces: boolean;
+export interface RestoreOptions extends Pick<MergeOptions, "serviceRestored"> {
+  /** Absolute path of the backup. */
+  file: string;
 }
 
-export interface RestoreFacts extends Holdings, RestoreCautions {
-  /** The folder that holds the former state, a state in itself; null if there was none. */
-  replaced: string | null;
-  /** The former state could be read, so that its counters and superseded pairs are kept. */
-  merged: boolean;
+/** What a restore has done. */
+export interface RestoreFacts {
+  vaults: MergedVault[];
+  /** The folder to which a state that cannot be read was moved; null if there was none. */
+  aside: string | null;
+}
+
+/** A restore that was prepared: nothing is changed yet. */
+export interface Restore {
+  backup: Holdings;
+  /** What it would do with each vault, by the present state; null if there is none, or if it cannot be read. */
+  vaults: MergedVault[] | null;
+  isDamaged: boolean;
+  /** @throws `busy`, `interrupted`, `state`, with the present state unchanged */
+  run: (waiting: Waiting) => Promise<RestoreFacts>;
+}
+
+/** A backup that was checked, with its secrets open. */
+export interface Backup {
+  holdings: Holdings;
+  contents: Contents;
+  reader: WholeReader;
 }
 
 /**
- * Checks a backup before anything is asked or changed.
+ * Reads a whole backup, brought up to date. Does not change the file.
  * @throws `invalid-input` and `state`, as `checkBackup`
  */
-export function examineBackup({ options, opening }: WholeState, file: string): Examined {
-  const keyring = new Keyring(options.keySource, file, options.warn, options.keys);
-  const backup = checkBackup(file, opening.migrations.length, keyring);
-  const there = onState(options.directory, () => checkPrivateDirectory(options.directory));
-  return { backup, replaces: there && (existsSync(opening.path) || interruptedRestore(options.directory) !== null) };
+export async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
+  await keyring.ensure(neededKeyOf(file));
+  const holdings = checkBackup(file, migrations.length, keyring);
+  const db = onState(file, () => openUpToDate(file), "the backup cannot be used");
+  const reader = new OpenReader(engineOf(db), marksOf(db), localSealing, keyring);
+  return { holdings, contents: await readWhole(reader), reader };
+}
+
+/** Opens a backup; one of an older version as a copy in memory. */
+function openUpToDate(file: string): DatabaseSync {
+  const backup = openReadOnly(file);
+  const version = schemaVersion(backup);
+  if (version === migrations.length) return backup;
+  backup.close();
+  const db = new DatabaseSync(":memory:");
+  db.exec(`PRAGMA foreign_keys = OFF; ${migrations.slice(0, version).join("\n")}`);
+  db.prepare("ATTACH ? AS file").run(withMode(file, "ro").href);
+  const tables = all<{ name: string }>(db, "SELECT name FROM file.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  for (const { name } of tables) db.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM file.${name}`);
+  db.exec(`DETACH file; ${migrations.slice(version).join("\n")}`);
+  return db;
+}
+
+/** What a restore would do with each vault; null where there is none yet. */
+export async function foresee(here: WholeReader, { contents }: Backup, options: MergeOptions): Promise<MergedVault[] | null> {
+  return (await here.isEmpty()) ? null : mergeContents(await readWhole(here), contents, options).vaults;
+}
+
+/** Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them. */
+export async function mergeInto(whole: Whole, { contents, reader }: Backup, file: string, options: MergeOptions): Promise<MergedVault[]> {
+  const isEmpty = await whole.isEmpty();
+  const here = await readWhole(whole);
+  const { after, vaults } = mergeContents(here, contents, options);
+  const taken = new Set(vaults.filter(({ outcome }) => outcome === "taken").map(({ service, uuid }) => `${service} ${uuid}`));
+  for await (const entries of reader.journal()) {
+    await whole.append(entries.filter(({ service, uuid }) => isEmpty || taken.has(`${service} ${uuid}`)));
+  }
+  await whole.write(here, after);
+  const { marks } = whole;
+  const states = [reader.marks.state, ...reader.marks.predecessors].filter((id) => id !== "" && id !== marks.state);
+  await whole.mark({ predecessors: [...new Set([...marks.predecessors, ...states])] });
+  const detail = { file, serviceRestored: options.serviceRestored, taken: taken.size };
+  const at = new Date(options.now).toISOString();
+  await whole.append([{ at, service: "", uuid: "", exchange: null, event: "restored", detail: JSON.stringify(detail) }]);
+  return vaults;
 }
 
 /**
- * Replaces the present state with that of a backup, and moves the present one whole into a folder beside it. Every vault is
- * locked meanwhile. Killed at any instant, it leaves the present state, or the restored one whole once something opens it.
- * Migrates a backup of an older version. Keeps the counters, superseded pairs and refused combinations of the present state. With
- * `serviceRestored` it keeps only the counters: the service was restored to an earlier time too, so that old pairs may be valid.
- * @throws `busy`, `interrupted`, `state` (also if the present state is of a newer version), with the present state unchanged
+ * Prepares a restore of the state on this machine. Killed at any instant, it leaves the state as it was, or merged; run again, it
+ * comes to the same. A present state that is damaged is moved aside whole.
+ * @throws as `readBackup`; `state` if the present state cannot be used
  */
-export async function restoreState(state: WholeState, file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
-  const { directory } = state.options;
-  refuseNetwork(directory);
-  ensurePrivateDirectory(directory);
-  return await state.locks.withAll(waiting, async () => await replace(state, file, serviceRestored));
+export async function prepareRestore({ options, opening, locks }: WholeState, { file, serviceRestored }: RestoreOptions): Promise<Restore> {
+  const { directory, clock, keySource, warn, keys } = options;
+  const backup = await readBackup(file, new LocalKeyring(keySource, file, warn, keys));
+  const place = new DirectoryPlace(options);
+  const merging = (): MergeOptions => ({ serviceRestored, now: clock.now() });
+  const isBroken = onState(directory, () => checkPrivateDirectory(directory)) && onState(directory, () => isUnreadable(opening.path));
+  const vaults = isBroken ? null : await place.read(async (here) => await foresee(here, backup, merging()));
+  const run = async (waiting: Waiting): Promise<RestoreFacts> => {
+    refuseNetwork(directory);
+    ensurePrivateDirectory(directory);
+    const aside = isBroken
+      ? await locks.withAll(waiting, async () => Promise.resolve(onState(directory, () => moveAside(directory, clock.now()))))
+      : null;
+    return { aside, vaults: await place.transact("restore", waiting, async (whole) => await mergeInto(whole, backup, file, merging())) };
+  };
+  return { backup: backup.holdings, vaults, isDamaged: isBroken, run };
 }
 
-async function replace(state: WholeState, file: string, serviceRestored: boolean): Promise<RestoreFacts> {
-  const { options, opening } = state;
-  const { directory, clock } = options;
-  const now = clock.now();
-  const what = "the backup cannot be restored";
-  const folder = onState(
-    directory,
-    () => {
-      finish(directory);
-      removeUnused(directory);
-      return makeKeptFolder(directory, now);
-    },
-    what,
-  );
+/** Whether the database is damaged, or no database of this program, or was just being moved aside. */
+function isUnreadable(path: string): boolean {
+  if (!existsSync(path)) return false;
+  if (begunAside(dirname(path)) !== undefined) return true;
   try {
-    const merged = await retryBusyDatabase(clock, opening.path, () => leavePresent(state, { file, folder }, now));
-    return onState(
-      directory,
-      () => {
-        const facts = replaceWith(join(folder, prepared), (copy) => {
-          copyFileSync(file, copy);
-          chmodSync(copy, 0o600);
-          // Checks the copy, which nobody can change, as the backup was checked before.
-          checkBackup(copy, opening.migrations.length, new Keyring(options.keySource, file, options.warn, options.keys));
-          return prepare(copy, { present: merged ? opening.path : null, serviceRestored, file, now }, opening.migrations);
-        });
-        return { ...facts, merged, replaced: install(directory, folder) };
-      },
-      what,
-    );
+    if (!statSync(path).isFile() || headerOf(path) === null) return true;
+    const db = openReadOnly(path);
+    try {
+      return problemsOf(db).length > 0;
+    } finally {
+      db.close();
+    }
   } catch (error) {
-    removeUnused(directory);
+    if (isDamaged(error)) return true;
     throw error;
   }
 }
 
+/** A folder for a damaged state that does not have its database yet. */
+function begunAside(directory: string): string | undefined {
+  const folders = readdirSync(directory).filter((name) => name.startsWith("damaged-"));
+  return folders.map((name) => join(directory, name)).find((folder) => !existsSync(join(folder, "vault.db")));
+}
+
 /**
- * Records in the present state that it is replaced, and ends the right of every lock holder to write in it. Returns whether it
- * can be read. A damaged state does not stop a restore.
+ * Moves a damaged database into a folder beside it, and returns that. Its WAL goes first, because a new database must not meet
+ * it. Call it with every vault locked.
  */
-function leavePresent({ options, opening }: WholeState, { file, folder }: { file: string; folder: string }, now: number): boolean {
-  if (!existsSync(opening.path)) return false;
-  try {
-    const isOurs = statSync(opening.path).isFile() && headerOf(opening.path) !== null;
-    const connection = isOurs ? openDatabase(opening) : null;
-    try {
-      if (connection !== null && problemsOf(connection).length === 0) {
-        connection.exec("BEGIN IMMEDIATE");
-        migrate(connection, opening.migrations);
-        run(connection, "UPDATE locks SET epoch = epoch + 1");
-        const at = new Date(now).toISOString();
-        append(connection, { at, service: "", uuid: "", exchange: null, event: "restore-begun", detail: { file, replaced: folder } });
-        connection.exec("COMMIT");
-        return true;
-      }
-    } finally {
-      connection?.close();
-    }
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
+function moveAside(directory: string, now: number): string {
+  const stamp = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const folder = begunAside(directory) ?? mkdtempSync(join(directory, `damaged-${stamp}-`));
+  syncFolder(directory);
+  for (const name of ["vault.db-shm", "vault.db-wal", "vault.db"]) {
+    if (!existsSync(join(directory, name))) continue;
+    renameSync(join(directory, name), join(folder, name));
+    syncFolder(folder);
+    syncFolder(directory);
   }
-  options.warn(`the state in ${options.directory} is damaged; its counters and superseded credentials cannot be carried over`);
-  return false;
-}
-
-interface Preparation {
-  /** The database of the present state; null if there is none, or it cannot be read. */
-  present: string | null;
-  serviceRestored: boolean;
-  file: string;
-  now: number;
-}
-
-/** Turns the copy of a backup into a state; leaves no WAL beside it. */
-export function prepare(copy: string, given: Preparation, scripts = migrations): Holdings & RestoreCautions {
-  const merged = given.present !== null;
-  const at = new Date(given.now).toISOString();
-  const db = new DatabaseSync(withMode(copy, "rw"));
-  try {
-    db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-    if (given.present !== null) db.prepare(`ATTACH ? AS ${present}`).run(withMode(given.present, "ro").href);
-    db.exec("BEGIN IMMEDIATE");
-    migrate(db, scripts);
-    markUnproven(db, at);
-    if (merged) keepCounters(db);
-    if (merged && !given.serviceRestored) keepSuperseded(db, at);
-    const cautions = cautionsOf(db, merged);
-    const { serviceRestored, file } = given;
-    const detail = { file, merged, serviceRestored, ...cautions };
-    append(db, { at, service: "", uuid: "", exchange: null, event: "restored", detail });
-    const holdings = holdingsOf(db);
-    db.exec("COMMIT");
-    if (merged) db.exec(`DETACH ${present}`);
-    db.exec("PRAGMA journal_mode = WAL");
-    return { ...holdings, ...cautions };
-  } finally {
-    db.close();
-    for (const ending of ["-journal", "-wal", "-shm"]) rmSync(copy + ending, { force: true });
-  }
+  return folder;
 }

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { interruptedRestore } from "../backup/install.ts";
 import { checkOurs } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { all } from "../sqlite/query.ts";
@@ -60,11 +58,6 @@ function labelsIn(db: DatabaseSync): ReadonlyMap<string, string> {
 export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
-  if (onState(directory, () => interruptedRestore(directory)) !== null) {
-    throw new VaultError("state", `the state cannot be read: ${directory}: a restore was interrupted`, {
-      hint: "vault status (finishes it, then run it again)",
-    });
-  }
   if (onState(path, () => statIfThere(path)) === null) return null;
   return await retryBusyDatabase(clock, path, () => openSnapshot(path));
 }

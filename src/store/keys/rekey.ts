@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { keptFolders } from "../backup/install.ts";
 import { readKeyFile, replaceKeyFile } from "../../secrets/key-file.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
@@ -191,7 +190,7 @@ async function isForeign(plan: Plan, state: string): Promise<boolean> {
 const missingStates = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !holdsState(state));
 
 /**
- * The state in use and all others that were begun with this key file, with the former states that restores left in them.
+ * The state in use and all others that were begun with this key file.
  * @throws `state` if one is not there, unless `skipMissing`
  */
 function statesOf(plan: Plan): string[] {
@@ -206,9 +205,7 @@ function statesOf(plan: Plan): string[] {
   }
   for (const state of missing) warn(`the state ${state} is missing and keeps its old key`);
   const there = [...(holdsState(directory) ? [directory] : []), ...known.filter(holdsState)];
-  return [...new Set(there.flatMap((state) => [state, ...keptFolders(state).filter(holdsState)]))]
-    .filter((state) => !plan.foreign.has(state))
-    .sort();
+  return there.filter((state) => !plan.foreign.has(state)).sort();
 }
 
 /** Obtains keys. The new passphrase may be that of an earlier rekey that was killed, so it is tried first. */

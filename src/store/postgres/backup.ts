@@ -1,36 +1,27 @@
-import { chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import type { Waiting } from "../../exchange/ports.ts";
 import { replaceLater } from "../../files/durable-file.ts";
-import { ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { asStateError, onState } from "../../files/state-error.ts";
+import { asStateError } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { BackupFacts } from "../backup/backup.ts";
 import { checkTarget } from "../backup/backup.ts";
 import type { Holdings } from "../backup/check.ts";
 import { checkBackup } from "../backup/check.ts";
-import { makeKeptFolder } from "../backup/install.ts";
-import type { Examined, RestoreFacts } from "../backup/restore.ts";
-import { prepare } from "../backup/restore.ts";
-import type { ContentRow } from "../contents.ts";
-import { localSealing } from "../contents.ts";
-import { Keyring, neededKeyOf } from "../keys/keyring.ts";
-import { marksOf } from "../sqlite/open-database.ts";
-import { openReadOnly } from "../sqlite/open-read-only.ts";
-import { migrations } from "../sqlite/schema.ts";
-import { engineOf, writeStateFile } from "../sqlite/state-file.ts";
-import { OpenReader } from "../whole/open-whole.ts";
-import type { WholeReader } from "../whole/whole.ts";
-import { readWhole } from "../whole/whole.ts";
+import type { MergedVault, MergeOptions } from "../backup/merge/merge-contents.ts";
+import type { Restore, RestoreFacts, RestoreOptions } from "../backup/restore.ts";
+import { foresee, mergeInto, readBackup } from "../backup/restore.ts";
+import { Keyring } from "../keys/keyring.ts";
+import { writeStateFile } from "../sqlite/state-file.ts";
+import type { Whole, WholeReader } from "../whole/whole.ts";
 import { transactAtGate } from "./gate.ts";
 import { append } from "./journal.ts";
-import type { DatabasePlace } from "./place.ts";
-import { reborn, setBackNow } from "./set-back.ts";
+import type { DatabasePlace, Query } from "./place.ts";
+import { setBackNow } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
 
 interface Options {
   keySource: KeySource;
-  /** The state directory of this machine, where a restore leaves what it replaces. */
+  /** The state directory of this machine, in which no backup may lie. */
   directory: string;
 }
 
@@ -66,47 +57,21 @@ export class SharedBackup {
     return { ...holdings, file, bytes: statSync(file).size, at };
   }
 
-  /** As `examineBackup`. */
-  async examine(file: string): Promise<Examined> {
-    const backup = checkBackup(file, migrations.length, await this.#keyringOf(file));
+  /** As `prepareRestore`. The machines offer afterwards what they have kept of exchanges that may be lost. */
+  async prepareRestore({ file, serviceRestored }: RestoreOptions): Promise<Restore> {
+    const { schema, clock } = this.#store.parts;
+    const backup = await readBackup(file, new Keyring(this.#options.keySource, file, this.#store.parts.warn));
     await this.#store.ready();
-    return { backup, replaces: !(await this.#place.read(async (whole) => await whole.isEmpty())) };
-  }
-
-  /** As `restoreState`; the database is changed in one transaction, and what it held is left as a state on this machine. */
-  async restore(file: string, serviceRestored: boolean, waiting: Waiting): Promise<RestoreFacts> {
-    const { directory } = this.#options;
-    const { schema, clock, keyring } = this.#store.parts;
-    return await this.#place.change("restore", waiting, async (whole, query) => {
-      const merged = !(await whole.isEmpty());
-      ensurePrivateDirectory(directory);
-      const now = clock.now();
-      const folder = makeKeptFolder(directory, now);
-      const [former, copy] = [join(folder, "vault.db"), join(folder, "copy.db")];
-      try {
-        if (merged) await this.#write(former, whole);
-        onState(file, () => copyFileSync(file, copy), "the backup cannot be restored");
-        chmodSync(copy, 0o600);
-        // The copy, which nobody can change, as the backup was checked before.
-        checkBackup(copy, migrations.length, await this.#keyringOf(copy));
-        const facts = prepare(copy, { present: merged ? former : null, serviceRestored, file, now });
-        const db = openReadOnly(copy);
-        try {
-          const restored = new OpenReader(engineOf(db), marksOf(db), localSealing, keyring);
-          await whole.write(await readWhole(whole), { ...(await readWhole(restored)), journal: (await readWhole(whole)).journal });
-          let last: ContentRow[] = [];
-          for await (const entries of restored.journal()) last = entries.slice(-1);
-          await whole.append(last);
-        } finally {
-          db.close();
-        }
-        for (const statement of [...reborn(schema), setBackNow(schema)]) await query(statement);
-        return { ...facts, merged, replaced: merged ? folder : null };
-      } finally {
-        rmSync(copy, { force: true });
-        if (!existsSync(former)) rmSync(folder, { recursive: true });
-      }
-    });
+    const merging = (): MergeOptions => ({ serviceRestored, now: clock.now() });
+    const vaults = await this.#place.read(async (here) => await foresee(here, backup, merging()));
+    const run = async (waiting: Waiting): Promise<RestoreFacts> => {
+      const merge = async (whole: Whole, query: Query): Promise<MergedVault[]> => {
+        await query(setBackNow(schema));
+        return await mergeInto(whole, backup, file, merging());
+      };
+      return { aside: null, vaults: await this.#place.change("restore", waiting, merge) };
+    };
+    return { backup: backup.holdings, vaults, isDamaged: false, run };
   }
 
   async #write(file: string, whole: WholeReader): Promise<Holdings> {
@@ -119,12 +84,5 @@ export class SharedBackup {
     } catch (error) {
       throw asStateError(file, error, "the backup cannot be written");
     }
-  }
-
-  /** A keyring that has the key of a file. */
-  async #keyringOf(file: string): Promise<Keyring> {
-    const keyring = new Keyring(this.#options.keySource, file, this.#store.parts.warn);
-    await keyring.ensure(neededKeyOf(file));
-    return keyring;
   }
 }

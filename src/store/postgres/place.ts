@@ -12,7 +12,8 @@ import { copied } from "./incarnation.ts";
 import { oldestVersion, unusableVersion } from "./schema.ts";
 import type { PostgresStore } from "./store.ts";
 
-type Query = (statement: Statement) => Promise<Row[]>;
+/** Runs SQL in the transaction of an operation. */
+export type Query = (statement: Statement) => Promise<Row[]>;
 
 /** The database of a shared state, as a place of whole states. */
 export class DatabasePlace implements WholePlace {

@@ -5,7 +5,6 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { asStateError } from "../../files/state-error.ts";
-import { finish } from "../backup/install.ts";
 import { localSealing } from "../contents.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import type { StoreOptions } from "../local-store.ts";
@@ -43,7 +42,6 @@ export class DirectoryPlace implements WholePlace {
     ensurePrivateDirectory(this.shown);
     const locks = new VaultLocks(join(this.shown, "locks"), clock, async () => Promise.resolve(0));
     return await locks.withAll(waiting, async () => {
-      finish(this.shown);
       createDatabase({ path: this.#path, platform, migrations });
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
         const isUnused = schemaVersion(db) === unusableVersion;

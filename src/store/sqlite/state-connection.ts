@@ -4,22 +4,21 @@ import { VaultError } from "../../errors.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { openFinished } from "../backup/install.ts";
 import { prune } from "../journal/journal.ts";
 import type { StoreOptions } from "../local-store.ts";
 import type { Opening } from "./open-database.ts";
-import { checkNotNewer, createDatabase, migrate, raiseEpochs, schemaVersion } from "./open-database.ts";
+import { checkNotNewer, createDatabase, migrate, openDatabase, raiseEpochs, schemaVersion } from "./open-database.ts";
 import { one } from "./query.ts";
-import { StateDatabase } from "./state-database.ts";
+import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
-/** The database of a state and its locks. Keeps one connection until a restore replaces the file. */
+/** The database of a state and its locks. Keeps one connection until another file is in its place. */
 export class StateConnection {
   readonly locks: VaultLocks;
   readonly #options: StoreOptions;
   readonly #opening: Opening;
   #database: Promise<StateDatabase | null> | null = null;
-  /** Inode number of the connected file, which a restore changes. */
+  /** Inode number of the connected file, which changes where a damaged one is moved aside. */
   #file: number | null = null;
 
   /** `scripts` are the migrations. */
@@ -78,11 +77,13 @@ export class StateConnection {
   async #connect(): Promise<StateDatabase | null> {
     refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
-    const opened = await openFinished(this.#opening, this.locks, this.#options.clock);
-    if (opened === null) return null;
-    this.#file = opened.file;
-    const database = new StateDatabase(opened.connection, this.#opening.path, this.#options.clock);
-    if (schemaVersion(opened.connection) < this.#opening.migrations.length) await this.#migrate(database);
+    const { path } = this.#opening;
+    const connection = await retryBusyDatabase(this.#options.clock, path, () => openDatabase(this.#opening));
+    const file = this.#fileNow();
+    if (connection === null || file === undefined) return null;
+    this.#file = file;
+    const database = new StateDatabase(connection, path, this.#options.clock);
+    if (schemaVersion(connection) < this.#opening.migrations.length) await this.#migrate(database);
     return database;
   }
 

@@ -14,7 +14,7 @@ export interface MergedVault {
   outcome: Merged | "missing";
   /** The exchange that is open afterwards, and which state it is from. */
   open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
-  /** Label that the vault has in the file and not here, because another vault has it. */
+  /** Label that the vault has in the file, and not here because another vault has it. */
   droppedLabel: string | null;
 }
 
@@ -34,6 +34,7 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
   const at = new Date(options.now).toISOString();
   const [ours, theirs] = [vaultsIn(here, at), vaultsIn(file, at)];
   const labels = new Set(Array.from(ours.values(), ({ vault }) => vault?.label));
+  const droppedLabels = new Map<VaultRows, string>();
   const superseded = supersededByUuid(here);
   const vaults: MergedVault[] = [];
   const merged: VaultRows[] = [];
@@ -44,7 +45,6 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
     const outcome = given === undefined ? "missing" : mergeOne(rows, given);
     if (rows.vault !== null) merged.push(rows);
     const { service, uuid, vault } = rows;
-    const label = given?.vault?.label ?? null;
     const open = openExchangeOf(rows);
     if (given === undefined && vault?.forgotten === 1) continue;
     vaults.push({
@@ -53,7 +53,7 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
       label: vault?.label ?? null,
       outcome,
       open: open === undefined ? null : { id: open.id, state: open.state, from: open.id === opened ? "here" : "file" },
-      droppedLabel: label !== null && vault !== null && vault.label === null ? label : null,
+      droppedLabel: droppedLabels.get(rows) ?? null,
     });
   }
   return { after: contentsOf(here, merged), vaults };
@@ -61,8 +61,12 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
   function mergeOne(rows: VaultRows, given: VaultRows): Merged {
     const outcome = mergeVault(rows, given, { ...options, superseded: superseded.get(rows.uuid) ?? new Set() });
     if (["taken", "returned"].includes(outcome) && rows.vault !== null) {
-      if (labels.has(rows.vault.label)) rows.vault.label = null;
-      labels.add(rows.vault.label);
+      const { label } = rows.vault;
+      if (label !== null && labels.has(label)) {
+        droppedLabels.set(rows, label);
+        rows.vault.label = null;
+      }
+      labels.add(label);
     }
     if (!["known", "older", "gone"].includes(outcome)) journal(rows, "merged", null, { outcome });
     return outcome;

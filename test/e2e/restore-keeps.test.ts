@@ -1,0 +1,119 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { restoredOf } from "../support/backups.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
+import { team } from "../support/team.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+interface Place {
+  lab: Lab;
+  machine: Machine;
+  uuid: string;
+  file: string;
+}
+
+/** A machine whose state, of which a backup was just made, has one vault. */
+const places: Record<string, () => Promise<Place>> = {
+  "a state of this machine": async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    return await backedUp({ lab, machine, uuid: lab.vault.uuid });
+  },
+  "a shared state": async () => {
+    const { lab, uuid, machines } = await team();
+    return await backedUp({ lab, machine: machines[0], uuid });
+  },
+};
+
+async function backedUp(place: Omit<Place, "file">): Promise<Place> {
+  const file = join(tempDir("backups"), "backup.db");
+  expectExit(await place.machine.vault("state", "backup", file), 0);
+  return { ...place, file };
+}
+
+/** Restores twice, which is as once; returns what the first one kept of the vault. */
+async function restored({ machine, uuid, file }: Place) {
+  const first = await machine.vault("state", "restore", file, "--yes", "--json");
+  expectExit(first, 0);
+  expectExit(await machine.vault("state", "restore", file, "--yes", "--json"), 0);
+  return restoredOf(first).vaults.find((vault) => vault.uuid === uuid);
+}
+
+describe.each(Object.entries(places))("a backup that is older than what has happened since, in %s", (_, open) => {
+  it("leaves an exchange in doubt that it does not know: the next get settles it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    // The token has expired by the clock here.
+    lab.clock.ahead = -3_600_000;
+    lab.faults("get-end:drop-after*9");
+    expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 12);
+    lab.service.faults.clear();
+    expect(await restored(place)).toMatchObject({ kept: "here", reason: "known", exchange: { state: "in-doubt", from: "here" } });
+    expect(await machine.status(uuid)).toMatchObject({ status: "in doubt", exchange: { state: "in-doubt" } });
+    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+    await expectInStep(lab, machine, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("leaves an update held that it does not know: ack finishes it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    expectExit(await machine.vaultWith({ input: "new words" }, "update", uuid, "--content", "-", "--no-ack"), 0);
+    expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
+    expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
+    expectExit(await machine.vault("ack", uuid), 0);
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe("new words");
+    await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+
+  it("leaves what was imported since: the next get has it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    const other = lab.machine();
+    const pair = JSON.stringify(await machine.exported(uuid));
+    const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
+    expectExit(await other.vaultWith({ env: { PAIR: pair } }, "get", uuid, ...given), 0);
+    const theirs = JSON.stringify(await other.exported(uuid));
+    expectExit(await machine.vaultWith({ env: { PAIR: theirs } }, "import", uuid, ...given), 0);
+    expect(await restored(place)).toMatchObject({ kept: "here", reason: "known" });
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+    await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+
+  it("brings back what was forgotten, and says so", async () => {
+    const place = await open();
+    const { lab, machine, uuid, file } = place;
+    expectExit(await machine.vault("forget", uuid, "--yes"), 0);
+    const { stdout } = await machine.vault("state", "restore", file, "--yes");
+    expect(stdout).toMatch(new RegExp(`${uuid} +backup +it was forgotten here`));
+    expect(stdout).toMatch(/Kept +0 vaults from here, 1 from the backup, 0 merged/);
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+it("a restore of a shared state, while other machines read their vaults for the first time, takes none of them away", async () => {
+  const { lab, machines, uuid } = await team(undefined, {}, [offlineNote, offlineNote, offlineNote]);
+  const [first, second, third] = machines;
+  const [, two, three] = lab.service.vaults;
+  if (two === undefined || three === undefined) throw new Error("three vaults are needed");
+  const { file } = await backedUp({ lab, machine: first, uuid });
+  expectExit(await firstGet(second, two), 0);
+  const results = await Promise.all([
+    first.vault("state", "restore", file, "--yes", "--json"),
+    second.vault("get", two.uuid, "--json"),
+    firstGet(third, three),
+  ]);
+  for (const result of results) expectExit(result, 0);
+  for (const each of [uuid, two.uuid, three.uuid]) {
+    expectExit(await first.vault("get", each), 0);
+    await expectInStep(lab, second, each);
+    expectFarFromLock(lab, each);
+  }
+});
