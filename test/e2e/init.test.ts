@@ -88,13 +88,13 @@ describe.concurrent("vault init on a terminal", () => {
     expect(existsSync(machine.configDir)).toBe(false);
   });
 
-  it("asks before it replaces a profile; no is no", async () => {
+  it("asks before it changes a profile; no is no", async () => {
     const machine = bare();
     const given = ["init", "--profile", "work", "--base-url", "https://vaults.example.com", "--app-uuid", appUuid, "--api-key", "env:KEY"];
     expectExit(await machine.vault(...given), 0);
     const before = readFileSync(configPath(machine), "utf8");
     const run = inPty(machine, [...given, "--rate", "3"]);
-    await run.waitFor(/Profile work already exists\. Replace it\?/);
+    await run.waitFor(/Profile work already exists\. Change it\?/);
     run.type(`n${enter}`);
     expect((await run.exit).code).toBe(130);
     expect(readFileSync(configPath(machine), "utf8")).toBe(before);

@@ -97,6 +97,22 @@ describe.concurrent("vault init", () => {
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
   });
 
+  it("with --force changes what is given, and keeps the rest", async () => {
+    const machine = bare();
+    const state = join(machine.home, "another-state");
+    expectExit(await machine.vault(...init, "--live", "--timeout", "1s", "--rate", "7"), 0);
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, "config", "set", "state", state), 0);
+    expectExit(await machine.vault("config", "set", "policy.failedAttempts", "4"), 0);
+    const before = configOf(machine).profiles["default"];
+    expect(before).toMatchObject({ live: true, state, timeout: "1s", rateLimit: 7, policy: { failedAttempts: 4 } });
+    const env = { VAULTSVC_STATE: "" };
+    expectExit(await machine.vaultWith({ env }, "init", "--timeout", "2s", "--force"), 0);
+    expect(configOf(machine).profiles["default"]).toEqual({ ...(before as object), timeout: "2s" });
+    expectExit(await machine.vaultWith({ env }, ...init, "--force"), 0);
+    const { apiKey: _, ...after } = configOf(machine).profiles["default"] as Record<string, unknown>;
+    expect(after).toEqual({ ...(before as object), timeout: "2s", apiKey: undefined });
+  });
+
   it.each([
     [
       "base URL",

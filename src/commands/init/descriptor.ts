@@ -13,7 +13,7 @@ export const init = {
       help: "source of the encryption key: file, passphrase or keyring (file)",
       is: "keySource",
     },
-    force: { flag: "--force", help: "replace a profile of this name" },
+    force: { flag: "--force", help: "change a profile of this name; what is not given stays" },
   },
   examples: [
     "vault init",

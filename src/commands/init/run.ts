@@ -4,7 +4,7 @@ import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions } from "../../settings/definitions.ts";
-import { passwordDropped, withoutPassword } from "../../settings/location.ts";
+import { isShared, passwordDropped, withoutPassword } from "../../settings/location.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
@@ -49,28 +49,34 @@ const kept: readonly string[] = [
   "proxy",
 ];
 
-/** Makes a profile, or replaces one after a question; nothing is written before all answers are there. */
+/** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
 export async function runInit(app: Needs, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
-  await mayReplace(app, name, options.force === true);
-  const missing = requiredSettings.filter((each) => given(app, each) === undefined);
+  const former = await mayChange(app, name, options.force === true);
+  // A key that was sealed for another state, or from another source, is of no use.
+  const movesKey = options.stateKeySource !== undefined || given(app, "state") !== undefined;
+  const inProfile = (each: SettingName): boolean => profileValue(former, each) !== undefined && !(each === "apiKey" && movesKey);
+  const missing = requiredSettings.filter((each) => given(app, each) === undefined && !inProfile(each));
   if (missing.length > 0 && !app.ask.isPossible) throw missingSettings(missing, []);
-  let profile = await keptFlags(app);
-  for (const [key, value] of [["baseUrl", await baseUrlOf(app, name)] as const, ["appUuid", await appUuidOf(app)] as const]) {
+  let profile = await keptFlags(app, former);
+  for (const [key, value] of [["baseUrl", await baseUrlOf(app, former)] as const, ["appUuid", await appUuidOf(app, former)] as const]) {
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
   if (options.stateKeySource !== undefined) profile = withValue(profile, "stateKeySource", options.stateKeySource);
-  const apiKey = await apiKeyOf(app);
-  const former = app.profile.name === name ? profileValue(app.profile.settings, "state") : undefined;
-  const location = given(app, "state") === undefined && isAsked(app) ? await askLocation(app, name, former) : undefined;
+  const apiKey = inProfile("apiKey") && !app.ask.isPossible && given(app, "apiKey") === undefined ? undefined : await apiKeyOf(app);
+  const formerState = profileValue(former, "state");
+  const asksState = given(app, "state") === undefined && isAsked(app);
+  const location = asksState ? await askLocation(app, name, formerState) : undefined;
   if (location !== undefined) profile = withValue(profile, "state", storable(app, location));
-  if (await isLive(app, options)) profile = withValue(profile, "live", true);
+  else if (asksState && isShared(formerState)) profile = withValue(profile, "state", undefined);
+  const live = await isLive(app, options);
+  if (live !== undefined) profile = withValue(profile, "live", live || undefined);
 
   const local = await app.state({ name, exists: false, settings: location === undefined ? profile : { ...profile, state: location } });
   const obstacle = app.ask.isPossible ? await obstacleTo(local, app.settings.stateKeySpec !== undefined) : null;
   const after = await local.configure(async (current) => {
-    const sealed = await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
-    const profiles = { ...current.profiles, [name]: withValue(profile, "apiKey", sealed) };
+    const sealed = apiKey === undefined ? undefined : await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
+    const profiles = { ...current.profiles, [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed) };
     const currentProfile = current.currentProfile ?? (Object.keys(current.profiles).length === 0 ? name : undefined);
     return { ...current, ...defined({ currentProfile }), profiles };
   });
@@ -110,20 +116,24 @@ async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Pro
   return name;
 }
 
-async function mayReplace(app: Pick<App, "ask" | "configuration">, name: string, force: boolean): Promise<void> {
+/** The profile that is there already and may be changed; an empty one where there is none. */
+async function mayChange(app: Pick<App, "ask" | "configuration">, name: string, force: boolean): Promise<Profile> {
   const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
-  if (force || !Object.hasOwn(profiles, name)) return;
+  const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (former === undefined) return {};
+  if (force) return former;
   if (!app.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
-      hint: `use --force to replace it, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
+      hint: `use --force to change what is given, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
     });
   }
-  if (await app.ask.confirm(`Profile ${name} already exists. Replace it?`)) return;
+  if (await app.ask.confirm(`Profile ${name} already exists. Change it?`)) return former;
   throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
-async function keptFlags(app: Pick<App, "flags" | "host" | "narrator" | "sources">): Promise<Profile> {
-  let profile: Profile = {};
+/** The former profile with the settings that are given by flags. */
+async function keptFlags(app: Pick<App, "flags" | "host" | "narrator" | "sources">, former: Profile): Promise<Profile> {
+  let profile = former;
   for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
     const given = app.flags[name as SettingName];
     if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
@@ -141,22 +151,21 @@ function storable(app: Pick<App, "narrator">, value: string): string {
   return stored;
 }
 
-/** The value of a flag or a variable. The profile that may be replaced only supplies defaults for questions. */
+/** The value of a flag or a variable. A profile that is there already supplies defaults for questions, and what is not asked. */
 const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | undefined =>
   findSetting(name, app.flags, app.host.env, {})?.text;
 
-async function baseUrlOf(app: Needs, name: string): Promise<string> {
-  let baseUrl = given(app, "baseUrl");
-  if (baseUrl === undefined) {
-    const initial = app.profile.name === name ? profileValue(app.profile.settings, "baseUrl") : undefined;
-    baseUrl = await typedBaseUrl(app, initial);
-  }
+async function baseUrlOf(app: Needs, former: Profile): Promise<string> {
+  const initial = profileValue(former, "baseUrl");
+  const kept = app.ask.isPossible ? undefined : initial;
+  const baseUrl = given(app, "baseUrl") ?? kept ?? (await typedBaseUrl(app, initial));
   serviceName({ ...app.settings, baseUrl });
   return baseUrl;
 }
 
-async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">): Promise<string> {
-  const answer = given(app, "appUuid") ?? (await typedAppUuid(app));
+async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">, former: Profile): Promise<string> {
+  const kept = app.ask.isPossible ? undefined : profileValue(former, "appUuid");
+  const answer = given(app, "appUuid") ?? kept ?? (await typedAppUuid(app));
   const wrong = isUuid(answer);
   if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
@@ -176,7 +185,9 @@ async function apiKeyOf(app: Needs): Promise<string> {
 const isAsked = (app: Pick<App, "ask" | "flags" | "host">): boolean =>
   app.ask.isPossible && (["baseUrl", "appUuid", "apiKey"] as const).some((name) => given(app, name) === undefined);
 
-async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean> {
-  if (options.live === true || !isAsked(app)) return options.live === true;
+/** Undefined where nobody has said so. */
+async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean | undefined> {
+  if (options.live === true) return true;
+  if (!isAsked(app)) return undefined;
   return await app.ask.confirm("Is this production? (adds a banner, confirms updates)");
 }
