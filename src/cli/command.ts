@@ -53,7 +53,7 @@ export interface Descriptor {
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
   /** What --field may begin with; without it the command checks that itself. */
-  fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[]);
+  fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `App.configuration` holds the problem. */
   mode?: "lenient" | "fixes-configuration";
 }

@@ -90,6 +90,16 @@ export function fieldOf(document: unknown, path: string): unknown {
   return value;
 }
 
+/** Whether the document has something at the dotted path. */
+export function hasField(document: unknown, path: string): boolean {
+  try {
+    fieldOf(document, path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Refuses a --field that no document of this command can have, before anything is sent.
  * @throws `usage`

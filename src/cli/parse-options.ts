@@ -16,7 +16,8 @@ export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInpu
   const schema = z.object({ ...mapValues(terms, argumentSchema), ...mapValues(options, optionSchema) });
   const checked = validate(schema, { ...input.options, ...named });
   if (checked.ok) {
-    if (fields !== undefined) checkField(field, typeof fields === "function" ? fields(checked.value) : fields);
+    const roots = typeof fields === "function" ? fields(checked.value) : fields;
+    if (roots !== undefined) checkField(field, roots);
     return checked.value as OptionsOf<D>;
   }
   const [first] = checked.violations;

@@ -31,7 +31,7 @@ const everyVault = {
 const offlineVault = { ...everyVault, usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
 
 /** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
-function responseVault(endpoint: Endpoint) {
+export function responseVault(endpoint: Endpoint) {
   const fields = isOnline(endpoint.kind) ? everyVault : offlineVault;
   if (endpoint.operation === "update") return z.looseObject(fields);
   if (isCreditCard(endpoint.kind)) return z.looseObject({ ...fields, creditCard });

@@ -246,8 +246,8 @@ export const badInputs: readonly BadInput[] = [
     what: "a field that no document has",
     args: [...given, "--field", "card.number"],
     exit: 2,
-    says: /--field card\.number: must begin with one of uuid, label, vault, kind, exchange, settled/,
-    example: /--field uuid/,
+    says: /--field card\.number: a get of a credit-card\/offline vault prints no such field; nothing was sent/,
+    example: /vault\.creditCard\.number/,
   },
   {
     what: "an output that is none",

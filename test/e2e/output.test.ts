@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorOf } from "../support/machine.ts";
-import { expectError, expectExit, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import { card, expectError, expectExit, expectInStep, offlineCard, offlineNote, openLab } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -43,6 +43,43 @@ describe.concurrent("--field", () => {
     expect(done.stderr).toMatch(/warning: --field .*no such field: stat \(fields: id, .*state, /);
     const right = await machine.vault("ack", uuid, "--field", "acknowledged.0.exchange.state");
     expect(right.stdout).toBe("acknowledged");
+  });
+});
+
+describe.concurrent("--field of an exchange", () => {
+  it.each([
+    ["get", "vault.creditCard.nubmer", "vault.creditCard.number"],
+    ["get", "creditCard.number", "vault.creditCard.number"],
+    ["get", "vault.content", "vault"],
+    ["get", "exchange.externalref", "exchange.externalRef"],
+    ["get", "vault.creditCard.number.length", "vault.creditCard.number"],
+    ["update", "vault.creditCard.number", "vault.credentials"],
+    ["get --dry-run", "requets.method", "request.method"],
+  ])("vault %s --field %s, which a card vault cannot have, is refused before anything is sent", async (command, field, near) => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const sent = lab.service.sandbox.requests().length;
+    const [name = "", ...more] = command.split(" ");
+    if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
+    const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
+    expectError(refused, 2, "usage", /prints no such field; nothing was sent/);
+    expect(errorOf(refused).hint).toMatch(new RegExp(`^the nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`));
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", unackedStarts: 0 });
+  });
+
+  it("that is optional and absent prints nothing, warns, and is delivered", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const read = await machine.vault("get", uuid, "--field", "vault.usesRemaining");
+    expectExit(read, 0);
+    expect(read.stdout).toBe("");
+    expect(read.stderr).toMatch(/warning: --field vault\.usesRemaining: the service did not send it/);
+    await expectInStep(lab, machine, uuid);
+    expectExit(await machine.vault("get", uuid, "--field", "settled.0.outcome"), 0);
+    expect((await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth")).stdout).toBe("4");
   });
 });
 

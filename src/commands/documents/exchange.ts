@@ -19,14 +19,14 @@ import {
 import { errorBody } from "./error.ts";
 import { plan } from "./many.ts";
 
-const got = z.object({ ...read, settled });
+export const got = z.object({ ...read, settled });
 
-const receipt = z.object({ ...updated, settled });
+export const receipt = z.object({ ...updated, settled });
 
 const oneMore = z.object({ unackedStarts: count, failedAttempts: count });
 
 /** What --dry-run prints. */
-const dryRun = z.object({
+export const dryRun = z.object({
   dryRun: z.literal(true),
   ...vault,
   kind,

@@ -51,9 +51,8 @@ export const contentsFlags = {
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 
 /** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
-export function exchangeFields(options: Readonly<Record<string, unknown>>): readonly string[] {
-  if (options["dryRun"] !== true) return ["uuid", "label", "vault", "kind", "exchange", "settled"];
-  return isMany(options) ? ["plan"] : ["dryRun", "uuid", "label", "kind", "operation", "settlesFirst", "request", "counts", "guard"];
+export function exchangeFields(options: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+  return options["dryRun"] === true && isMany(options) ? ["plan"] : undefined;
 }
 
 /** Stands in the description of each operation of which the specification shows no shape. */

@@ -7,6 +7,7 @@ import { HandoverFailure } from "../../exchange/handover.ts";
 import type { GivenCredentials, RecoveryDocument } from "../../exchange/recovery/document.ts";
 import { credentialsJson, recoveryJson } from "../../exchange/recovery/document.ts";
 import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
+import { hasField } from "../../cli/output.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
@@ -16,7 +17,7 @@ import { getDocument } from "./delivered.ts";
 import { learnAll } from "./options.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<App, "ask" | "host" | "output" | "redactor" | "settings">;
+type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "redactor" | "settings">;
 
 interface HandoverOptions {
   /** --out: the contents go there, in place of stdout. */
@@ -112,7 +113,7 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
  * @throws HandoverFailure
  */
 async function deliverContents(
-  app: Pick<App, "ask" | "host" | "output">,
+  app: Pick<App, "ask" | "host" | "narrator" | "output">,
   delivery: Delivery,
   { outFile, noAck, saveOwed }: Pick<HandoverOptions, "outFile" | "noAck"> & { saveOwed: boolean },
 ): Promise<boolean> {
@@ -150,9 +151,23 @@ async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
   return await app.ask.confirm("This is the last read of this vault, and the contents would be masked. Show them?");
 }
 
-async function print(app: Pick<App, "host" | "output">, delivery: Delivery, reveal: boolean, saveOwed: boolean): Promise<void> {
+const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
+
+async function print(
+  app: Pick<App, "host" | "narrator" | "output">,
+  delivery: Delivery,
+  reveal: boolean,
+  saveOwed: boolean,
+): Promise<void> {
   await orHeld(app, saveOwed, async () => {
-    await app.output.print(getDocument(delivery), async (view) => {
+    const { field } = app.output;
+    const document = getDocument(delivery);
+    // An optional field: the contents themselves are not, and without them nothing is acknowledged.
+    if (field !== undefined && !isContents(field) && !hasField(document, field)) {
+      app.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
+      return;
+    }
+    await app.output.print(document, async (view) => {
       const { vaultTable } = await import("../../cli/vault-view.ts");
       return await vaultTable(delivery, { ...view, reveal });
     });

@@ -121,6 +121,11 @@ async function completeRequest(
   const { out: outFile, credentialsOut } = options;
   if (outFile !== undefined) (await import("../many/out-file.ts")).checkOut(app, { out: outFile, credentialsOut }, uuid);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
+  const { field } = app.output;
+  if (field !== undefined) {
+    const { checkFieldPath } = await import("../documents/field-paths.ts");
+    checkFieldPath(field, { operation, kind, dryRun: options.dryRun === true });
+  }
   if (choice.generation !== undefined && choice.force && options.dryRun !== true) {
     const question = `Send generation ${choice.generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(app.ask, options.yes === true, question);
