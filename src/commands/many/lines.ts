@@ -40,18 +40,22 @@ export interface Line {
  */
 export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): AsyncGenerator<Line[]> {
   let count = 0;
-  let rest = "";
+  // Of a line whose end has not come: put together once, since it may be as long as the file.
+  let rest: string[] = [];
   const numbered = (texts: readonly string[]): Line[] => {
     const first = count + 1;
     count += texts.length;
     return texts.map((text, index) => ({ number: first + index, text })).filter(({ text }) => text.trim() !== "");
   };
   for await (const piece of readable(app, file)) {
-    const texts = (rest + piece).split("\n");
-    rest = texts.pop() ?? "";
-    yield numbered(texts);
+    const end = piece.lastIndexOf("\n");
+    if (end >= 0) {
+      yield numbered([...rest, piece.slice(0, end)].join("").split("\n"));
+      rest = [];
+    }
+    rest.push(piece.slice(end + 1));
   }
-  yield numbered([rest]);
+  yield numbered([rest.join("")]);
 }
 
 async function* readable(app: Pick<App, "sources">, { flag, path, example }: VaultFile): AsyncGenerator<string> {

@@ -247,3 +247,15 @@ it("100,000 vaults by label and UUID take seconds, not minutes", async () => {
   const text = many.map(({ uuid, label }, n) => (n % 2 === 0 ? uuid : label)).join("\n");
   expect(await read({ from: "-" }, "get", text, false, many)).toHaveLength(100_000);
 });
+
+it("a line as long as the file is read in a time that grows with its length", { timeout: 15_000 }, async () => {
+  const host = fakeHost({});
+  const text = `${uuidOf(1)}\n${" ".repeat(20_000_000)}${uuidOf(2)}\n${uuidOf(3)}`;
+  const pieces = async function* () {
+    for (let at = 0; at < text.length; at += 4096) yield await Promise.resolve(Buffer.from(text.slice(at, at + 4096)));
+  };
+  const { sources } = valueSources({ ...host, stdin: { ...host.stdin, chunks: pieces } }, () => undefined);
+  const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
+  const entries = await readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known));
+  expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);
+});
