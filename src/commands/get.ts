@@ -31,8 +31,9 @@ export const get = command(
     fields: exchangeFields,
   },
   async (app: ManyNeeds, { vaults, ...given }) => {
-    if (given.out === undefined) refuseClosedOutput(app);
-    else refuseField(app);
+    if (given.out !== undefined) refuseField(app);
+    // Elsewhere than to standard output, or not at all.
+    else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true) refuseClosedOutput(app);
     if (isMany({ vaults, ...given })) return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
     const options = { ...given, uuid: vaults[0] };
     const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");

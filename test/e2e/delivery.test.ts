@@ -76,6 +76,20 @@ describe.concurrent("a closed stdout", () => {
     expectExit(thrownAway, 0);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ counts: { starts: 2, acknowledged: 2 } });
   });
+
+  it.each([">&-", "<>/dev/null 1>&0", ">/dev/null"])("%s is no matter where no contents go there", async (redirection) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    for (const where of ["--dry-run", "--out contents.json", "--out-dir contents", "--exec 'cat > taken.json'"]) {
+      const run = await shell(machine, `vault get ${uuid} ${where} ${redirection}`);
+      expectExit(run, 0);
+      expect(run.stderr).toBe("");
+    }
+    for (const file of ["contents.json", `contents/${uuid}.json`, "taken.json"])
+      expect((await shell(machine, `cat ${file}`)).stdout).toContain(JSON.stringify(note));
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ counts: { starts: 4, acknowledged: 4 } });
+  });
 });
 
 describe.concurrent("contents that can be written", () => {
