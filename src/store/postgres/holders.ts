@@ -15,9 +15,12 @@ export interface Lock {
   endsAt: string;
 }
 
+/** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */
+export const isAlive = (row = ""): string => `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
+
 /** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ends_at > clock_timestamp() ORDER BY since, uuid`,
+  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ${isAlive()} ORDER BY since, uuid`,
 });
 
 /** A row of `holders`. */

@@ -8,7 +8,7 @@ import { AnswerLost, breakerChanged, codeOf, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { atGate, busyAtGate, isOpen } from "./gate.ts";
 import type { Holder } from "./holders.ts";
-import { heldBy, holderIn } from "./holders.ts";
+import { heldBy, holderIn, isAlive } from "./holders.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
@@ -24,6 +24,9 @@ export interface LeasePlace {
 }
 
 const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+
+/** Of a row whose vault is held: one that has begun before the database's clock was set back counts from now on. */
+const renewed = `ends_at = ${ending}, since = least(since, clock_timestamp())`;
 
 /** Of a row whose vault nobody holds. */
 const free = "ends_at = '-infinity', holder = NULL";
@@ -64,7 +67,7 @@ export class Lease {
         INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
         SELECT $1, $2, 0, $3, clock_timestamp(), ${ending} FROM gate
         ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${ending}
-        WHERE held.ends_at <= clock_timestamp() OR held.epoch = $2 RETURNING 1 AS taken`,
+        WHERE NOT ${isAlive("held.")} OR held.epoch = $2 RETURNING 1 AS taken`,
       values: [uuid, epoch, JSON.stringify(holder)],
     };
     let obstacle = busy(uuid);
@@ -104,7 +107,7 @@ export class Lease {
     const key = [this.#uuid, this.#epoch, String(step)];
     // A division by zero ends the transaction where the row is not there.
     const check: Statement = {
-      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : `ends_at = ${ending}`} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
+      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
         RETURNING 1) SELECT 1 / (SELECT count(*) FROM held)`,
       values: key,
     };
@@ -165,7 +168,7 @@ export class Lease {
   /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
   async #renew(): Promise<boolean | null> {
     // One that was given back meanwhile stays so.
-    const sql = `UPDATE ${this.#place.schema}.leases SET ends_at = ${ending}
+    const sql = `UPDATE ${this.#place.schema}.leases SET ${renewed}
       WHERE uuid = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {

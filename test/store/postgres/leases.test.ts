@@ -45,6 +45,26 @@ describe("a lease", () => {
     await next.release();
   });
 
+  it("that begins in the future of the database's clock, which was set back, is void", async () => {
+    const former = await imported(state);
+    await former.recordIntent(intent("x1", 1));
+    await state.sql("UPDATE schema.leases SET since = since + interval '1 hour', ends_at = ends_at + interval '1 hour'");
+    expect(await state.store.locks()).toEqual([]);
+    const next = await state.another().lock(service, uuid, patient(state.clock, 0));
+    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({ code: "busy" });
+    await exchange(next, "x2", 1, "second");
+    await next.release();
+  });
+
+  it("of a holder that lives counts again from its next step, when the database's clock was set back", async () => {
+    const session = await imported(state);
+    await state.sql("UPDATE schema.leases SET since = since + interval '1 hour'");
+    await session.recordIntent(intent("x1", 1));
+    expect(await state.store.locks()).toHaveLength(1);
+    await expect(state.another().lock(service, uuid, patient(state.clock, 0))).rejects.toMatchObject({ code: "busy" });
+    await session.release();
+  });
+
   it("ends with the acknowledgement after which nothing follows", async () => {
     const session = await imported(state);
     await session.recordIntent(intent("x1", 1));
