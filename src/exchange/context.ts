@@ -66,7 +66,7 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   };
 }
 
-/** Whether the token is alive by our own clock: good enough to choose words and to stop waiting, never to settle anything. */
+/** Whether the token is alive by the clock of the state: good enough to choose words and to stop waiting, never to settle anything. */
 export function isTokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
   return tokenExpiresAt(exchange) > at;
 }

@@ -57,8 +57,11 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
     return client;
   };
   const breaker = store.breaker(here);
+  const { clock } = context;
   return {
     ...context,
+    // Tokens expire by the clock that all who share the state go by.
+    clock: { now: () => session.now(), elapsed: () => clock.elapsed(), sleep: async (...pause) => await clock.sleep(...pause) },
     deadline,
     signal,
     session,

@@ -198,6 +198,8 @@ export interface VaultSession {
   rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 
+  /** The time by the clock of the state: of this machine, or of the database that several share. Milliseconds since the epoch. */
+  now(): number;
   /**
    * Makes sure, right before a request is sent, that this process will hold the vault long enough for it.
    * @throws `busy` if somebody else may hold it by now
@@ -259,6 +261,8 @@ export interface Store {
   breaker(service: string): ServiceBreaker;
   /** Every breaker that ever opened, ordered by service. */
   breakers(): Promise<(Breaker & { service: string })[]>;
+  /** As `VaultSession.now`, as far as the state has been asked anything. */
+  now(): number;
   /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. May connect to it first. */
   latencyMs(): Promise<number>;
 }

@@ -17,7 +17,7 @@ import { bareCredentials, recoveryDocument } from "./recovery/of-exchange.ts";
 import type { RecoveryDocument } from "./recovery/document.ts";
 import { sendEnd } from "./end/send.ts";
 import type { Left } from "./end/settle.ts";
-import { settledByStart, settleInterrupted, toSettle } from "./end/settle.ts";
+import { settledAs, settledByStart, settleInterrupted, toSettle } from "./end/settle.ts";
 import type { StartedWith, StartRequest } from "./start/try-candidates.ts";
 import { startWith } from "./start/try-candidates.ts";
 import type { Settled } from "./states.ts";
@@ -132,7 +132,7 @@ async function store(
   const [generation] = await Promise.all([recorded, endsSoon ? context.service.foresee({ isEnd: true }, context.deadline) : undefined]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });
-  const found = before.open?.state === "in-doubt" ? [settledByStart(before.open, pair.generation)] : [];
+  const found = left(before.open, pair.generation, request.discardPending);
   for (const one of found) context.emit({ type: "settled", settled: one });
   const record = await currentRecord(context);
   const exchange = openOf(record, exchangeId);
@@ -154,6 +154,12 @@ async function store(
     recovery: await recoveryDocument(context, record, exchange),
   };
   return { delivery, exchange };
+}
+
+/** What this start has settled: an exchange in doubt, or a held one whose token has expired. */
+function left(open: OpenExchange | null, generation: number, discardPending: boolean): Settled[] {
+  if (open?.state === "in-doubt") return [settledByStart(open, generation)];
+  return open?.state === "held" && !discardPending ? [settledAs(open, "expired")] : [];
 }
 
 /** Delivers, then ③, the end call and ④, in this order. */

@@ -69,6 +69,7 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   abstract rebindFrom(service: string): Promise<void>;
+  abstract now(): number;
   abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
 

@@ -112,7 +112,7 @@ async function completeRequest(
 ): Promise<Omit<PlannedExchange, "held">> {
   // A start that is certain to be refused is refused before more questions.
   const isRecovery = given.document?.type === "recovery";
-  if (record !== null && !isRecovery && options.dryRun !== true) checkLeft(app, record, options, operation);
+  if (record !== null && !isRecovery && options.dryRun !== true) await checkLeft(app, record, options, operation);
   const { choice, document, exact } = await askForStart(app, record, operation, given);
   const recovery = document?.type === "recovery" ? document.document : undefined;
   const named = vaultOf(document);
@@ -158,10 +158,15 @@ async function completeRequest(
   return { uuid, kind, record, request, out, pairs: pairsOf(document) };
 }
 
-function checkLeft(app: Pick<App, "host" | "settings">, record: VaultRecord, options: ExchangeOptions, operation: Operation): void {
+async function checkLeft(
+  app: Pick<App, "settings" | "store">,
+  record: VaultRecord,
+  options: ExchangeOptions,
+  operation: Operation,
+): Promise<void> {
   const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
-  if (toSettle(record, policy, choice, app.host.now()) !== "acknowledge" && !choice.force) guardStart(record, policy);
+  if (toSettle(record, policy, choice, (await app.store()).now()) !== "acknowledge" && !choice.force) guardStart(record, policy);
 }
 
 /**

@@ -97,7 +97,7 @@ async function planned(app: ManyNeeds, options: ManyExchangeOptions, run: SameRu
     discardPending: options.discardPending === true,
     policy: app.settings.policy,
     takesLimited: options.outDir !== undefined || options.exec !== undefined,
-    now: app.host.now(),
+    now: store.now(),
   });
 }
 

@@ -22,7 +22,7 @@ export type Left = "acknowledge" | "by the start" | "for a person";
 
 /**
  * Decides what a new start does about an exchange that an earlier run left (DESIGN, Settling): it acknowledges the exchange first if an
- * end call may have been sent or if the user had asked for an update. `now` is by our clock.
+ * end call may have been sent or if the user had asked for an update. `now` is by the clock of the state.
  * @throws `pending` for a held exchange, unless it is a get that nobody can acknowledge any more
  */
 export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, policy: Policy, choice: SettleChoice, now: number): Left {

@@ -210,6 +210,10 @@ export class PostgresStore implements Store {
     return rows.map((row) => ({ ...breakerInRow(row), service: row["service"] as string }));
   }
 
+  now(): number {
+    return this.#time.now();
+  }
+
   async latencyMs(): Promise<number> {
     await this.parts.database.connect();
     return this.#time.latencyMs();

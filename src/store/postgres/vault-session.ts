@@ -53,6 +53,10 @@ export class PostgresVaultSession extends StoredVaultSession {
     this.#vault = await this.#read(this.#place(), {});
   }
 
+  now(): number {
+    return this.#parts.now();
+  }
+
   async ensureHeld(): Promise<void> {
     await this.#parts.lease.ensureHeld();
   }

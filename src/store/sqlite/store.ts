@@ -195,6 +195,10 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await this.#query(allBreakers);
   }
 
+  now(): number {
+    return this.#options.clock.now();
+  }
+
   async latencyMs(): Promise<number> {
     return Promise.resolve(0);
   }

@@ -59,6 +59,10 @@ export class SqliteVaultSession extends StoredVaultSession {
   }
 
   /** The operating system holds the lock as long as this process lives. */
+  now(): number {
+    return this.#parts.clock.now();
+  }
+
   async ensureHeld(): Promise<void> {
     await Promise.resolve();
   }
