@@ -5,6 +5,7 @@ import type { Waiting } from "./exchange/ports.ts";
 import { checkOwner } from "./files/owner.ts";
 import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
+import { parseGivenKey } from "./secrets/key-source.ts";
 import { isShared } from "./settings/location.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Settings, Sourced } from "./settings/settings.ts";
@@ -31,7 +32,7 @@ interface Needs {
 /** The states that the settings name, and the configuration whose secrets the one on this machine seals. */
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
-/** The state with its keys. With `anySource` the key file alone says where keys come from, whatever is configured. */
+/** The state with its keys. With `anySource` each value is opened with the key that it names, whatever is configured. */
 export async function openState(app: Needs, settings: Settings, anySource = false) {
   const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
   const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }] = await Promise.all([
@@ -59,8 +60,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const key = stateKeySpec && (await secretSetting(stateKeySpec));
   const demand = anySource ? undefined : settings.stateKeySource;
   const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
-  const keySource: KeySource = key === undefined ? file : { type: "given", key, path, access };
-  const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys: new Map() };
+  const keySource: KeySource = key === undefined || anySource ? file : { type: "given", key, path, access };
+  const given = key === undefined ? [] : [parseGivenKey(key)];
+  const keys = new Map(given.map((each) => [each.id, each]));
+  const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys };
   const store = openStore(options);
   const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
   const sharedAt = async (location: string): Promise<Shared> =>
@@ -96,6 +99,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
       const from = await placeAt(settings.state);
       return { from: from.shown, run: async () => await cancelMove(from, placeAt, waiting) };
     },
+    keyFile: path,
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */

@@ -35,13 +35,17 @@ export interface OsKeyring {
 }
 
 /**
- * Parses 32 bytes as base64 or hexadecimal digits, or the contents of a key file that holds one key, as another machine has it.
+ * The key of 32 bytes as base64 or hexadecimal digits, or of a key file, as another machine has it: the newest one in it.
  * @throws `invalid-input` for anything else; never shows the value
  */
-export function parseGivenKey(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): SealingKey {
-  const key = text.trim().replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "");
-  if (/^[0-9a-fA-F]{64}$/.test(key)) return deriveKey(Buffer.from(key, "hex"));
-  if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return deriveKey(Buffer.from(key, "base64"));
+export const parseGivenKey = (text: string, flag?: string): SealingKey => deriveKey(keyMaterial(text, flag));
+
+/** The 32 bytes of such a key. */
+export function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): Buffer {
+  const [newest = ""] = text.trim().split("\n").slice(-1);
+  const key = newest.replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "").trim();
+  if (/^[0-9a-fA-F]{64}$/.test(key)) return Buffer.from(key, "hex");
+  if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return Buffer.from(key, "base64");
   throw new VaultError("invalid-input", `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits, or a key file`, {
     hint: "openssl rand -base64 32 (makes a new one)",
   });

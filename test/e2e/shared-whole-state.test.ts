@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
 import type { Team } from "../support/team.ts";
@@ -98,6 +98,65 @@ describe("the whole of a shared state", () => {
     const again = await first.vault("get", uuid, "--json", "--state-key", `@${join(second.configDir, "state.key")}`);
     expect(documentOf(again).vault.content).toBe(note);
     await expectInStep(lab, second, uuid);
+  });
+
+  it("changes its key: another machine takes it with one command, and keeps the secrets of its profiles", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first, second, third] = machines;
+    for (const machine of [second, third]) {
+      machine.env["KEY"] = lab.service.application.apiKey;
+      expectExit(await machine.vault("config", "set", "apiKey", "env:KEY"), 0);
+      machine.env["VAULTSVC_API_KEY"] = "";
+      // Leaves an exchange in its outbox.
+      expectExit(await machine.vault("get", uuid, "--json"), 0);
+    }
+    const { stderr } = await first.vault("state", "rekey", "--yes", "--json");
+    expect(stderr).toBe("");
+    const key = join(first.configDir, "state.key");
+    const told = await second.vault("get", uuid, "--json");
+    expectError(told, 14, "state", new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`));
+    expect(errorOf(told).hint).toContain("vault state rekey --state-key @FILE");
+    const copy = second.file("copy.key", readFileSync(key, "utf8"));
+    expectExit(await second.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
+    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(readFileSync(key, "utf8"));
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+
+    // Who puts the new key file in the place of its own has secrets of a profile that need the former one.
+    const former = readFileSync(join(third.configDir, "state.key"), "utf8");
+    cpSync(key, join(third.configDir, "state.key"));
+    const culprit = await third.vault("get", uuid, "--json");
+    expectError(culprit, 14, "state", new RegExp(`the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`));
+    expect(errorOf(culprit).hint).toMatch(/^vault config set apiKey @FILE --profile default/);
+    expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
+    expectExit(await third.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+  });
+
+  it("changes its key on two machines at once: one of both wins, the other one lacks the key", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first, second] = machines;
+    const [one, other] = await Promise.all(
+      [first, second].map(async (machine) => await machine.vault("state", "rekey", "--yes", "--json")),
+    );
+    const [winner, loser] = one?.code === 0 ? [first, second] : [second, first];
+    expect([one?.code, other?.code].sort()).toEqual([0, 14]);
+    expectExit(await winner.vault("get", uuid, "--json"), 0);
+    const copy = loser.file("copy.key", readFileSync(join(winner.configDir, "state.key"), "utf8"));
+    expectExit(await loser.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
+    expectExit(await loser.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, winner, uuid);
+  });
+
+  it("changes its key: one that another state on record is encrypted with stays in the key file", async () => {
+    const { uuid, machines, another } = await team();
+    const [first] = machines;
+    const { location } = await postgres();
+    const elsewhere = location("same_key");
+    expectExit(await first.vault("state", "init", "--state", elsewhere), 0);
+    expectExit(await first.vault("label", uuid, "here"), 0);
+    expectExit(await first.vault("state", "rekey", "--yes"), 0);
+    expectExit(await first.vault("status", "--state", elsewhere), 0);
+    expectExit(await another(elsewhere).vault("status"), 0);
   });
 
   it("has a journal, which is replayed", async () => {

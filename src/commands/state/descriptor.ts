@@ -92,8 +92,8 @@ export const rekey = {
   name: "rekey",
   summary: "change the encryption key",
   description:
-    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. Safe to interrupt; run it " +
-    "again. Backups made before still need the old key.",
+    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. With --state-key, take the " +
+    "key that other machines of a shared state use already. Safe to interrupt; run it again. Backups made before still need the old key.",
   options: {
     to: {
       flag: "--to <source>",

@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
+import { parseGivenKey } from "../../secrets/key-source.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
@@ -28,7 +29,7 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.store.keys()?.length ?? 0) > 1;
-  const to = await newKey(app, options, now, unfinished);
+  const to = (await adopted(app, options, local.store.keys())) ?? (await newKey(app, options, now, unfinished));
   await confirmOrFail(
     app.ask,
     options.yes === true,
@@ -40,12 +41,36 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
   await app.output.printDone(document, () => `${line}\n`);
+  if (local.shared !== undefined)
+    app.narrator.close(`Every other machine that uses ${local.shared.place.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`);
   if (to.source === "passphrase" || to.source === "given")
     app.narrator.close("Keep it away from the state: nothing can be opened without it.");
   return 0;
 }
 
-type NewKey = { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase: string } | { source: "given"; key: string };
+const handOver = (keyFile: string, source: Source): string =>
+  source === "file"
+    ? `copy ${keyFile} there, then vault state rekey --state-key @COPY`
+    : "give it there, as VAULTSVC_STATE_KEY or by vault state rekey --state-key";
+
+/** The key that --state-key gives, if the key file has another one: other machines use it already. */
+async function adopted(
+  { secretSetting, settings }: Needs,
+  { to, newStateKey }: RekeyOptions,
+  keys: readonly { id: string; source: Source }[] | null,
+): Promise<NewKey | null> {
+  const newest = keys?.at(-1);
+  if (settings.stateKeySpec === undefined || to !== undefined || newStateKey !== undefined || newest === undefined) return null;
+  const key = await secretSetting(settings.stateKeySpec);
+  if (parseGivenKey(key).id === newest.id) return null;
+  return { source: newest.source === "file" ? "file" : "given", key };
+}
+
+type NewKey =
+  | { source: "file"; key?: string }
+  | { source: "keyring" }
+  | { source: "passphrase"; passphrase: string }
+  | { source: "given"; key: string };
 
 async function newKey(app: Needs, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
   const source = to ?? now;

@@ -9,7 +9,7 @@ import { createKey } from "./new-key.ts";
 import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { one } from "../sqlite/query.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
+import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
 
 /** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
@@ -115,6 +115,26 @@ export class Keyring {
     if (key === undefined) throw entries === null ? this.#missing(id) : this.#wrong(id, entries.at(-1) ?? null);
     this.#cached.set(id, key);
     return key;
+  }
+
+  /**
+   * The key of a secret of the configuration.
+   * @throws `state` if this machine lacks it, naming the secret: the state may have another key
+   */
+  async keyOf({ profile, key: name }: ProfilePlace, id: string): Promise<SealingKey> {
+    const isHere = this.#given?.id === id || this.#cached.has(id) || this.#entries()?.some((entry) => entry.id === id);
+    if (isHere === true) return await this.key(id);
+    const what = `the config key ${name} of profile ${profile} is encrypted with key ${id}`;
+    const entries = this.#entries();
+    const path = this.#source.path ?? "";
+    const has = this.#given?.id ?? entries?.at(-1)?.id ?? "none";
+    const why =
+      entries === null && this.#given === null
+        ? `the key file ${path} is missing, and ${what}`
+        : `wrong key: ${what}, and the key in use is ${has}`;
+    throw new VaultError("state", `${why}; the state is not concerned, and nothing was changed`, {
+      hint: `vault config set ${name} @FILE --profile ${profile} (stores it again); or put the former key file back: ${path}`,
+    });
   }
 
   /** The keys with these ids; throws as `key`. */

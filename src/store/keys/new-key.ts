@@ -2,14 +2,17 @@ import { randomBytes } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
-import { parseGivenKey } from "../../secrets/key-source.ts";
+import { keyMaterial, parseGivenKey } from "../../secrets/key-source.ts";
 import { newSalt, deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 
-/** The kind of key to create; the user is asked for a passphrase that is not given. */
+/** The kind of key to create, or one that exists elsewhere; the user is asked for a passphrase that is not given. */
 export type NewKey =
-  { source: "file" } | { source: "keyring" } | { source: "passphrase"; passphrase?: string } | { source: "given"; key: string };
+  | { source: "file"; key?: string }
+  | { source: "keyring" }
+  | { source: "passphrase"; passphrase?: string }
+  | { source: "given"; key: string };
 
 /**
  * Creates a key and its entry for the key file; stores a key of the keyring there.
@@ -27,7 +30,7 @@ export async function createKey(wanted: NewKey, access: KeyAccess | undefined): 
     const key = await deriveFromPassphrase(passphrase, salt);
     return { key, entry: { source: "passphrase", id: key.id, ...salt } };
   }
-  const material = randomBytes(32);
+  const material = wanted.source === "file" && wanted.key !== undefined ? keyMaterial(wanted.key) : randomBytes(32);
   const key = deriveKey(material);
   if (wanted.source === "file") return { key, entry: { source: "file", id: key.id, material } };
   await (await access?.keyring())?.set(key.id, material.toString("base64"));

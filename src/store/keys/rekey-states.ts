@@ -1,5 +1,6 @@
 import type { Clock } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
+import { MachineRecord } from "../postgres/machine-record.ts";
 import type { Keyring } from "./keyring.ts";
 import type { LockedState, Rekeyed, RekeyedStore, RekeyPlan } from "./rekey.ts";
 import { rekey } from "./rekey.ts";
@@ -8,12 +9,13 @@ interface Options {
   directory: string;
   keySource: KeySource;
   clock: Clock;
+  platform: string;
   warn: (message: string) => void;
 }
 
 /** Runs `rekey` over stores, each opened once and locked inside the one before. */
 export async function rekeyStates(
-  { directory, keySource, clock, warn }: Options,
+  { directory, keySource, clock, platform, warn }: Options,
   keyring: Keyring,
   open: (directory: string) => RekeyedStore,
   { waiting, ...plan }: RekeyPlan,
@@ -41,6 +43,7 @@ export async function rekeyStates(
     directory,
     keyring,
     access: keySource.access,
+    machine: new MachineRecord({ directory, platform, clock, warn }),
     lockAll,
     query: async (path, query) => await storeOf(path).query(query),
     at: new Date(clock.now()).toISOString(),

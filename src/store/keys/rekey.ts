@@ -12,6 +12,8 @@ import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import type { MachineRecord } from "../postgres/machine-record.ts";
+import { resealKept } from "../postgres/outbox.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 
 export interface SealedSecret {
@@ -29,13 +31,13 @@ export interface SealedConfiguration {
   replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
 }
 
-/** A shared state, all of whose vaults this process has locked. */
-export interface LockedShared {
+/** A shared state whose key changes in one transaction. */
+export interface SharedRekey {
   /** For messages. */
   shown: string;
   /** Id of its key. */
   keyId: string;
-  /** Seals everything with a key, in one transaction, and reads it back. Returns the number of values. */
+  /** Seals everything with a key. Returns the number of values that had another one. @throws `state` if this machine lacks that */
   reseal(to: SealingKey): Promise<number>;
 }
 
@@ -55,7 +57,9 @@ interface Rekeying {
   keyring: Keyring;
   access: KeyAccess | undefined;
   configuration: SealedConfiguration;
-  shared?: LockedShared | undefined;
+  shared?: SharedRekey | undefined;
+  /** What this machine keeps of shared states. */
+  machine: Pick<MachineRecord, "documents" | "keyIds" | "replace">;
   /** Does the work with all vaults of these states locked. */
   lockAll<T>(directories: readonly string[], work: (states: LockedState[]) => Promise<T>): Promise<T>;
   /** Queries a state without a lock. */
@@ -85,7 +89,7 @@ export interface Rekeyed {
 
 /**
  * Seals everything with a new key (DESIGN, Durable state): takes all locks, writes a key file with all keys, seals databases and
- * configuration, reads everything back, drops the old keys. Killed between any two steps, every value opens with a key of the key
+ * configuration, reads everything back, drops the old keys that nothing names any more. Killed between any two steps, every value opens with a key of the key
  * file, and another rekey finishes.
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
@@ -106,6 +110,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
 
   return await configuration.exclusively(async () => {
     const done = new Set<string>();
+    let kept: KeyEntry[] = [];
     const old = readKeyFile(keyFile, plan.warn) ?? [];
     let values = 0;
     const change = async (directories: readonly string[], prepare: () => Promise<void>, after: () => Promise<void>): Promise<void> =>
@@ -123,8 +128,13 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         // States that others began after the list was read; from now on they take the new key.
         const late = statesOf(plan).filter((directory) => !done.has(directory));
         if (late.length > 0) await change(late, nothing, nothing);
-        // A missing state may come back, so its key stays.
-        else replaceKeyFile(keyFile, [...(missingStates(plan).length > 0 ? old.filter(({ id }) => id !== made.entry.id) : []), made.entry]);
+        else {
+          // A missing state may come back, and so may its key be needed.
+          const isMissing = missingStates(plan).length > 0;
+          const named = new Set(await plan.machine.keyIds());
+          kept = old.filter(({ id }) => id !== made.entry.id && (isMissing || named.has(id)));
+          replaceKeyFile(keyFile, [...kept, made.entry]);
+        }
       });
     const secrets = await configuration.secrets();
     await obtainKeys(
@@ -138,17 +148,19 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       statesOf(plan),
       async () => {
         const absent: KeyEntry[] = from.filter((id) => !old.some((entry) => entry.id === id)).map((id) => ({ source: "given", id }));
-        const kept = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
-        replaceKeyFile(keyFile, [...kept, made.entry]);
-        return Promise.resolve();
+        const former = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
+        replaceKeyFile(keyFile, [...former, made.entry]);
+        // First: of two machines that do this at once, one fails here.
+        values += (await shared?.reseal(made.key)) ?? 0;
       },
       async () => {
         await configuration.replace(resealed, made.entry.source);
         for (const { place, sealed } of await configuration.secrets()) unseal(made.key, place, sealed);
-        values += resealed.length + ((await shared?.reseal(made.key)) ?? 0);
+        values += resealed.length;
+        await resealKept(plan, made.key);
       },
     );
-    await removeFromKeyring(plan, old, made.key.id);
+    await removeFromKeyring(plan, old, [...kept, made.entry]);
     return {
       from: [...keys.keys()].filter((id) => id !== made.key.id),
       to: made.key.id,
@@ -228,9 +240,9 @@ function openSecret(keys: ReadonlyMap<string, SealingKey>, place: ProfilePlace, 
 }
 
 /** Removes old keys from the keyring of the operating system. A failure is only a warning. */
-async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEntry[], except: string): Promise<void> {
+async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEntry[], kept: readonly KeyEntry[]): Promise<void> {
   for (const { source, id } of old) {
-    if (source !== "keyring" || id === except) continue;
+    if (source !== "keyring" || kept.some((each) => each.id === id)) continue;
     try {
       await (await access?.keyring())?.remove(id);
     } catch (error) {

@@ -30,6 +30,8 @@ export interface Incarnation {
 
 /** What the database says of itself and of the state in it. */
 export interface About extends Incarnation {
+  /** Who has the key: the machine that made or changed it, and its key file. */
+  keyed: string | null;
   /** Ids of the states whose contents came here. */
   predecessors: readonly string[];
   /** When something that was written may have been lost for the last time, ISO 8601 by the clock of that server; empty for never. */
@@ -78,7 +80,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
-  return { ...facts, state, keyId: key, noted, setBack, predecessors: marksIn(meta).predecessors };
+  return { ...facts, state, keyId: key, noted, setBack, predecessors: marksIn(meta).predecessors, keyed: meta["keyed"] ?? null };
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */

@@ -47,8 +47,8 @@ export async function checkIncarnation({ clock, database, schema, machine, warn 
       if (codeOf(error) !== "22012") throw error;
     }
   }
-  const { claims, timeline, position, started, server, now: at } = found;
-  const now = { address: address.shown, claims, timeline, started, server, tls: address.tls === undefined ? 0 : 1 };
+  const { claims, timeline, position, started, server, keyId: key, now: at } = found;
+  const now = { address: address.shown, claims, timeline, started, server, tls: address.tls === undefined ? 0 : 1, key };
   const isSame = seen !== null && Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
   if (!isSame || isBehind || at - seen.at > notedMs) await machine.noteState(found.state, { ...now, position, at });
 }

@@ -6,6 +6,7 @@ import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { createDatabase, migrate, openDatabase, schemaVersion } from "../sqlite/open-database.ts";
+import { keyIdOf } from "../../secrets/sealing.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Durability } from "../stored-session.ts";
@@ -28,6 +29,8 @@ export interface SeenState {
   server: string;
   /** Whether the connection was made with TLS: 0 or 1. */
   tls: number;
+  /** Id of the key that seals it. */
+  key: string;
 }
 
 /** The last pair of a vault that this machine has seen. */
@@ -62,6 +65,7 @@ export interface SeenBefore extends SeenVault {
 }
 
 interface SealedDocument extends Pick<SeenVault, "service" | "uuid"> {
+  state: string;
   document: string;
 }
 
@@ -105,6 +109,8 @@ export const recordMigrations: readonly string[] = [
   ALTER TABLE states ADD COLUMN at REAL NOT NULL DEFAULT 0;
   ALTER TABLE states ADD COLUMN server TEXT NOT NULL DEFAULT '';
   ALTER TABLE states ADD COLUMN tls INTEGER NOT NULL DEFAULT 0;
+  -- Id of the key that seals the state; empty where that is not known.
+  ALTER TABLE states ADD COLUMN key TEXT NOT NULL DEFAULT '';
   `,
 ];
 
@@ -123,7 +129,7 @@ export class MachineRecord {
   }
 
   async state(id: string): Promise<SeenState | null> {
-    const sql = "SELECT address, claims, timeline, position, started, at, server, tls FROM states WHERE id = ?";
+    const sql = "SELECT address, claims, timeline, position, started, at, server, tls, key FROM states WHERE id = ?";
     return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
   }
 
@@ -132,14 +138,14 @@ export class MachineRecord {
     return (await this.#read((db) => one(db, "SELECT 1 FROM states WHERE address = ? AND tls = 1", address))) !== undefined;
   }
 
-  async noteState(id: string, { address, claims, timeline, position, started, at, server, tls }: SeenState): Promise<void> {
+  async noteState(id: string, { address, claims, timeline, position, started, at, server, tls, key }: SeenState): Promise<void> {
     await this.#write("unsynced", (db) => {
       const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
       // What was seen before a claim is no reason to stop any more.
       if (former !== undefined && former.claims !== claims) run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
-      const columns = "id, address, claims, timeline, position, started, at, server, tls";
-      const row = [id, address, claims, timeline, position, started, at, server, tls];
-      run(db, `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
+      const columns = "id, address, claims, timeline, position, started, at, server, tls, key";
+      const row = [id, address, claims, timeline, position, started, at, server, tls, key];
+      run(db, `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
     });
   }
 
@@ -204,17 +210,29 @@ export class MachineRecord {
   }
 
   /** The documents of all exchanges that are kept. */
-  async documents(state: string): Promise<SealedDocument[]> {
-    const sql = "SELECT service, uuid, document FROM outbox WHERE state = ?";
-    return (await this.#read((db) => all<SealedDocument>(db, sql, state))) ?? [];
+  async documents(): Promise<SealedDocument[]> {
+    return (await this.#read((db) => all<SealedDocument>(db, "SELECT state, service, uuid, document FROM outbox"))) ?? [];
+  }
+
+  /** Ids of the keys that open what is kept, and of those that seal the states, as far as they were seen. */
+  async keyIds(): Promise<string[]> {
+    const states = (await this.#read((db) => all<{ key: string }>(db, "SELECT key FROM states"))) ?? [];
+    return [...states.map(({ key }) => key), ...(await this.documents()).map(({ document }) => keyIdOf(document))];
+  }
+
+  /** Notes which key seals a state. */
+  async noteKey(state: string, key: string): Promise<void> {
+    const former = (await this.#read((db) => one<{ key: string }>(db, "SELECT key FROM states WHERE id = ?", state)))?.key;
+    if (former !== undefined && former !== key)
+      await this.#write("synced", (db) => run(db, "UPDATE states SET key = ? WHERE id = ?", key, state));
   }
 
   /** Puts documents in the place of those that are kept. */
-  async replace(state: string, documents: readonly SealedDocument[]): Promise<void> {
+  async replace(documents: readonly SealedDocument[]): Promise<void> {
     if (documents.length === 0) return;
     const sql = "UPDATE outbox SET document = ? WHERE state = ? AND service = ? AND uuid = ?";
     await this.#write("synced", (db) => {
-      for (const { service, uuid, document } of documents) run(db, sql, document, state, service, uuid);
+      for (const { state, service, uuid, document } of documents) run(db, sql, document, state, service, uuid);
     });
   }
 

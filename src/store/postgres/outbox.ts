@@ -98,18 +98,18 @@ const formerKey = (uuid: string): string =>
 
 /** Seals what this machine keeps with another key. What does not open stays as it is. */
 export async function resealKept(
-  { machine, keyring }: { machine: MachineRecord; keyring: Pick<Keyring, "key"> },
-  state: string,
+  { machine, keyring }: { machine: Pick<MachineRecord, "documents" | "replace">; keyring: Pick<Keyring, "key"> },
   to: SealingKey,
 ): Promise<void> {
   const resealed = [];
-  for (const { service, uuid, document } of await machine.documents(state)) {
-    const place = documentPlace({ state, service, uuid, at: "" });
+  for (const { document, ...kept } of await machine.documents()) {
+    const place = documentPlace({ ...kept, at: "" });
+    if (keyIdOf(document) === to.id) continue;
     try {
-      resealed.push({ service, uuid, document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)) });
+      resealed.push({ ...kept, document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)) });
     } catch {
       // A rekey elsewhere has left it behind.
     }
   }
-  await machine.replace(state, resealed);
+  await machine.replace(resealed);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServiceBreaker } from "../../exchange/breaker.ts";
+import { VaultError } from "../../errors.ts";
 import type { Store, VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -256,8 +257,12 @@ export class PostgresStore implements Store {
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null) await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
-    await keyring.ensure(about.keyId);
-    return { ...about, key: await keyring.key(about.keyId) };
+    try {
+      await keyring.ensure(about.keyId);
+      return { ...about, key: await keyring.key(about.keyId) };
+    } catch (error) {
+      throw withKeeper(error, about);
+    }
   }
 
   #place({ state }: About, service: string, uuid: string): Place {
@@ -287,4 +292,14 @@ const sameKey = (schema: string, id: string): Statement => ({
 /** What can be done another time is. */
 function unlessGateClosed(error: unknown): void {
   if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
+}
+
+/** The error for a machine that lacks the key, with who has it and what to do with a copy of that. */
+function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
+  if (!(error instanceof VaultError) || keyed === null || !error.message.includes(keyId)) return error;
+  const { host, user, file } = JSON.parse(keyed) as { host: string; user: string; file: string | null };
+  const where = file === null ? "gave it" : `has it in the key file ${file}`;
+  // Without any key file, a copy of that one does.
+  const hint = error.message.startsWith("wrong key") ? "vault state rekey --state-key @FILE (FILE: a copy of that key)" : error.facts.hint;
+  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, { ...error.facts, hint });
 }

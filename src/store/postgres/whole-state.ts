@@ -4,12 +4,12 @@ import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { LockedShared } from "../keys/rekey.ts";
+import type { SharedRekey } from "../keys/rekey.ts";
 import { copyInto } from "../sqlite/state-file.ts";
 import { checkVersion, readMeta } from "./about.ts";
+import type { Statement } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { DatabasePlace } from "./place.ts";
-import { resealKept } from "./outbox.ts";
 import { grants, schemaVersion, tables } from "./schema.ts";
 import { reborn, setBack } from "./set-back.ts";
 import type { PostgresStore } from "./store.ts";
@@ -46,11 +46,11 @@ export class SharedState {
    * one is named, the rights that everything else needs.
    */
   async initialize(grant?: string): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
-    const { schema, database, keyring } = this.#store.parts;
+    const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
     const key = await keyring.forSecret(sealing);
-    await database.query({ sql: `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT DO NOTHING`, values: [key.id] });
+    if (sealing === null) await database.transact(this.#keyed(key.id, "NOTHING"));
     const { keyId } = await this.#store.ready();
     return { created, updated, location: database.address.shown, keyId };
   }
@@ -114,19 +114,32 @@ export class SharedState {
   }
 
   /** Does the work of a rekey: the change of this state is one transaction. */
-  async rekey<T>(waiting: Waiting, work: (shared: LockedShared) => Promise<T>): Promise<T> {
+  async rekey<T>(waiting: Waiting, work: (shared: SharedRekey) => Promise<T>): Promise<T> {
     const { keyId, state } = await this.#store.ready();
-    const { schema } = this.#store.parts;
+    const { keyring, machine } = this.#store.parts;
     const reseal = async (to: SealingKey): Promise<number> => {
       const values = await this.#place.change("rekey", waiting, async (whole, query) => {
+        // Another machine may have changed it meanwhile.
+        await keyring.key(whole.keyId ?? "");
         let written = 0;
         for await (const part of whole.parts()) written += await whole.write(part, part, to);
-        await query({ sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'key'`, values: [to.id] });
+        if (whole.keyId !== to.id) for (const statement of this.#keyed(to.id, "UPDATE SET value = excluded.value")) await query(statement);
         return written;
       });
-      await resealKept(this.#store.parts, state, to);
+      await machine.noteKey(state, to.id);
       return values;
     };
     return await work({ shown: this.#place.shown, keyId, reseal });
+  }
+
+  /** Records the key, and who has it; `where` says what becomes of one that is there. */
+  #keyed(id: string, where: string): Statement[] {
+    const { schema, holder, keyring } = this.#store.parts;
+    const { host, user } = holder;
+    const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO ${where}`;
+    return [
+      { sql: put, values: ["key", id] },
+      { sql: put, values: ["keyed", JSON.stringify({ host, user, file: keyring.keyFile })] },
+    ];
   }
 }

@@ -214,7 +214,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async openSecret(place: ProfilePlace, sealed: string): Promise<string> {
-    return unseal(await this.#keyring.key(keyIdOf(sealed)), place, sealed);
+    return unseal(await this.#keyring.keyOf(place, keyIdOf(sealed)), place, sealed);
   }
 
   keys(): Pick<KeyEntry, "id" | "source">[] | null {

@@ -18,6 +18,7 @@ const seen: SeenState = {
   at: now - hour,
   server: "10.0.0.5 5432",
   tls: 1,
+  key: "k",
 };
 
 const same: Incarnation = {
