@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
 import { isLive } from "../../src/store/steps/generations.ts";
 import { elsewhere, lower, service } from "../contract/store-fixture.ts";
 import { Minutes, OneVault, stages } from "./one-vault.ts";
@@ -46,6 +47,17 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
     expect(held(here)).toEqual(before);
     expect(here.current()).toMatchObject({ proven: 1, elsewhere: 0 });
+  });
+
+  it.each(["superseded", "refused"])("forgotten, and %s here: stays forgotten", (how) => {
+    const here = read();
+    const there = here.copy();
+    if (how === "superseded") here.exchange("x2", "C");
+    else here.exchange("x2", "", "rejected").import("Q");
+    here.forget();
+    const before = held(here);
+    expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
+    expect(held(here)).toEqual(before);
   });
 
   it("ready, and a successor of ours: first candidate; ours unproven", () => {
@@ -102,10 +114,12 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(behind.candidates()).toEqual(isOpen ? ["B"] : order[further as keyof typeof order]);
   });
 
-  it("open, and another open one: ours; theirs is closed, its credentials after ours", () => {
+  it.each(["before", "after"])("open, and another open one begun %s it: ours; theirs is closed, its credentials after ours", (when) => {
     const here = read();
-    const there = here.copy().exchange("y2", "Y", "held");
+    const there = here.copy();
+    if (when === "before") there.exchange("y2", "Y", "held");
     here.exchange("x2", "C", "held");
+    if (when === "after") there.exchange("y2", "Y", "held");
     expect(here.restore(there.contents())).toMatchObject({ outcome: "after", open: { id: "x2", state: "held", from: "here" } });
     expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 held"]);
     here.goOn("x2", "in-doubt");
@@ -158,9 +172,12 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     moved.restore(read().contents());
     expect([moved.candidates(), here.candidates()]).toEqual([["N"], ["B"]]);
     const old = new OneVault(new Minutes(), { service: elsewhere, uuid: lower }).import("A");
-    const before = held(here);
-    here.restore(old.contents());
-    expect(held(here)).toEqual(before);
+    const { after, vaults } = mergeContents(here.contents(), old.contents(), { serviceRestored: false, now: 0 });
+    expect(vaults).toMatchObject([
+      { service: elsewhere, outcome: "older" },
+      { service, outcome: "missing" },
+    ]);
+    expect(after).toEqual(here.contents());
   });
 
   it("a label that another vault has here is dropped, and told", () => {
@@ -185,6 +202,35 @@ describe("what a merged backup counts", () => {
     const now = held(here);
     here.restore(there.contents());
     expect(held(here)).toEqual(now);
+  });
+
+  it("counts nothing of what began before the last acknowledgement here", () => {
+    const here = read();
+    const there = here.copy().exchange("y2", "", "intent");
+    here.exchange("x2", "C");
+    here.restore(there.contents());
+    expect(here.counters()).toEqual({ starts: 0, failed: 0, possibly: 0 });
+    expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 acknowledged"]);
+  });
+
+  it("an exchange that expired, and is in doubt again since its base was refused, stays in doubt", () => {
+    const here = read().exchange("x2", "C", "expired");
+    const file = here.contents();
+    here.exchange("x3", "", "rejected");
+    expect(here.states()).toContain("x2 in-doubt");
+    const before = held(here);
+    here.restore(file);
+    expect(held(here)).toEqual(before);
+  });
+
+  it("an exchange that was taken back, and adopted since, goes on", () => {
+    const here = read().exchange("x2", "", "discarded");
+    const file = here.contents();
+    here.adopt("x2", ["B", "C"]);
+    expect(here.states()).toContain("x2 ending");
+    const before = held(here);
+    here.restore(file);
+    expect(held(here)).toEqual(before);
   });
 
   it("a start that an acknowledgement here has zeroed since, and a refusal that a success has cleared, stay so", () => {
@@ -323,6 +369,7 @@ describe("whatever has happened to two states that were one", () => {
         const { vault, credentials, exchanges } = first.rows;
         const generations = credentials.map(({ generation }) => generation);
         expect(new Set(generations).size).toBe(generations.length);
+        for (const row of credentials) if (isLive(row)) expect(first.rows.superseded).not.toContain(row.fingerprint);
         expect(Math.max(...generations)).toBeLessThanOrEqual(vault?.last_generation ?? 0);
         expect(credentials.filter(({ standing }) => standing === "current").length).toBeLessThan(2);
         const open = exchanges.filter(({ state }) => ["started", "held", "ending", "in-doubt"].includes(state));

@@ -22,7 +22,7 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
     if (row.state === "acknowledged" && row.adopted === 0) {
       for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here))) zero(vault, earlier);
     }
-    const isProven = row.state === "acknowledged" || (row !== left && made !== undefined && isLive(made));
+    const isProven = row !== left && made !== undefined && isLive(made);
     // What a start here has proven or superseded since stays so.
     const isCandidate = isProven && offered !== undefined && ["imported", "offered", "void"].includes(offered.standing);
     if (isCandidate) update(offered, { standing: "imported", placed: "successor" });
@@ -36,13 +36,15 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
 export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeting, numbers: Map<number, number>, now: number): void {
   const ends = rows.exchanges.filter(({ adopted }) => adopted === 0).map((row) => row.acknowledged_at ?? "");
   const [lastEnd = "", lastProof] = [ends.toSorted().at(-1), vault.proven_at ?? ""];
+  const ourLast = rows.exchanges.at(-1);
   for (const row of fresh) {
     const added = { ...numbered(row, numbers), adopted: 1, ...(row === left && !goesOn ? closed : {}) };
     if (row.state === "intent" && row.started_at <= lastProof) added.state = "discarded";
     if (row.started_at <= lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
     recount(vault, undefined, added);
-    // In the order of time, but for the open one, which is the last.
-    const next = openExchangeOf({ exchanges: [added] }) ? -1 : rows.exchanges.findIndex((each) => each.started_at > row.started_at);
+    // In the order of time; but an open one is the last, and of those that have ended the one of this state stays it.
+    const isNext = (each: ExchangeRow): boolean => each.started_at > row.started_at || (each === ourLast && added.state !== "intent");
+    const next = openExchangeOf({ exchanges: [added] }) ? -1 : rows.exchanges.findIndex(isNext);
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
   }
