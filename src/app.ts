@@ -131,7 +131,8 @@ export async function createApp(
       signal: host.interrupted,
     },
     stateDirectory: () => directoryOf(host, settings.state),
-    sandboxFile: () => `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
+    // Set by `sandbox env`, whose state is another one.
+    sandboxFile: () => host.env["VAULTSVC_SANDBOX"] || `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
     serviceName: () => serviceName(settings),
     store: async () => {
       const { store, shared } = await state();

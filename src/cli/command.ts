@@ -26,13 +26,11 @@ export interface ArgumentSpec extends ValueSpec {
   term: string;
   /** Words that commander checks and lists in the help, for a command with `print`. */
   choices?: readonly string[];
-  /** A vault is not taken by the first digits of its UUID, unless a person can be asked. */
-  exact?: true;
   help: string;
 }
 
 /** The argument of a command that is about a vault; its value is the UUID by the time the command is run. */
-export const vaultArgument = { term: "[vault]", help: "UUID, label, or first digits of the UUID", is: "vault" } as const;
+export const vaultArgument = { term: "[vault]", help: "UUID, label, or (on a terminal) first digits of the UUID", is: "vault" } as const;
 
 /** The argument of a command that takes one vault or many. */
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;

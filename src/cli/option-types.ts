@@ -1,7 +1,14 @@
 import * as z from "zod/mini";
 import { kinds, operations } from "../protocol/endpoints.ts";
-import { dateTime, externalRef, uuid } from "../protocol/fields.ts";
+import { dateTime, externalRef, isUuid, uuid } from "../protocol/fields.ts";
 import { keySourceNames } from "../settings/definitions.ts";
+
+/** Two labels that look alike must not be two vaults, and none may pass for a UUID or for lines of this program. */
+function isLabel(text: string): boolean {
+  const shown = text.replaceAll(/\p{Extended_Pictographic}\uFE0F/gu, "");
+  const isPlain = !/[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/u.test(shown);
+  return text.trim() !== "" && text.isWellFormed() && isPlain && !isUuid(text);
+}
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 
@@ -24,6 +31,7 @@ export const listOf = (words: readonly string[]) =>
 export const optionTypes = {
   text: z.string().check(z.minLength(1, { error: "must not be empty" })),
   any: z.string(),
+  label: z.string().check(z.refine(isLabel, { error: "must be one line without invisible characters, and no UUID, such as 'spare card'" })),
   externalRef,
   uuid,
   /** A vault by name: `vaultNamed` turns it into its UUID before the command is run. */

@@ -87,13 +87,13 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
 
 /** The options with the UUID of the vault that an argument names. */
 async function withVault(app: App, { arguments: terms = {} }: Descriptor, options: object = {}): Promise<object> {
-  const [name, spec] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
+  const [name] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
   const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
   // Several are resolved together, by the command.
   const [only, ...more] = [given].flat();
   if (name === undefined || typeof only !== "string" || more.length > 0) return options;
   const { vaultNamed } = await import("./vault-name.ts");
-  const uuid = await vaultNamed(app, only, spec?.exact === true);
+  const uuid = await vaultNamed(app, only);
   return { ...options, [name]: Array.isArray(given) ? [uuid] : uuid };
 }
 

@@ -9,14 +9,14 @@ const fewestDigits = 4;
 const listedAtMost = 10;
 
 /**
- * Returns the UUID of the vault that `name` stands for, among those known here. Where `exact` is set, digits are taken only from a
- * person who can be asked.
+ * Returns the UUID of the vault that `name` stands for, among those known here. Digits are taken only from a person who can be asked: a
+ * UUID that lost some in a script must not name another vault.
  * @throws as `VaultNames.find`
  */
-export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string, exact: boolean): Promise<string> {
+export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string): Promise<string> {
   if (isUuid(name)) return name;
   const names = new VaultNames(await (await app.store()).list());
-  return names.find(name, { shown: printableLine(name), exact: exact && !app.ask.isPossible }).uuid;
+  return names.find(name, { shown: printableLine(name), exact: !app.ask.isPossible }).uuid;
 }
 
 interface FindOptions {
@@ -52,7 +52,8 @@ export class VaultNames<V extends Named> {
   /**
    * Finds what a name stands for: an exact UUID (of any vault; `vault` is undefined if it is not known), else a label, else the
    * first digits of a UUID.
-   * @throws `usage` for digits that are too few or not taken, and for what fits several vaults; `no-credentials` for what fits none
+   * @throws `usage` for digits that are too few, and for what fits several vaults; `invalid-input` for digits that are not taken;
+   * `no-credentials` for what fits none
    */
   find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
     if (isUuid(name)) {
@@ -70,8 +71,14 @@ export class VaultNames<V extends Named> {
 
   #byDigits(name: string, options: FindOptions): V {
     const { shown, exact } = options;
-    if (!/^[\da-f-]+$/i.test(name)) throw unknown(shown);
     const start = shown === undefined ? "" : `${shown}: `;
+    const isDigits = /^[\da-f-]+$/i.test(name);
+    if (exact && (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))) {
+      throw new VaultError("invalid-input", `${start}a part of a UUID is taken only on a terminal; nothing was sent`, {
+        hint: "use the whole UUID (36 characters) or a label; vault status",
+      });
+    }
+    if (!isDigits) throw unknown(shown);
     if (name.replaceAll("-", "").length < fewestDigits) {
       throw new VaultError("usage", `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`, { hint: "vault status" });
     }
@@ -81,7 +88,6 @@ export class VaultNames<V extends Named> {
       options,
     );
     if (found === undefined) throw unknown(shown);
-    if (exact) throw new VaultError("usage", `${start}without a terminal, this command takes the whole UUID (${found.uuid}) or a label`);
     return found;
   }
 }

@@ -14,7 +14,7 @@ export const deleteVault = command(
     description:
       "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials, which this machine must " +
       `know; wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
-    arguments: { uuid: { ...vaultArgument, exact: true } },
+    arguments: { uuid: vaultArgument },
     options: {
       externalRef: exchangeFlags.externalRef,
       discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },

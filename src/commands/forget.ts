@@ -12,7 +12,7 @@ export const forget = command(
     name: "forget",
     summary: "remove a vault's credentials from the state",
     description: "Remove a vault's credentials from the state. The counters toward lockout are kept.",
-    arguments: { uuid: { ...vaultArgument, exact: true } },
+    arguments: { uuid: vaultArgument },
     options: {
       discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
       yes: { flag: "--yes", help: "do not ask" },

@@ -30,7 +30,7 @@ export const guard = command(
       import("../cli/vault-name.ts"),
     ]);
     const given: string[] = [];
-    for (const name of names) given.push((await vaultNamed(app, name, reset === true)).toLowerCase());
+    for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
     const store = await app.store();
     if (reset === true && unanswered === true && (all === true || given.length > 0))
       await takeBack(app, all === true ? null : given, yes === true);

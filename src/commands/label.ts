@@ -14,7 +14,7 @@ export const label = command(
     description: "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
     arguments: {
       uuid: { ...vaultArgument, term: "<vault>" },
-      text: { term: "<text>", help: "its new label" },
+      text: { term: "<text>", help: "its new label", is: "label" },
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
     fields: ["uuid", "label"],

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { expectExit } from "../support/lab.ts";
@@ -19,20 +21,14 @@ export const pair = { encryptedData: "c2VjcmV0LWRhdGE=", payload: "c2VjcmV0LXBhe
 export async function machineWithVaults(): Promise<Machine> {
   const machine = machineFor({ baseUrl: "http://127.0.0.1:9", application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" } });
   for (const { uuid, kind, label } of vaults) {
-    const more = label === undefined ? [] : ["--label", label];
     expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: JSON.stringify(pair) } },
-        "import",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        "env:PAIR",
-        ...more,
-      ),
+      await machine.vaultWith({ env: { PAIR: JSON.stringify(pair) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
       0,
     );
+    // No command takes it, but somebody may have written it there.
+    const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
+    database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(label ?? null, uuid);
+    database.close();
   }
   return machine;
 }

@@ -82,6 +82,22 @@ describe("audit-replay", () => {
     }
   });
 
+  it("with --redact names no file", async () => {
+    const machine = withExport();
+    const folder = join(machine.home, "customers-of-acme");
+    mkdirSync(folder);
+    const file = join(folder, "acme.ndjson");
+    writeFileSync(file, `${readFileSync(machine.audit, "utf8")}not an item\n`);
+    for (const format of [["--json"], ["-o", "ndjson"], []]) {
+      const reports = ["--html", "r.html", "--markdown", "r.md"];
+      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", file, ...reports, "--redact", "--verbose", ...format);
+      expectExit(result, 0);
+      const files = ["r.html", "r.md"].map((name) => readFileSync(join(machine.home, name), "utf8"));
+      expect([result.stdout, ...files].join("")).toContain("file-1");
+      expect([result.stdout, result.stderr, ...files].join("")).not.toContain("acme");
+    }
+  });
+
   it("a state that cannot be read is a failure without a file, and a warning with one", async () => {
     const machine = withExport();
     mkdirSync(machine.stateDir, { mode: 0o700 });

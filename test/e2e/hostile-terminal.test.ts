@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
@@ -21,6 +23,15 @@ const refused: Malice = (_, { send }) => {
   const detail = { property: evil, message: evil, errorReasons: [evil] };
   send({ errorUuid: evil, responseStatus: { status: "ERROR", code: evil, detailedErrors: [detail] } }, 418);
 };
+/** No command takes such a label, but somebody may have written it into the state. */
+async function importLabelled(machine: Machine, each: string): Promise<void> {
+  const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown };
+  expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+  const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
+  database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(`${evil}${each}`, each);
+  database.close();
+}
+
 /** In all that a start hands out but the pair, and in names. */
 const inContents: Malice = ({ what, path }, { good, send }) => {
   if (!what.endsWith("-start")) return what === "info" ? send({ ...good, metadata: { [evil]: evil }, expiryDate: evil }) : send(good);
@@ -93,8 +104,7 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     for (const each of vaults) {
       const args = ["get", each, "--kind", "generic/offline", "--credentials", "env:PAIR", "--json"];
       await machine.vault(...args, "--no-ack");
-      const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown, label: evil };
-      expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+      await importLabelled(machine, each);
     }
     for (const args of [["ack", "--all"], ["status"], ["status", uuid], ["status", "--json"], ["guard"]]) {
       expect(await expectVisible(machine, ...args)).not.toMatch(forged);
@@ -108,8 +118,7 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
   ])("labels in a question: %j", async (args, asked) => {
     const { machine } = await world(kind);
     for (const each of [uuid, uuid.replace("0", "1")]) {
-      const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown, label: `${evil}${each}` };
-      expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+      await importLabelled(machine, each);
     }
     const asking = vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 800 });
     await asking.waitFor(asked);

@@ -90,7 +90,11 @@ describe("a sandbox that serves a user", () => {
     expect((await vault("sandbox", "env")).stdout).toContain(`export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`);
     expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({ code: 0 });
 
-    expect(await vault("sandbox", "stop")).toMatchObject({ code: 0 });
+    // The state of that shell is another one, but every command about the sandbox finds it.
+    for (const command of [["status"], ["lock", card], ["unlock", card], ["audit"], ["fault", "get-start:drop-before"], ["reset"]])
+      expect((await at(home, env)("sandbox", ...command)).code, command.join(" ")).toBe(0);
+    expect(JSON.parse((await at(home, env)("sandbox", "status", "--json")).stdout)).toMatchObject({ running: true });
+    expect(await at(home, env)("sandbox", "stop")).toMatchObject({ code: 0 });
     expect(await running.exit).toMatchObject({ code: 0 });
     expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(false);
     expect(await vault("sandbox", "stop")).toMatchObject({ code: 10 });

@@ -24,14 +24,18 @@ interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | 
 
 /**
  * Opens the named files, or without any this machine's journal. The state is only read; with files, a state that cannot be read is a
- * warning.
+ * warning. With `redact`, what is printed calls the files by their numbers.
  * @throws `invalid-input` for a file that cannot be read
  */
 export async function openSources(
   app: Pick<App, "history" | "host" | "narrator" | "settings">,
   files: readonly string[],
+  redact: boolean,
 ): Promise<Sources> {
-  const inputs = files.map((file) => inputOf(app, file));
+  const inputs = files.map((file, index) => {
+    const input = inputOf(app, file);
+    return redact && file !== "-" ? { ...input, name: `file-${index + 1}` } : input;
+  });
   const history = await openHistory(app, files);
   if (history === null && files.length === 0)
     app.narrator.note("this machine has no state yet, so there is no journal; name a file to replay");

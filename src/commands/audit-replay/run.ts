@@ -27,7 +27,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
   checkDistinct(app, options);
   const between = spanOf(app, options);
   const { interrupted } = app.host;
-  const sources = await openSources(app, options.files);
+  const sources = await openSources(app, options.files, options.redact === true);
   const bar = await openProgress(app, options);
   let opened: Replay | undefined;
   try {

@@ -18,7 +18,7 @@ export const create = {
       is: "any",
     },
     externalRef: exchangeFlags.externalRef,
-    label: { flag: "--label <text>", help: "a label, stored only on this machine" },
+    label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
     credentialsOut: { flag: "--credentials-out <file>", help: "also write the credentials to this file (mode 0600)" },
   },
   examples: [

@@ -13,7 +13,7 @@ export const importVaults = {
       flag: "--credentials <secret>",
       help: "credentials as JSON, or a recovery document, whose exchange is finished: @FILE, -, env:NAME",
     },
-    label: { flag: "--label <text>", help: "a label, stored only on this machine" },
+    label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
     rebind: { flag: "--rebind", help: "move the vault, with everything known about it, to this --base-url" },
     file: { flag: "--file <file>", help: "import many vaults, as vault export --all writes them; - is standard input" },
   },

@@ -16,7 +16,7 @@ export const vaultProperties = {
   kind: z.optional(optionTypes.kind),
   credentials: z.optional(givenCredentials),
   device: z.optional(device),
-  label: z.optional(z.nullable(optionTypes.text)),
+  label: z.optional(z.nullable(optionTypes.label)),
 };
 
 /** A file of vaults that a flag names; `-` is standard input. */

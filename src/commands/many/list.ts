@@ -100,7 +100,7 @@ class Lister {
     this.#operation = operation;
     this.#defaults = defaults;
     this.#known = known;
-    this.#exact = operation === "update" && !ask.isPossible;
+    this.#exact = !ask.isPossible;
     this.#sources = sources;
   }
 

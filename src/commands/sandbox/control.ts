@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
@@ -31,7 +32,10 @@ async function print(app: Pick<App, "output">, document: Document, line: string)
 /** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
 export async function runEnv(app: Pick<App, "host" | "output" | "sandboxFile">, options: OptionsOf<typeof env>): Promise<number> {
   const { ready, readyFile } = await theRunning(app, options);
-  const settings = settingsFor(ready, await preparedFolder(app, ready, readyFile), ready.apiPrefix);
+  const settings = {
+    ...settingsFor(ready, await preparedFolder(app, ready, readyFile), ready.apiPrefix),
+    VAULTSVC_SANDBOX: resolve(app.host.cwd, readyFile),
+  };
   const lines = Object.entries(settings).map(([name, value]) => `export ${name}=${shellQuoted(value)}\n`);
   const document: EnvDocument = { env: settings };
   await app.output.print(document, () => lines.join(""));

@@ -30,7 +30,7 @@ const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4,
 
 type Operation = Parameters<typeof readList>[2];
 
-async function read(choice: Partial<ListChoice>, operation: Operation = "get", input = "", isPossible = false, vaults = known) {
+async function read(choice: Partial<ListChoice>, operation: Operation = "get", input = "", isPossible = true, vaults = known) {
   const { sources } = valueSources(fakeHost({ input, files: { list: input } }), () => undefined);
   const ask = { isPossible } as Parameters<typeof readList>[0]["ask"];
   return await readList({ ask, sources }, { vaults: [], ...choice }, operation, new VaultNames(vaults));
@@ -135,12 +135,6 @@ describe("a list in a file", () => {
     ["a name that fits several", "get", ["0000000"], "--from line 1: it fits 5 vaults"],
     ["too few digits", "get", ["000"], "--from line 1: at least 4 digits"],
     [
-      "digits for an update where nobody can be asked",
-      "update",
-      ["00000001"],
-      "--from line 1: without a terminal, this command takes the whole UUID",
-    ],
-    [
       "a new vault that stands there twice",
       "get",
       [uuidOf(9), uuidOf(9).toUpperCase()].map((uuid) => ({ uuid, kind: "generic/offline", credentials: pair })),
@@ -226,7 +220,13 @@ describe("vaults on the command line, and all", () => {
     expect(await failure(read({ vaults: ["0000000"] }))).toMatch(/^usage: 0000000 fits 5 vaults/);
     expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(`usage: ${uuidOf(1)}: the same vault as spare`);
     expect(await failure(read({ vaults: [uuidOf(9)] }))).toMatch(/^no-credentials: /);
-    expect(await failure(read({ vaults: ["00000001"] }, "update"))).toMatch(/^usage: .*whole UUID/);
+  });
+
+  it.each(["get", "update", "ack"] as const)("are not named by digits where nobody can be asked: %s", async (operation) => {
+    const says = "a part of a UUID is taken only on a terminal; nothing was sent";
+    expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(`invalid-input: 00000001: ${says}`);
+    for (const line of ["00000001", "5105105105105101", uuidOf(1).slice(1)])
+      expect(await failure(read({ from: "-" }, operation, line, false))).toBe(`invalid-input: --from line 1: ${says}`);
   });
 
   it("are all that have credentials, by label", async () => {
