@@ -99,6 +99,13 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
       const from = await placeAt(settings.state);
       return { from: from.shown, run: async () => await cancelMove(from, placeAt, waiting) };
     },
+    /** A claim of the state: which one, and what does it. */
+    claim: async () => {
+      if (shared !== undefined) return { shown: shared.place.shown, run: async () => await shared.whole.claim(waiting) };
+      const { claimMoved } = await import("./store/whole/claim.ts");
+      const place = await placeAt(settings.state);
+      return { shown: place.shown, run: async () => await claimMoved(place, waiting, host.now()) };
+    },
     keyFile: path,
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),

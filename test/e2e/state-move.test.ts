@@ -1,11 +1,21 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, describe, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/team.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { join } from "node:path";
+
+const stateIdAt = (directory: string): unknown => {
+  const db = new DatabaseSync(join(directory, "vault.db"));
+  try {
+    return db.prepare("SELECT value FROM meta WHERE name = 'state'").get()?.["value"];
+  } finally {
+    db.close();
+  }
+};
 
 describe("a state that is moved", () => {
   it("goes from a database to a directory and back, with all that it holds", async () => {
@@ -36,6 +46,53 @@ describe("a state that is moved", () => {
     expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({ uuid, vault: { content: note } });
     await expectInStep(lab, back, uuid);
     expectFarFromLock(lab, uuid);
+  });
+
+  it("has its key changed at the new place; what stays at the old one keeps its own, and is used again where the new place is gone", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first] = machines;
+    const directory = join(first.home, "state-before");
+    expectExit(await first.vault("state", "move", "--to", directory, "--yes"), 0);
+    const { location, sql } = await postgres();
+    const there = { VAULTSVC_STATE: location("gone_for_good") };
+    expectExit(await first.vaultWith({ env: there }, "state", "init"), 0);
+    const back = await first.vaultWith({ env: { VAULTSVC_STATE: directory } }, "state", "move", "--to", there.VAULTSVC_STATE, "--yes");
+    expectExit(back, 0);
+    expectExit(await first.vaultWith({ env: there }, "get", uuid, "--json"), 0);
+    expectExit(await first.vaultWith({ env: there }, "state", "rekey", "--yes"), 0);
+    expectExit(await first.vaultWith({ env: there }, "get", uuid, "--json"), 0);
+    await sql("DROP SCHEMA gone_for_good CASCADE");
+
+    const again = { VAULTSVC_STATE: directory };
+    expectError(await first.vaultWith({ env: again }, "get", uuid, "--json"), 14, "state", /was moved to postgres:/);
+    expectError(await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"), 14, "state", /was moved to postgres:/);
+    expectExit(await first.vaultWith({ env: again }, "state", "claim", "--yes"), 0);
+    expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false }] });
+    // It was used at the place that is gone.
+    expectError(await first.vaultWith({ env: again }, "get", uuid, "--json"), 6, "rejected");
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("is given up with --cancel, as long as the new place does not have it", async () => {
+    const { uuid, machines, another } = await team();
+    const [first, second] = machines;
+    expectError(await first.vault("state", "move", "--cancel", "--yes", "--json"), 14, "state", /no move .* is unfinished/);
+    expectError(await first.vault("state", "move", "--cancel", "--to", "there", "--json"), 2, "usage", /--to/);
+    const directory = join(tempDir("canceled"), "state");
+    const at = another(directory);
+    expectExit(await at.vault("state", "init"), 0);
+    // As of a move that was killed after its fence.
+    const fence = { move: "5e0b3f6e-0000-4000-8000-000000000000", to: directory, target: stateIdAt(directory) };
+    const { sql } = await postgres();
+    const schema = new URL(first.stateDir).searchParams.get("schema") ?? "";
+    await sql(`INSERT INTO ${schema}.meta VALUES ('fence', '${JSON.stringify(fence)}');
+      UPDATE ${schema}.meta SET value = '1000000' WHERE name = 'oldest'; UPDATE ${schema}.state SET usable = false`);
+    const told = await second.vault("get", uuid, "--json");
+    expectError(told, 14, "state", /the move of the state .* was interrupted/);
+    expect(errorOf(told).hint).toContain("vault state move --cancel");
+    const { stdout } = await second.vault("state", "move", "--cancel", "--yes", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ canceled: { to: directory } });
+    expectExit(await second.vault("get", uuid, "--json"), 0);
   });
 
   it("is left where it is if something is in the way", async () => {

@@ -43,7 +43,8 @@ export const claim = {
   summary: "use a copied shared state, in place of its original",
   description:
     "Say that nobody uses the original of a copied shared state any more, so that the copy can be used. If somebody does, the two " +
-    "replace each other's credentials, and vaults get lost. No credentials count as proven afterwards.",
+    "replace each other's credentials, and vaults get lost. Also for a state that was moved to a place that is gone for good. No " +
+    "credentials count as proven afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },
   examples: ["vault state claim --help", "vault state claim --help --no-color"],
   fields: ["claimed"],

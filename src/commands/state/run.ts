@@ -64,14 +64,15 @@ export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "st
   return 0;
 }
 
-/** Makes a copy of a shared state the original, after a question. */
-export async function runClaim(app: Pick<App, "ask" | "output" | "state" | "waiting">, options: ClaimOptions): Promise<number> {
-  const { shared } = await app.state();
-  if (shared === undefined)
-    throw new VaultError("usage", "--state: only a shared state (postgres://…) is claimed", { hint: "vault state claim --help" });
-  const { shown } = shared.place;
-  await confirmOrFail(app.ask, options.yes === true, `Use ${shown} from now on? If its original is still used anywhere, vaults get lost.`);
-  await shared.whole.claim(app.waiting);
+/** Makes a copy of a shared state the original, or uses a state again that was moved to a place that is gone, after a question. */
+export async function runClaim(app: Pick<App, "ask" | "output" | "state">, options: ClaimOptions): Promise<number> {
+  const { shown, run } = await (await app.state()).claim();
+  await confirmOrFail(
+    app.ask,
+    options.yes === true,
+    `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults get lost.`,
+  );
+  await run();
   const document: ClaimDocument = { claimed: { state: shown } };
   await app.output.printDone(document, () => `Claimed ${shown}; no credentials count as proven until they are used again\n`);
   return 0;

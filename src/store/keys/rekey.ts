@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { readKeyFile, replaceKeyFile } from "../../secrets/key-file.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess } from "../../secrets/key-source.ts";
 import type { Keyring } from "./keyring.ts";
+import { neededKeyOf } from "./keyring.ts";
 import { holdsState, keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
 import type { NewKey } from "./new-key.ts";
 import { createKey } from "./new-key.ts";
@@ -14,6 +16,9 @@ import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import type { MachineRecord } from "../postgres/machine-record.ts";
 import { resealKept } from "../postgres/outbox.ts";
+import { schemaVersion } from "../sqlite/open-database.ts";
+import { openReadOnly } from "../sqlite/open-read-only.ts";
+import { unusableVersion } from "../sqlite/schema.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 
 export interface SealedSecret {
@@ -95,6 +100,10 @@ export interface Rekeyed {
  */
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: withoutRepeats(given.warn), foreign: new Set() };
+  // One that is asked for says why it cannot be used.
+  const asked = given.shared === undefined ? realFolder(given.directory) : null;
+  const unused = statesOf(plan).filter((state) => state !== asked && isUnused(state));
+  for (const state of unused) plan.foreign.add(state);
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
   const { keyFile, configuration, shared } = plan;
   const keys = new Map<string, SealingKey>();
@@ -131,7 +140,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         else {
           // A missing state may come back, and so may its key be needed.
           const isMissing = missingStates(plan).length > 0;
-          const named = new Set(await plan.machine.keyIds());
+          const named = new Set([...(await plan.machine.keyIds()), ...unused.map((state) => neededKeyOf(join(state, "vault.db")))]);
           kept = old.filter(({ id }) => id !== made.entry.id && (isMissing || named.has(id)));
           replaceKeyFile(keyFile, [...kept, made.entry]);
         }
@@ -196,6 +205,21 @@ async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (other === null || other === plan.keyFile || !existsSync(other)) return false;
   plan.warn(`the state ${state} uses the key file ${other}, and keeps its key`);
   return true;
+}
+
+/** Whether a state was moved, or is just being moved: it keeps its key, as long as it is there. */
+function isUnused(state: string): boolean {
+  try {
+    const db = openReadOnly(join(state, "vault.db"));
+    try {
+      return schemaVersion(db) === unusableVersion;
+    } finally {
+      db.close();
+    }
+  } catch {
+    // Whoever opens it says why.
+    return false;
+  }
 }
 
 /** Known states that are not there. */

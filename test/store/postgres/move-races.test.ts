@@ -6,6 +6,7 @@ import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SharedState as Whole } from "../../../src/store/postgres/whole-state.ts";
 import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
+import { claimMoved } from "../../../src/store/whole/claim.ts";
 import { cancelMove, moveState } from "../../../src/store/whole/move.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
@@ -210,6 +211,12 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
     await expect(again()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("not the one") as string });
   expect(await vaults(a.open())).toBeNull();
   expect(await vaults(target.another())).toEqual([]);
+
+  // The former one is gone for good. It may have been used there.
+  await claimMoved(a.place, patient(target.clock), target.clock.now());
+  expect((await a.open().list()).map(({ generations }) => generations.map(({ proven }) => proven))).toEqual([[false, false]]);
+  await goesOn(a.open(), target, a.id);
+  await expect(claimMoved(a.place, patient(target.clock), target.clock.now())).rejects.toMatchObject({ code: "usage" });
   target.dispose();
 });
 

@@ -1,0 +1,56 @@
+import { VaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import { openStates } from "../../exchange/states.ts";
+import type { ContentRow, Contents } from "../contents.ts";
+import type { WholePlace } from "./whole.ts";
+
+/**
+ * Lets a state be used again that was moved, or was being moved, to a place that is gone for good: nothing counts as proven, since
+ * it may have been used there. `now` is in milliseconds since the epoch.
+ * @throws `usage` for a state that is not being moved; what `transact` throws
+ */
+export async function claimMoved(place: WholePlace, waiting: Waiting, now: number): Promise<void> {
+  const marks = await place.read(async (whole) => await Promise.resolve(whole.marks));
+  if (marks === null || (marks.fence === null && marks.moved === null)) {
+    throw new VaultError(
+      "usage",
+      `--state: ${place.shown} is in use; only a shared state (postgres://…), or one that was moved, is claimed`,
+      {
+        hint: "vault state claim --help",
+      },
+    );
+  }
+  await place.transact("claim", waiting, async (whole) => {
+    for await (const part of whole.parts()) await whole.write(part, unproven(part, now));
+    await whole.append([
+      {
+        at: new Date(now).toISOString(),
+        service: "",
+        uuid: "",
+        exchange: null,
+        event: "claimed",
+        detail: JSON.stringify({ from: place.shown }),
+      },
+    ]);
+    await whole.mark({ fence: null, moved: null });
+  });
+}
+
+/** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
+export function unproven(contents: Contents, now: number): Contents {
+  const asked = (row: ContentRow): ContentRow => {
+    if (!(openStates as unknown[]).includes(row["state"])) return row;
+    const isAlive = typeof row["token_expiry"] === "string" && Date.parse(row["token_expiry"]) > now;
+    return {
+      ...row,
+      state: isAlive ? (row["state"] ?? null) : "in-doubt",
+      adopted: 1,
+      ends_unanswered: Number(row["ends_unanswered"]) + 1,
+    };
+  };
+  return {
+    ...contents,
+    credentials: contents.credentials.map((row) => ({ ...row, proven: 0, elsewhere: 1 })),
+    exchanges: contents.exchanges.map(asked),
+  };
+}
