@@ -158,7 +158,7 @@ async function store(
 
 /** What this start has settled: an exchange in doubt, or a held one whose token has expired. */
 function left(open: OpenExchange | null, generation: number, discardPending: boolean): Settled[] {
-  if (open?.state === "in-doubt") return [settledByStart(open, generation)];
+  if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0)) return [settledByStart(open, generation)];
   return open?.state === "held" && !discardPending ? [settledAs(open, "expired")] : [];
 }
 

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
@@ -83,6 +83,88 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
     await expectInStep(lab, machines[2], uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
     expectFarFromLock(lab, uuid);
+  });
+});
+
+describe("an exchange that is open when another server takes over", () => {
+  const takeOver = async ({ sql }: Team): Promise<unknown> =>
+    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+  const stateOf = async (machine: Machine, uuid: string): Promise<unknown> => (await machine.status(uuid)).exchange?.state;
+
+  it.each([
+    { first: "none", command: undefined, exit: 0 },
+    { first: "`status` elsewhere", command: ["status"], exit: 0 },
+    { first: "`get` elsewhere", command: ["get"], exit: 11 },
+  ])("stays held while its token lives, and is acknowledged; first command: $first", async ({ command, exit }) => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await takeOver(all);
+    if (command !== undefined) expectExit(await machines[1].vault(...command, uuid), exit);
+    const ack = await machines[0].vault("ack", uuid, "--json");
+    expectExit(ack, 0);
+    expect(ack.stderr.includes("another server has taken over")).toBe(command === undefined);
+    await expectInStep(lab, machines[2], uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+  });
+
+  it("is in doubt where its token is dead, or the service says so", async () => {
+    const all = await team();
+    const { lab, uuid, machines, sql } = all;
+    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await sql("UPDATE schema.exchanges SET token_expiry = '2020-01-01T00:00:00Z' WHERE state = 'held'");
+    await takeOver(all);
+    expectExit(await machines[1].vault("status"), 0);
+    expect(await stateOf(machines[1], uuid)).toBe("in-doubt");
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await takeOver(all);
+    expect(await stateOf(machines[1], uuid)).toBe("held");
+    lab.clock.ahead += 3_600_000;
+    expectError(await machines[1].vault("ack", uuid, "--json"), 12, "in-doubt");
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machines[0], uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("was acknowledged since, which the new server lacks: its end call or the next read finds out, without a failed attempt", async () => {
+    const all = await team();
+    const { lab, uuid, schema, machines } = all;
+    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await rows.take();
+    expectExit(await machines[0].vault("ack", uuid), 0);
+    await rows.putBack();
+    await takeOver(all);
+    expect(await stateOf(machines[1], uuid)).toBe("held");
+    await machines[1].vault("ack", uuid);
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machines[0], uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+  });
+
+  it("had only started, and was acknowledged since, which the new server lacks: the next read asks by its end call", async () => {
+    const all = await team();
+    const { lab, uuid, schema, machines } = all;
+    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    const go = join(machines[0].home, "go");
+    const running = machines[0].start(
+      {},
+      "get",
+      uuid,
+      "--json",
+      "--save-cmd",
+      `cat >/dev/null; until test -e '${go}'; do sleep 0.05; done`,
+    );
+    await expect.poll(async () => await stateOf(machines[1], uuid), patient).toBe("started");
+    await rows.take();
+    writeFileSync(go, "");
+    expectExit(await running.exit, 0);
+    await rows.putBack();
+    await takeOver(all);
+    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, machines[0], uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
 });
 

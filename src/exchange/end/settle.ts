@@ -35,6 +35,8 @@ export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, 
     if (isLapsed && choice.operation === "get") return "by the start";
     throw heldError(record.uuid, open);
   }
+  // The state has lost what came next, as after a failover: the service is asked by the end call.
+  if (open.endsUnanswered > 0 && !open.limited) return "acknowledge";
   if (choice.operation === "update") return "by the start";
   if (open.operation === "update") return "acknowledge";
   if (choice.force || allows(judge(record, policy))) return "by the start";

@@ -26,17 +26,19 @@ export const isLater = (now: Incarnation, before: Incarnation): boolean =>
 
 /**
  * Notices copies, and what was lost (DESIGN, Failover and copies): after a failover to a server that may lack the last writes, and
- * after a volume was set back, no credentials count as proven.
+ * after a volume was set back, no credentials count as proven. Returns whether that was just marked, so that what was read before is
+ * out of date.
  * @throws `state` for a copy, until it is claimed
  */
-export async function checkIncarnation({ clock, database, schema, machine, warn }: Watch, found: Incarnation): Promise<void> {
+export async function checkIncarnation({ clock, database, schema, machine, warn }: Watch, found: Incarnation): Promise<boolean> {
   const { address } = database;
   if (!found.original) throw copied(address, "it was made on another server or in another database");
   const seen = await machine.state(found.state);
   if (seen !== null && found.claims < seen.claims) throw copied(address, "what was its copy has been claimed and used here since");
   if (seen !== null) checkServer(address, found, seen, warn);
   const isBehind = seen?.timeline === found.timeline && found.position < seen.position;
-  if (isBehind || found.timeline !== found.noted) {
+  const isSetBack = isBehind || found.timeline !== found.noted;
+  if (isSetBack) {
     const why = isBehind ? "the server was set back to an earlier time" : "another server has taken over";
     const unlessMarked = isBehind ? [] : [changeTimeline(schema, found.noted, found.timeline)];
     try {
@@ -51,6 +53,7 @@ export async function checkIncarnation({ clock, database, schema, machine, warn 
   const now = { address: address.shown, claims, timeline, started, server, tls: address.tls === undefined ? 0 : 1, key };
   const isSame = seen !== null && Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
   if (!isSame || isBehind || at - seen.at > notedMs) await machine.noteState(found.state, { ...now, position, at });
+  return isSetBack;
 }
 
 /**

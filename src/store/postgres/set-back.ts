@@ -5,19 +5,23 @@ import { place } from "./schema.ts";
 const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
- * Marks everything that may have changed since what the database now holds was written, as a restore does (backup/marks.ts): no pair is
- * proven, and an exchange may have been acknowledged. `why` is for the journal.
+ * Marks everything that may have changed since what the database now holds was written: no pair is proven, and an exchange may have been
+ * acknowledged. One whose token lives stays what it is, for the service to be asked by its end call; else it is in doubt. `why` is for
+ * the journal.
  */
 export function setBack(schema: string, why: string): Statement[] {
   const error = JSON.stringify({ code: "in-doubt", message: `${why}; the exchange may have been acknowledged since` });
   return [
     { sql: `UPDATE ${schema}.credentials SET proven = 0, elsewhere = 1 WHERE proven <> 0 OR elsewhere <> 1` },
-    { sql: `UPDATE ${schema}.exchanges SET ends_unanswered = ends_unanswered + 1 WHERE state IN ('ending', 'in-doubt')` },
+    {
+      sql: `UPDATE ${schema}.exchanges SET ends_unanswered = ends_unanswered + 1 WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
+    },
     {
       sql: `WITH left_open AS (
-          UPDATE ${schema}.exchanges AS now SET state = 'in-doubt', ends_unanswered = now.ends_unanswered + 1
+          UPDATE ${schema}.exchanges AS now SET state = 'in-doubt'
           FROM ${schema}.exchanges AS former
           WHERE former.vault = now.vault AND former.seq = now.seq AND now.state IN ('started', 'held')
+            AND now.token_expiry <= ${timestamp}
           RETURNING now.vault, now.id AS exchange, former.state AS "from", now.ends_unanswered AS "endsUnanswered"
         ), told AS (
           UPDATE ${schema}.vaults SET last_error = ($1::jsonb || jsonb_build_object('at', ${timestamp}))::text

@@ -45,7 +45,7 @@ import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
 
 /** What the state says of itself, with the key that seals it. */
-type Ready = About & { key: SealingKey };
+type Ready = About & { key: SealingKey; isSetBack: boolean };
 
 /**
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
@@ -96,6 +96,10 @@ export class PostgresStore implements Store {
     const [lease, [[facts] = [], [row] = [], [breaker] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
     try {
       const about = await this.#checked(facts, sentAt);
+      if (about.isSetBack) {
+        await lease.release();
+        return await this.lock(service, uuid, waiting);
+      }
       const { state, key } = about;
       const vault = storedVault(this.#place(about, service, lower), key, row);
       this.#breakers.note(service, breakerInRow(breaker));
@@ -253,13 +257,13 @@ export class PostgresStore implements Store {
     const { schema, database, keyring } = this.parts;
     const about = aboutIn(row, database.address);
     this.#time.note(about.now, sentAt);
-    if (this.#seen === null || !isLater(about, this.#seen)) await checkIncarnation(this.parts, about);
+    const isSetBack = (this.#seen === null || !isLater(about, this.#seen)) && (await checkIncarnation(this.parts, about));
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null) await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
     try {
       await keyring.ensure(about.keyId);
-      return { ...about, key: await keyring.key(about.keyId) };
+      return { ...about, key: await keyring.key(about.keyId), isSetBack };
     } catch (error) {
       throw withKeeper(error, about);
     }

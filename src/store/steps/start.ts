@@ -138,7 +138,7 @@ function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
 
 /** What the success of a start with this generation says about an exchange that was left. */
 function outcomeFor(left: ExchangeRow, generation: number): "acknowledged" | "expired" | "discarded" {
-  if (left.state !== "in-doubt") return "discarded";
+  if (left.state !== "in-doubt" && left.ends_unanswered === 0) return "discarded";
   if (left.new_generation === generation) return "acknowledged";
   return left.base_generation === generation ? "expired" : "discarded";
 }

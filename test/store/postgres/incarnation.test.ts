@@ -49,7 +49,8 @@ async function check(location: string, found: Partial<Incarnation>, before: Part
   const nothing = async (): Promise<never[]> => await Promise.resolve([]);
   const database = { address, transact: nothing, query: nothing };
   await warnOfWeakerTls(watch);
-  const failure = await checkIncarnation({ ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") }, { ...same, ...found }).catch(
+  const failure = await checkIncarnation({ ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") }, { ...same, ...found }).then(
+    () => undefined,
     (error: unknown) => (error as Error).message,
   );
   return { failure, warnings, noted };
