@@ -2,7 +2,7 @@ import type { Pair } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
-import type { Seen } from "./breaker.ts";
+import type { CarriedBreaker, Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
 /** A pair with the hashedPin that is sent with it. */
@@ -176,6 +176,8 @@ export interface Attempts {
   possiblyFailed: number;
   /** Combinations that the service has refused (`combinationOf`). */
   refused: readonly string[];
+  /** The circuit breaker of the service, if it is open. */
+  breaker?: CarriedBreaker | undefined;
 }
 
 export interface ErrorNote {

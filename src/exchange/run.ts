@@ -3,6 +3,7 @@ import type { Kind } from "../protocol/endpoints.ts";
 import { object } from "../protocol/answers.ts";
 import { expiredError, inDoubtError } from "./end/acknowledge.ts";
 import { adoptRecovery } from "./recovery/adopt.ts";
+import { after } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
@@ -54,12 +55,19 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
   const settled = known === null ? [] : await settleInterrupted(context, known, plan.left);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, request, plan);
-  if (request.attempts !== undefined) await context.session.mergeAttempts(request.attempts);
+  if (request.attempts !== undefined) await takeOver(context, request.attempts);
   const before = await currentRecord(context);
   const generation = generationOf(request, before, recordedAs);
   const started = await startWith(context, before, { ...request, generation }, plan);
   const stored = await store(context, request, plan.kind, started, settled);
   return await deliverAndEnd(context, request, stored);
+}
+
+/** Records what came with the given credentials. */
+async function takeOver({ session, breaker }: ExchangeContext, attempts: Attempts): Promise<void> {
+  await session.mergeAttempts(attempts);
+  const { breaker: carried } = attempts;
+  if (carried !== undefined) await breaker.change((now) => after(now, { type: "carried", breaker: carried }));
 }
 
 /** What an exchange does first and starts with: `runExchange` does it, --dry-run shows it. */

@@ -1,8 +1,23 @@
 import * as z from "zod/mini";
-import { count, credentials, device, kind, maybeText, maybeTime, operation, text, vault } from "./parts.ts";
+import { count, credentials, device, kind, maybeText, maybeTime, operation, text, time, vault } from "./parts.ts";
 
 /** Counts toward lockout that travel with credentials which have no state of their own. */
-const attempts = z.object({ unackedStarts: count, failedAttempts: count, possiblyFailed: count, refused: z.readonly(z.array(text)) });
+const attempts = z.object({
+  unackedStarts: count,
+  failedAttempts: count,
+  possiblyFailed: count,
+  refused: z.readonly(z.array(text)),
+  /** The circuit breaker of the service, if it is open. */
+  breaker: z.optional(
+    z.object({
+      lostAt: time,
+      lostTrials: count,
+      hint: z.enum(["none", "given", "used"]),
+      httpStatus: z.nullable(count),
+      contentType: maybeText,
+    }),
+  ),
+});
 
 const pending = z.object({
   format: z.literal(2),

@@ -56,9 +56,13 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : defined({ ...recovery, unread });
-      // The start was accepted, which resets the failed attempts.
+      // The start was accepted, which resets the failed attempts and closes the breaker.
       if (out !== undefined)
-        await writeRecovery(out, recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0 }), uuid);
+        await writeRecovery(
+          out,
+          recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0, breaker: undefined }),
+          uuid,
+        );
       if (saveCmd !== undefined) replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
       if (!isShown) throw masked(delivery, false);
     },

@@ -17,12 +17,24 @@ const count = z.number({ error: countRule }).check(z.refine((value) => Number.is
 const combinationRule = "must be 64 hexadecimal digits";
 const combination = z.string({ error: combinationRule }).check(z.regex(/^[0-9a-f]{64}$/, { error: combinationRule }));
 
+const breaker = z.object(
+  {
+    lostAt: z.string({ error: "must be a time" }).check(z.refine((value) => date(value) !== null, { error: "must be a time" })),
+    lostTrials: count,
+    hint: z.enum(["none", "given", "used"], { error: "must be none, given or used" }),
+    httpStatus: z.nullable(count),
+    contentType: z.nullable(z.string({ error: "must be a text" })),
+  },
+  { error: "must be an object" },
+);
+
 const attempts = z.object(
   {
     unackedStarts: count,
     failedAttempts: count,
     possiblyFailed: z._default(count, 0),
     refused: z.readonly(z.array(combination, { error: "must be a list" })),
+    breaker: z.optional(breaker),
   },
   { error: 'must be an object, such as {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
 );
@@ -198,6 +210,8 @@ export function credentialsJson(
 }
 
 function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
-  const isNone = counted === undefined || (counted.unackedStarts === 0 && counted.failedAttempts === 0 && counted.refused.length === 0);
+  const isNone =
+    counted === undefined ||
+    (counted.unackedStarts === 0 && counted.failedAttempts === 0 && counted.refused.length === 0 && counted.breaker === undefined);
   return isNone ? {} : { attempts: counted };
 }

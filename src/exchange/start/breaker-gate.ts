@@ -38,6 +38,7 @@ export async function letOut(
     const seen = known === null ? null : seenAs(breaker, known);
     try {
       await record(seen);
+      if (seen !== null && seen.claim !== null) await breaker.read();
       return seen;
     } catch (error) {
       if (!(error instanceof BreakerChanged)) throw error;

@@ -1,5 +1,7 @@
 import { VaultError } from "../../errors.ts";
+import { defined } from "../../defined.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
+import { carried } from "../breaker.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -68,12 +70,19 @@ export async function startWith(
       newVault: request.newVault,
     });
     // Counters travel only with a document that leaves this state; no other start needs to read them.
-    const recordAttempts = async (): Promise<void> => {
-      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context));
+    const recordAttempts = async (isSending: boolean): Promise<void> => {
+      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context, isSending));
     };
     tried.add(pair.generation);
     try {
-      const sent = await sendStart(context, before, { ...pair, endpoint, call, recordAttempts, force, run: request.run });
+      const sent = await sendStart(context, before, {
+        ...pair,
+        endpoint,
+        call,
+        recordAttempts: async () => await recordAttempts(true),
+        force,
+        run: request.run,
+      });
       // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
         context.emit({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
@@ -81,7 +90,7 @@ export async function startWith(
       return { before, pair, sent };
     } catch (error) {
       // Best effort: a document that could not be rewritten counts too much at worst.
-      await recordAttempts().catch(() => undefined);
+      await recordAttempts(false).catch(() => undefined);
       if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
       refusal = error;
     }
@@ -95,9 +104,10 @@ const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): rea
     return found?.placed !== "older" && found?.standing !== "void";
   });
 
-async function attemptsOf(context: ExchangeContext): Promise<Attempts> {
+async function attemptsOf(context: ExchangeContext, isSending: boolean): Promise<Attempts> {
   const { unackedStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
-  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals() };
+  const breaker = carried(context.breaker.known, isSending ? context.breaker.now() : null);
+  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals(), ...defined({ breaker }) };
 }
 
 /** The last refusal, when nothing is left to try. */
