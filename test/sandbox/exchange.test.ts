@@ -72,6 +72,16 @@ describe("a read", () => {
   });
 });
 
+test("an end call of a vault that does not exist is an error that counts nothing and leaves no audit item", () => {
+  const bench = new Bench();
+  const vault = bench.generic();
+  const items = bench.sandbox.audit().length;
+  const nobody = "00000000-0000-0000-0000-000000000000";
+  expect(bench.end({ ...vault, uuid: nobody }, nobody).body).toMatchObject({ responseStatus: { status: "ERROR" } });
+  expect(bench.sandbox.audit()).toHaveLength(items);
+  expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0, counts: { ends: 0 } });
+});
+
 describe("an update", () => {
   test("shows at its end call, and not before", () => {
     const bench = new Bench();
