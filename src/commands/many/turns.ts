@@ -69,7 +69,7 @@ export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns
   const isNextToTry = (): boolean => [...active].every(({ waits }) => waits === "longer");
 
   const mayBegin = (): boolean =>
-    stop === null && (!isOut || isNextToTry()) && !host.interrupted.aborted && active.size < most && !isQueueFed();
+    stop === null && !host.interrupted.aborted && (isOut ? isNextToTry() : active.size < most && !isQueueFed());
 
   const probing = async (send: () => Promise<Reply>): Promise<Reply> => await (probe ??= send().finally(() => (probe = undefined)));
 
@@ -98,19 +98,20 @@ export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns
       const error = "error" in outcome ? outcome.error : undefined;
       if (error?.code === "busy" && !waits) return void later.push(entry);
       if (error?.code === "interrupted" && error.facts.exchange === undefined) return void left.push(entry);
-      // Nothing was sent for it: the run has waited, not this vault.
-      if (error?.code === "network" && error.retry === "safe" && turn.waits === "trial") {
-        halt(unavailable(error));
-        return void left.push(entry);
+      if (error?.code === "network") {
+        isOut = true;
+        // Another vault may go first, or is on its way. If none, the run has waited, and not this vault.
+        const isTried = turn.waits !== "connection" && [...active].some((other) => other !== turn && other.waits !== "longer");
+        const isLast = !isTried && (turn.waits === "longer" ? waits : turn.waits !== "no");
+        if (isLast) halt(unavailable(error));
+        if (error.retry === "safe" && turn.waits !== "connection") return void (isLast ? left : later).push(entry);
       }
       usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
       await turns.tell(entry, outcome);
       if (error === undefined) return;
       failures += 1;
       if (concernsAll.includes(error.code)) halt(error);
-      if (error.code === "network") isOut = true;
       if (answeredStart.includes(error.code)) isOut = false;
-      if (error.code === "network" && turn.waits !== "no") halt(unavailable(error));
       if (failures >= (turns.maxFailures ?? Number.POSITIVE_INFINITY)) halt("too many failures");
     } catch (error) {
       halt(error as Error);

@@ -86,13 +86,12 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
       cause = `the service is unavailable: ${causeOf(reply)}`;
     }
     const dueInMs = way.dueAt - breaker.now();
-    const waitMs = Math.max(50, Math.min(lookMs, dueInMs));
-    // Where no probe can change anything, the time is all that is waited for.
-    const inTime = clock.elapsed() + (known.hint === "used" ? dueInMs : waitMs) < deadline;
-    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueInMs, unansweredStarts, inTime });
+    const leftMs = deadline - clock.elapsed();
+    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueInMs, unansweredStarts, inTime: leftMs > 0 });
     isTold = true;
-    if (!inTime) throw notDue(vault, cause, way.dueAt);
-    await clock.sleep(waitMs, signal).catch(() => undefined);
+    // To the end, also where the trial is due later: another vault's may close the breaker before.
+    if (leftMs <= 0) throw notDue(vault, cause, way.dueAt);
+    await clock.sleep(Math.max(50, Math.min(lookMs, dueInMs, leftMs)), signal).catch(() => undefined);
     known = await breaker.read();
   }
 }
