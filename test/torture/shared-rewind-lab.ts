@@ -63,7 +63,7 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
     },
     elsewhere: async () => {
       await disconnected(sql);
-      await sql(`UPDATE ${schema}.leases SET ends_at = '-infinity'`);
+      await sql(`UPDATE ${schema}.leases SET ends_at = '-infinity'; UPDATE ${schema}.state SET ends_at = '-infinity'`);
       return { ...lab, machine: another("another", schema) };
     },
   };

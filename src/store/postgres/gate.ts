@@ -21,8 +21,8 @@ export interface GatePlace {
   database: Pick<Database, "address" | "query">;
 }
 
-/** How far ahead a gate is closed. */
-const closedMs = 30_000;
+/** How far ahead a gate is closed: for the way into the transaction, which needs it no more. Others wait that long for one that died. */
+const closedMs = 5000;
 
 /** Of the row of a gate that nobody has closed. */
 export const isOpen = "ends_at <= clock_timestamp()";
