@@ -7,7 +7,7 @@ interface Cause {
 
 const damaged: Cause = {
   cause: "it is damaged, or not a database",
-  hint: "nothing was changed; vault state restore FILE (the present files are kept beside it)",
+  hint: "nothing was changed; vault state restore FILE (moves the damaged files aside)",
 };
 const full: Cause = { cause: "the disk is full", hint: "nothing was changed; free some space there, then run it again" };
 const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or use another directory with --state" };

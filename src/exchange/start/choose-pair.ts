@@ -117,7 +117,7 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
   return chosen;
 }
 
-/** The error of a state in which nothing may be sent, as after a restore from an old backup. */
+/** The error of a state in which nothing may be sent. */
 function allSuperseded(uuid: string): VaultError {
   return new VaultError("no-credentials", `all stored credentials of vault ${uuid} were superseded; they are never sent`, {
     uuid,

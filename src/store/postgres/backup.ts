@@ -25,7 +25,7 @@ interface Options {
   directory: string;
 }
 
-/** Backups of a shared state: files like those of a state on this machine, so that each can be restored in the place of the other. */
+/** Backups of a shared state: files like those of a state on this machine, so that either takes the backups of the other. */
 export class SharedBackup {
   readonly #store: PostgresStore;
   readonly #place: DatabasePlace;

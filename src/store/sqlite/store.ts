@@ -79,7 +79,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     await this.#ready(await this.#state.ensure());
     const lock = await this.#state.locks.take(uuid, waiting);
     try {
-      // During the wait the state may have been restored, or its key changed. The lock prevents both from here on.
+      // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
       const database = await this.#state.ensure();
       await this.#ready(database);
       await this.#note(database);
@@ -160,7 +160,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
       // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);
       if (generation === null) continue;
-      // If the state was restored in between, the new one needs the pair too.
+      // If a damaged state was moved aside in between, the new one needs the pair too.
       if (database === (await this.#state.ensure())) return generation;
     }
   }
