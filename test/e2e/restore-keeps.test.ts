@@ -5,6 +5,7 @@ import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { postgres } from "../support/postgres.ts";
 import { team } from "../support/team.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -116,4 +117,36 @@ it("a restore of a shared state, while other machines read their vaults for the 
     await expectInStep(lab, second, each);
     expectFarFromLock(lab, each);
   }
+});
+
+it("a shared state that is gone comes back in a new one: who used a vault after the backup has its credentials", async () => {
+  const { lab, machines, uuid, schema } = await team();
+  const [first, second, third] = machines;
+  const { file } = await backedUp({ lab, machine: first, uuid });
+  expectExit(await second.vault("get", uuid), 0);
+  await (await postgres()).sql(`DROP SCHEMA ${schema} CASCADE`);
+  expectExit(await first.vault("state", "init"), 0);
+  const result = await first.vault("state", "restore", file, "--yes", "--json");
+  expectExit(result, 0);
+  expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "file", reason: "taken" }]);
+  const again = await second.vault("get", uuid, "--json");
+  expect(documentOf(again).vault.content).toBe(note);
+  expect(again.stderr).toContain("had lost the last exchange");
+  await expectInStep(lab, third, uuid);
+  expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+});
+
+it("a state that is older than the backup goes on where the backup ends", async () => {
+  const lab = await openLab(offlineNote);
+  const { uuid } = lab.vault;
+  const machine = await lab.warmMachine();
+  const older = machine.copy();
+  for (const _ of [1, 2]) expectExit(await machine.vault("get", uuid), 0);
+  expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+  const { file } = await backedUp({ lab, machine, uuid });
+  const result = await older.vault("state", "restore", file, "--yes", "--json");
+  expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "both", reason: "first", exchange: null }]);
+  expectExit(await older.vault("get", uuid), 0);
+  await expectInStep(lab, older, uuid);
+  expectFarFromLock(lab, uuid);
 });

@@ -143,6 +143,21 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.candidates()).toEqual(["C", "Y"]);
   });
 
+  it.each([
+    [3, ["Y", "Z", "B"]],
+    [9, ["Z", "Y", "B"]],
+  ])(
+    "none open, and one from credentials that follow ours, after %i minutes of its token's five: closed, tried as it may stand",
+    (n, order) => {
+      const here = read();
+      const there = here.copy().exchange("y2", "Y").exchange("y3", "Z", "held");
+      const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
+      expect(here.restore(there.contents(), { now: begun + n * 60_000 })).toMatchObject({ outcome: "first", open: null });
+      expect(here.candidates()).toEqual(order);
+      expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
+    },
+  );
+
   it("forgotten, and ready: comes back, with the numbers that follow", () => {
     const there = read();
     const here = there.copy().forget();

@@ -32,15 +32,15 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
   return settled;
 }
 
-/** Adds the exchanges that only the file has, and counts those that no later acknowledgement here has zeroed. */
+/** Adds the exchanges that only the file has, and counts those that no later acknowledgement has zeroed. */
 export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeting, numbers: Map<number, number>, now: number): void {
-  const ends = rows.exchanges.filter(({ adopted }) => adopted === 0).map((row) => row.acknowledged_at ?? "");
+  const ends = [...rows.exchanges, ...theirs.exchanges].filter(({ adopted }) => adopted === 0).map((row) => row.acknowledged_at ?? "");
   const [lastEnd = "", lastProof] = [ends.toSorted().at(-1), vault.proven_at ?? ""];
   const ourLast = rows.exchanges.at(-1);
   for (const row of fresh) {
     const added = { ...numbered(row, numbers), adopted: 1, ...(row === left && !goesOn ? closed : {}) };
-    if (row.state === "intent" && row.started_at <= lastProof) added.state = "discarded";
-    if (row.started_at <= lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
+    if (row.state === "intent" && row.started_at < lastProof) added.state = "discarded";
+    if (row.started_at < lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
     recount(vault, undefined, added);
     // In the order of time; but an open one is the last, and of those that have ended the one of this state stays it.
     const isNext = (each: ExchangeRow): boolean => each.started_at > row.started_at || (each === ourLast && added.state !== "intent");
@@ -48,7 +48,7 @@ export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeti
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
   }
-  const refused = fresh.filter((row) => row.state === "rejected" && row.started_at > lastProof);
+  const refused = fresh.filter((row) => row.state === "rejected" && row.started_at >= lastProof);
   countRefusals(vault, refused.length, vaultOf(theirs));
 }
 
@@ -64,11 +64,14 @@ export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): v
   const offered = findGeneration(rows, open.new_generation);
   if (offered?.standing === "offered" || offered?.standing === "imported") update(offered, { standing: "imported", placed: "successor" });
   update(open, { adopted: 1, ends_unanswered: open.ends_unanswered + 1 });
-  // A token of unknown lifetime is assumed to live for a day.
-  const expiry = open.token_expiry === null ? Date.parse(open.started_at) + 86_400_000 : Date.parse(open.token_expiry);
-  if (open.state === "in-doubt" || expiry > now) return;
+  if (open.state === "in-doubt" || isTokenAlive(open, now)) return;
   const error = { code: "in-doubt", message: "restored from a backup; the exchange may have been acknowledged since" };
   journal(rows, "in-doubt", open.id, { from: open.state, endsUnanswered: open.ends_unanswered, error });
   noteError(rows, error);
   open.state = "in-doubt";
+}
+
+/** By our clock. A token of unknown lifetime is assumed to live for a day. */
+export function isTokenAlive({ token_expiry: expiry, started_at: start }: ExchangeRow, now: number): boolean {
+  return (expiry === null ? Date.parse(start) + 86_400_000 : Date.parse(expiry)) > now;
 }

@@ -4,7 +4,7 @@ import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/gener
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import { errorCode, update, vaultOf } from "../../steps/rows.ts";
 import { higherCounters } from "./counters.ts";
-import { addExchanges, continueOpen, settleKnown } from "./exchanges.ts";
+import { addExchanges, continueOpen, isTokenAlive, settleKnown } from "./exchanges.ts";
 import type { Meeting, Merging } from "./meeting.ts";
 import { meet, usableIn } from "./meeting.ts";
 
@@ -58,7 +58,7 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
   const meeting = meet(rows, theirs, merging);
   const ours = rows.credentials.filter(isLive);
   const prints = new Set(rows.credentials.map((row) => row.fingerprint));
-  const { taken, numbers } = takeCredentials(meeting, merging.serviceRestored);
+  const { taken, numbers } = takeCredentials(meeting, merging);
   const settled = settleKnown(meeting, numbers, merging.now);
   addExchanges(meeting, numbers, merging.now);
   const candidates = [...taken, ...settled.flatMap(({ proven }) => proven ?? [])];
@@ -78,12 +78,15 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
  * Adds the file's credentials that are unknown here, numbered anew. Returns those that are candidates now, and the numbers here
  * of all that are here.
  */
-function takeCredentials(meeting: Meeting, serviceRestored: boolean): { taken: CredentialsRow[]; numbers: Map<number, number> } {
-  const { rows, theirs, vault, isUsable, fresh } = meeting;
+function takeCredentials(meeting: Meeting, { serviceRestored, now }: Merging): { taken: CredentialsRow[]; numbers: Map<number, number> } {
+  const { rows, theirs, vault, left, goesOn, isUsable, fresh } = meeting;
   const named = new Set(fresh.flatMap((row) => [row.base_generation, row.new_generation]));
   const numbers = new Map<number, number>();
   const taken: CredentialsRow[] = [];
-  for (const row of theirs.credentials) {
+  // A closed exchange whose token lives has hardly been acknowledged: of its credentials the old ones, numbered later, come first.
+  const isUnsent = left !== undefined && !goesOn && ["started", "held"].includes(left.state) && isTokenAlive(left, now);
+  const isEarly = ({ generation }: CredentialsRow): number => Number(isUnsent && generation === left.new_generation);
+  for (const row of theirs.credentials.toSorted((a, b) => isEarly(b) - isEarly(a))) {
     const here = rows.credentials.findLast(({ fingerprint }) => fingerprint === row.fingerprint);
     if (here !== undefined) {
       numbers.set(row.generation, here.generation);
