@@ -24,8 +24,8 @@ export interface GatePlace {
 /** How far ahead a gate is closed: for the way into the transaction, which needs it no more. Others wait that long for one that died. */
 const closedMs = 5000;
 
-/** Of the row of a gate that nobody has closed. */
-export const isOpen = "ends_at <= clock_timestamp()";
+/** Of the row of a gate that nobody has closed, or from a time that the database's clock was set back from. */
+export const isOpen = "(ends_at <= clock_timestamp() OR since > clock_timestamp())";
 
 /** How long a writer without a lease waits for the gate, in milliseconds. */
 const patienceMs = 10_000;

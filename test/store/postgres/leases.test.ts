@@ -56,6 +56,14 @@ describe("a lease", () => {
     await next.release();
   });
 
+  it("is not kept away by a gate that was closed in the future of the database's clock, either", async () => {
+    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '{"host":"a","pid":1,"user":"b"}',
+      since = clock_timestamp() + interval '1 hour', ends_at = clock_timestamp() + interval '1 hour'`);
+    const session = await state.another().lock(service, uuid, patient(state.clock, 0));
+    expect(await state.store.locks()).toHaveLength(1);
+    await session.release();
+  });
+
   it("of a holder that lives counts again from its next step, when the database's clock was set back", async () => {
     const session = await imported(state);
     await state.sql("UPDATE schema.leases SET since = since + interval '1 hour'");
