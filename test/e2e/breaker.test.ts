@@ -91,6 +91,31 @@ describe("a gateway that does not answer probes as the service does: one start w
     expect(gateway.starts()).toBe(2);
   });
 
+  it("create and delete obey it like starts, an end call goes out, and its answer lets out one of them", async () => {
+    const { lab, gateway, vault, uuid } = await warm();
+    gateway.be({ probes: html(503) });
+    expectExit(await vault("get", uuid, "--json", "--no-ack"), 0);
+    gateway.be({ probes: html(503), starts: "drop" });
+    expectExit(await vault("get", uuid, "--json", "--discard-pending", "--no-ack", "--max-wait", "0s"), 10);
+    const create = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--json", "--max-wait", "0s"];
+    const before = lab.service.sandbox.requests().length;
+    for (const args of [create, ["delete", uuid, "--discard-pending", "--yes", "--json", "--max-wait", "0s"]]) {
+      const result = await vault(...args);
+      expectExit(result, 10);
+      expect(errorOf(result)).toMatchObject({
+        code: "network",
+        retry: "safe",
+        message: expect.stringMatching(/trial start is due at/) as string,
+      });
+    }
+    expect(lab.service.sandbox.requests()).toHaveLength(before);
+    // The token of the exchange that is held may be of use or not: the service has answered.
+    await vault("ack", uuid, "--json");
+    expect(lab.service.sandbox.requests()).toHaveLength(before + 1);
+    expectExit(await vault(...create), 0);
+    expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
+  });
+
   it("a container has the breaker in the file that is its state", async () => {
     const { lab, gateway, vault, clock } = await behindGateway();
     const { uuid, kind, credentials } = lab.vault;
