@@ -1,6 +1,5 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import { VaultError } from "../errors.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import type { LabelDocument } from "./documents/state.ts";
 
@@ -21,14 +20,8 @@ export const label = command(
   },
   async (app: Needs, { uuid, text }) => {
     const { noCredentials } = await import("../exchange/start/prepare.ts");
-    const isSame = (other: string): boolean => other.toLowerCase() === uuid.toLowerCase();
-    const taken = (await (await app.store()).list()).find((record) => record.label === text && !isSame(record.uuid));
-    if (taken !== undefined) {
-      throw new VaultError("usage", `vault ${taken.uuid} already has this label`, {
-        uuid: taken.uuid,
-        hint: `vault label ${taken.uuid} TEXT`,
-      });
-    }
+    const { checkLabels } = await import("./exchange/check-labels.ts");
+    await checkLabels(app, [{ uuid, label: text }]);
     const context = await app.hold(uuid, { local: true });
     try {
       if ((await context.session.read()) === null) throw noCredentials(uuid);

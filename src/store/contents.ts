@@ -1,5 +1,5 @@
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
-import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { keyIdOf, labelDigest, seal, unseal } from "../secrets/sealing.ts";
 import { VaultError } from "../errors.ts";
 
 /** A row with its columns, but for the number of its vault, which `service` and `uuid` name. */
@@ -44,15 +44,27 @@ export const localSealing: Sealing = {};
 
 /** @throws `state` for a value that none of the keys opens */
 export function opened(contents: Contents, sealing: Sealing, keys: ReadonlyMap<string, SealingKey>): Contents {
-  return turned(contents, sealing, (place, value) => {
+  const open = turned(contents, sealing, (place, value) => {
     const key = keys.get(keyIdOf(value));
     if (key === undefined) throw new VaultError("internal", `key ${keyIdOf(value)} of vault ${place.uuid} was not made ready`);
     return unseal(key, place, value);
   });
+  return { ...open, vaults: open.vaults.map(withoutDigest) };
 }
 
-export const sealed = (contents: Contents, sealing: Sealing, key: SealingKey): Contents =>
-  turned(contents, sealing, (place, value) => seal(key, place, value));
+function withoutDigest(row: ContentRow): ContentRow {
+  const { label_digest: _, ...rest } = row;
+  return rest;
+}
+
+/** Also gives each label of a shared state the digest that makes it unique there. */
+export function sealed(contents: Contents, sealing: Sealing, key: SealingKey): Contents {
+  const { state } = sealing;
+  const own = turned(contents, sealing, (place, value) => seal(key, place, value));
+  if (state === undefined) return own;
+  const digest = ({ label = null }: ContentRow): string | null => (label === null ? null : labelDigest(key, state, String(label)));
+  return { ...own, vaults: own.vaults.map((row, index) => ({ ...row, label_digest: digest(contents.vaults[index] ?? row) })) };
+}
 
 /** Ids of the keys of all sealed values, one for each value. */
 function keyIdOfEach(contents: Contents, sealing: Sealing): string[] {

@@ -36,6 +36,16 @@ export function describeCreations(name: string, make: Make): void {
   describe(`${name}: creating vaults`, () => {
     const on = eachOn(make, held);
 
+    it("keeps the credentials of a new vault whose label another one has by now, without it", async () => {
+      const { store } = on.fixture;
+      await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline", label: "Ada" });
+      await store.beginCreation(creation);
+      const created = uuid.replace(/1$/, "2");
+      expect(await store.completeCreation(creation, { ...vault, uuid: created })).toMatchObject({ generation: 1 });
+      expect(await store.find(created)).toMatchObject([{ label: null, generations: [{ proven: true }] }]);
+      expect(await known(on.session)).toMatchObject({ label: "Ada" });
+    });
+
     it("makes a vault known by what the service handed out: current, proven, counters zero", async () => {
       const { store } = on.fixture;
       await store.beginCreation(creation);

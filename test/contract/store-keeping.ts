@@ -59,6 +59,27 @@ export function describeKeeping(name: string, make: Make): void {
       expect((await known(on.session)).label).toBe("Grace");
     });
 
+    it("gives a label to one vault only, also of two at once, until that one has another or is forgotten", async () => {
+      const other = await held(on.fixture, uuid.replace(/1$/, "2"));
+      const third = await held(on.fixture, uuid.replace(/1$/, "3"), elsewhere);
+      const all = [on.session, other, third];
+      for (const session of all) await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+      const told = await Promise.allSettled(all.map(async (session) => await session.setLabel("Ada")));
+      expect(told.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      for (const one of told) if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "usage" });
+      const first = told.findIndex(({ status }) => status === "fulfilled");
+      const [owner = on.session, ...rest] = [...all.slice(first), ...all.slice(0, first)];
+      for (const session of rest) expect((await known(session)).label).toBeNull();
+      await owner.setLabel("Ada");
+      await expect(rest[0]?.setLabel("Ada")).rejects.toMatchObject({ code: "usage" });
+      await owner.setLabel("Grace");
+      await rest[0]?.setLabel("Ada");
+      await rest[0]?.forget();
+      await rest[1]?.setLabel("Ada");
+      expect((await on.fixture.another().list()).map(({ label }) => label).toSorted()).toEqual(["Ada", "Grace"]);
+      for (const session of [other, third]) await session.release();
+    });
+
     it("lists vaults by service and uuid, and exchanges newest first", async () => {
       for (const [at, id] of [
         [service, uuid.replace(/1$/, "3")],

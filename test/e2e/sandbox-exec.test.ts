@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
@@ -59,6 +59,17 @@ describe("sandbox exec", () => {
     const result = await runVault(["sandbox", "exec", "--", "echo", "--json", "-h"]);
     expect(result).toMatchObject({ code: 0, stdout: "--json -h\n" });
   });
+});
+
+test("vaults of a seed may have one label, or none: a state gives it to the first", async () => {
+  const home = tempDir("home");
+  const vault = { kind: "generic/offline", content: "text" };
+  const seed = join(home, "seed.json");
+  writeFileSync(seed, JSON.stringify([vault, vault, { ...vault, label: "twice" }, { ...vault, label: "twice" }]));
+  const run = await runVault(["sandbox", "exec", "--seed", seed, "--", "vault", "status", "--json"], { env: { HOME: home } });
+  expect(run).toMatchObject({ code: 0 });
+  const { vaults } = JSON.parse(run.stdout) as { vaults: { label: string | null }[] };
+  expect(vaults.map(({ label }) => label)).toEqual(["generic/offline", "twice", null, null]);
 });
 
 describe("a sandbox that serves a user", () => {

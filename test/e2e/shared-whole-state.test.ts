@@ -44,6 +44,32 @@ describe("the whole of a shared state", () => {
     expectFarFromLock(lab, uuid);
   });
 
+  it("gives a label to one vault, of two machines at once, also under another key", async () => {
+    const { uuid, machines, sql } = await team();
+    const [first, second, third] = machines;
+    const other = uuid.replace(/^.{8}/, "0f9b1c1e");
+    const pair = { PAIR: JSON.stringify({ encryptedData: "data", payload: "payload" }) };
+    const more = ["--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "Grace"];
+    expectExit(await first.vaultWith({ env: pair }, "import", other, ...more), 0);
+    expectExit(await first.vault("label", uuid, "Ada"), 0);
+    expectError(await second.vault("label", uuid, "Grace", "--json"), 2, "usage", /already has/);
+    const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
+      const runs = await Promise.all([one.vault("label", uuid, label, "--json"), two.vault("label", other, label, "--json")]);
+      expect(runs.map(({ code }) => code).toSorted()).toEqual([0, 2]);
+    };
+    for (let round = 0; round < 5; round += 1) await atOnce(second, third, `round ${round}`);
+    const digests = async () => (await sql("SELECT label_digest FROM schema.vaults ORDER BY uuid")).map((row) => row["label_digest"]);
+    const before = await digests();
+    expect(new Set(before).size).toBe(2);
+    expect(JSON.stringify(before)).not.toMatch(/null|round|Ada|Grace/);
+    expectExit(await first.vault("state", "rekey", "--yes"), 0);
+    const after = await digests();
+    expect(new Set([...before, ...after]).size).toBe(4);
+    await atOnce(first, first, "last");
+    // The same by the constraint alone.
+    await expect(sql(`UPDATE schema.vaults SET label_digest = '${String((await digests())[0])}'`)).rejects.toThrow(/one_label/);
+  });
+
   it("changes its key: who has the old one is told", async () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;

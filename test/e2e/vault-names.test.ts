@@ -134,6 +134,25 @@ describe("vault label", () => {
     ]);
   });
 
+  it("gives a label to one vault, of two processes at once; an import that would take one changes nothing", async () => {
+    const machine = await knowing();
+    for (let round = 0; round < 3; round += 1) {
+      const runs = [first, second, third].map(async (uuid) => await machine.start({}, "label", uuid, `round ${round}`).exit);
+      expect((await Promise.all(runs)).map(({ code }) => code).toSorted()).toEqual([0, 2, 2]);
+    }
+    const credentials = { encryptedData: "e", payload: "p" };
+    const fresh = "cafe0000-0000-4000-8000-000000000004";
+    const lines = (...labels: string[]): string =>
+      labels
+        .map((label, n) => JSON.stringify({ uuid: fresh.replace(/4$/, String(n)), kind: "generic/offline", label, credentials }))
+        .join("\n");
+    for (const input of [lines("new", "round 2"), lines("twice", "twice")])
+      expectError(await machine.vaultWith({ input }, "import", "--file", "-", "--json"), 2, "usage", /already has the label/);
+    const one = ["import", fresh, "--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "round 2", "--json"];
+    expectError(await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, ...one), 2, "usage", /already has the label/);
+    expect(await shown(machine)).toHaveLength(3);
+  });
+
   it("takes emoji and letters of every script", async () => {
     const machine = await knowing();
     for (const label of ["❤️ Ärzte", "карта", "0a1b", "日本"]) expectExit(await machine.vault("label", third, label), 0);

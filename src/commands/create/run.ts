@@ -21,6 +21,7 @@ import { checkCreateOptions, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { readHashedPin } from "../exchange/options.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
+import { checkLabels } from "../exchange/check-labels.ts";
 import { singleContext } from "../exchange/single-context.ts";
 import { defined } from "../../defined.ts";
 
@@ -55,6 +56,7 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
     const vault = await readVault(app, options, kind);
     const device = isOnline(kind) ? await neededDevice(app) : undefined;
     await app.service();
+    await checkLabels(app, [{ label: options.label }]);
     await tellOfLeft(app);
     const outcome = await create(app, options, { kind, vault, device, metadata, label: options.label });
     return await hand(app, options, kind, outcome, out);

@@ -17,6 +17,7 @@ import type { ImportOptions } from "./descriptor.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
 import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
+import { checkLabels } from "../exchange/check-labels.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { placed } from "../many/lines.ts";
 import { learnAll } from "../exchange/options.ts";
@@ -37,6 +38,7 @@ export async function runImport(app: Needs, options: ImportOptions): Promise<num
   if (options.file !== undefined) return await importFile(app, options.file, options);
   const entry = await readOne(app, options);
   await checkEntry(app, entry);
+  await checkLabels(app, [entry]);
   await print(app, { imported: [await importOne(app, entry)], failed: [] });
   return 0;
 }
@@ -48,6 +50,10 @@ async function importFile(app: Needs, file: string, options: ImportOptions): Pro
     throw new VaultError("usage", `--file and ${extra} exclude each other`, { hint: "vault import --file vaults.ndjson" });
   const entries = await readImportFile(app, file, options.rebind === true);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
+  await checkLabels(
+    app,
+    entries.map(({ entry }) => entry),
+  );
   const outcome: Outcome = { imported: [], failed: [] };
   for (const { place, entry } of entries) {
     try {

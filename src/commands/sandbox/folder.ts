@@ -51,7 +51,10 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", St
 
 /** Imports every vault of a sandbox, with its device, into the state that `env` names. */
 export async function importVaults(app: Pick<App, "host">, { vaults }: ReadyDocument, env: Environment): Promise<void> {
-  const lines = vaults.map((vault) => `${JSON.stringify(vault)}\n`).join("");
+  // Several vaults of a seed may have one label, or none, and then the kind stands for it. In a state, the first one has it.
+  const isFirst = (label: string, index: number): boolean => vaults.findIndex((other) => other.label === label) === index;
+  const known = vaults.map((vault, index) => ({ ...vault, label: isFirst(vault.label, index) ? vault.label : null }));
+  const lines = known.map((vault) => `${JSON.stringify(vault)}\n`).join("");
   await runProgram(app, ["import", "--file", "-", "--json"], { ...withoutSettings(app.host.env), ...env }, lines);
 }
 

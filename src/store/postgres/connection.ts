@@ -29,6 +29,9 @@ export const gateClosed = "2201E";
 /** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
 export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
 
+/** The error for a label that another vault has: no other column of a step is unique over all vaults. */
+export const labelTwice = "23505";
+
 /** The error of a check that finds another breaker than was seen: the square root of less than nothing. */
 export const breakerChanged = "2201F";
 

@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Row, Statement } from "./connection.ts";
-import { AnswerLost, breakerChanged, codeOf, isLocked } from "./connection.ts";
+import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { atGate, busyAtGate, isOpen } from "./gate.ts";
 import type { Holder } from "./holders.ts";
@@ -121,7 +121,7 @@ export class Lease {
       } catch (error) {
         if (codeOf(error) === "22012") throw lost(this.#uuid);
         // Nothing was done: the next one is this step.
-        if (codeOf(error) === breakerChanged) this.#step -= 1;
+        if ([breakerChanged, labelTwice].includes(codeOf(error))) this.#step -= 1;
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         if (!(await this.#isDone(step))) continue;
         if (isLast) this.#end();

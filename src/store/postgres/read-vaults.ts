@@ -30,7 +30,7 @@ export function vaultsWhere(
   const { uuid = "", exchange = "", pairs = [], prints: more = [] } = about;
   const [id, prints] = [`$${values.length + 1}::text`, `$${values.length + 2}::text[]`];
   const sql = `
-    SELECT vaults.id, to_jsonb(vaults) - 'id' AS vault, of_exchanges.rows AS exchanges, of_credentials.rows AS credentials,
+    SELECT vaults.id, to_jsonb(vaults) - 'id' - 'label_digest' AS vault, of_exchanges.rows AS exchanges, of_credentials.rows AS credentials,
       (SELECT jsonb_agg(fingerprint) FROM ${schema}.superseded
         WHERE vault = vaults.id AND (fingerprint = ANY (of_credentials.prints) OR fingerprint = ANY (${prints}))) AS superseded,
       (SELECT jsonb_agg(jsonb_build_array(combination, fingerprint) ORDER BY combination COLLATE "C")

@@ -112,6 +112,9 @@ export const tables = (schema: string): string[] => [
     ADD COLUMN IF NOT EXISTS refused_since int NOT NULL DEFAULT 0`,
   `ALTER TABLE ${schema}.credentials ADD COLUMN IF NOT EXISTS ended int NOT NULL DEFAULT 0`,
   `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS given text, ADD COLUMN IF NOT EXISTS delivery text`,
+  // A label belongs to one vault. It is sealed, so that this digest tells it; other programs that may write have the key, too.
+  `ALTER TABLE ${schema}.vaults ADD COLUMN IF NOT EXISTS label_digest text`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS one_label ON ${schema}.vaults (label_digest)`,
   `CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${schema}.exchanges (run) WHERE run IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
     vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)

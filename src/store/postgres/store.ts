@@ -171,7 +171,8 @@ export class PostgresStore implements Store {
       const { key } = ready;
       const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row);
       const after = structuredClone(rows);
-      const result = completeCreation(after, key, creation, created);
+      // A label that another vault has taken meanwhile is no reason to lose the credentials.
+      const result = completeCreation(after, key, creation, tries > 3 ? created : { ...created, label: undefined });
       try {
         await this.#write([sameKey(schema, key.id), ...statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after)]);
         return result;

@@ -4,11 +4,11 @@ import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { KnownBreakers } from "../breakers.ts";
 import type { About, ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { copyOf } from "../steps/rows.ts";
-import { rebind } from "../steps/vault.ts";
+import { labelTaken, rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
 import { afterStep, covers, StoredVaultSession, withRevived } from "../stored-session.ts";
 import { breakerInRow } from "./breakers.ts";
-import { breakerChanged, codeOf } from "./connection.ts";
+import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import type { LockedAt, MachineRecord } from "./machine-record.ts";
@@ -85,7 +85,8 @@ export class PostgresVaultSession extends StoredVaultSession {
     if (ending !== undefined) await keep(this.#parts, after, ending);
     const written = former ?? randomUUID();
     await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast).catch((error: unknown) => {
-      throw codeOf(error) === breakerChanged ? new BreakerChanged("the circuit breaker has changed") : error;
+      if (codeOf(error) === breakerChanged) throw new BreakerChanged("the circuit breaker has changed");
+      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label ? labelTaken(this.uuid) : error;
     });
     const added = after.exchanges.length - before.exchanges.length;
     const id = after.vault === null ? null : written;

@@ -1,5 +1,5 @@
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { seal } from "../../secrets/sealing.ts";
+import { labelDigest, seal } from "../../secrets/sealing.ts";
 import type { Change } from "../steps/changes.ts";
 import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRows } from "../steps/rows.ts";
@@ -28,7 +28,10 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
   let seq = lastSeq;
   const statement = (change: Change): Statement => sqlOf(change, id, (n) => `$${n}`, `${schema}.`);
   const changed = changesOf(before, after).map((change) => {
-    if (change.table === "vaults") return statement({ ...change, columns: sealed(withLabel(change, before, after)) });
+    if (change.table === "vaults") {
+      const columns = withLabel(change, before, after);
+      return statement({ ...change, columns: { ...sealed(columns), ...digestOf(key, after, columns) } });
+    }
     if (change.table !== "exchanges" || change.type !== "insert") return statement(change);
     seq += 1;
     return statement({ ...change, columns: { ...change.columns, seq } });
@@ -36,6 +39,13 @@ export function statementsFor({ schema, id, lastSeq, key }: Written, before: Vau
   const entries = after.journal.map((entry) => ({ at: after.at, service, uuid: after.uuid, ...entry, detail: sealed(entry.detail) }));
   const checked = after.seen === null ? [] : [checkingBreaker(schema, after.service, after.seen)];
   return [...checked, ...moved, ...changed, ...entries.map((entry) => append(schema, entry))];
+}
+
+/** The column by which labels are unique, wherever a label is written. */
+function digestOf(key: SealingKey, { state = "" }: VaultRows, columns: Change["columns"]): Change["columns"] {
+  if (!("label" in columns)) return {};
+  const { label } = columns;
+  return { label_digest: typeof label === "string" ? labelDigest(key, state, label) : null };
 }
 
 /** The columns of a vault that changed; its label is bound to its service. */

@@ -148,6 +148,9 @@ export const migrations: readonly string[] = [
   -- An end call for a successor may have been sent since these were last accepted.
   ALTER TABLE credentials ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
   -- The hash of the document that --save-cmd replaces, and the digest of where a run delivers contents.
+  -- A label belongs to one vault: the first that had it.
+  UPDATE vaults SET label = NULL WHERE EXISTS (SELECT 1 FROM vaults AS other WHERE other.label = vaults.label AND other.id < vaults.id);
+  CREATE UNIQUE INDEX one_label ON vaults (label) WHERE label IS NOT NULL;
   ALTER TABLE exchanges ADD COLUMN given TEXT;
   ALTER TABLE exchanges ADD COLUMN delivery TEXT;
   -- The id of the state. The other marks of whole/marks.ts are in this table, too.

@@ -155,7 +155,9 @@ class SqliteStore implements LocalStore, RekeyedStore {
         const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
         const key = this.#keyring.fitting(db);
         const here = readVault(db, place, { pairs: [vault.credentials] });
-        return runStep(db, here, (rows) => completeCreation(rows, key, creation, vault)).result;
+        // A label that another vault has taken meanwhile is no reason to lose the credentials.
+        const labelled = tries > 1 ? vault : { ...vault, label: undefined };
+        return runStep(db, here, (rows) => completeCreation(rows, key, creation, labelled)).result;
       });
       // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);

@@ -63,6 +63,13 @@ export function forget(rows: VaultRows): void {
   journal(rows, "forgotten", null);
 }
 
+/** The error for a label that another vault has, which may not be known. */
+export const labelTaken = (uuid: string, other?: string): VaultError =>
+  new VaultError("usage", `${other === undefined ? "another vault" : `vault ${other}`} already has this label; nothing was changed`, {
+    uuid: other ?? uuid,
+    hint: `choose another label; vault label ${other ?? "VAULT"} TEXT (renames the one that has it)`,
+  });
+
 export function setLabel(rows: VaultRows, label: string): void {
   vaultOf(rows).label = label;
   journal(rows, "labelled", null, { label });
