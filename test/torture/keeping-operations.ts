@@ -87,6 +87,8 @@ export const keeping: Operation[] = [
     prepare: async (lab) => {
       await warm(lab);
       expectExit(await here(lab, "state", "backup", backupFile(lab)), 0);
+      // The backup is older than what the state has.
+      expectExit(await here(lab, ...get(lab)), 0);
       makeLocks(lab);
       // By a process of its own: what it wrote last is in the WAL.
       expectExit(await lab.machine.vault("import", lab.vaults[1]?.uuid ?? "", ...given(lab, 1)), 0);

@@ -1,10 +1,10 @@
 import type { Parts } from "../moves.ts";
 import type { Store } from "../state.ts";
-import { copyStore, generationOf, openOf } from "../state.ts";
-import { isSuperseded, liveWith } from "../store-part.ts";
+import { copyStore, openOf } from "../state.ts";
 import { describe, exported, put, take } from "./papers.ts";
+import { restored } from "./restored.ts";
 import type { Event, HolderBounds, Holders, Left } from "./state.ts";
-import { pairsOf, same, storeAt } from "./state.ts";
+import { pairsOf, storeAt } from "./state.ts";
 
 /** Something that can happen on a machine, with what it uses up; nothing does where the change is false. */
 export type Add = (label: string, cost: Partial<Left>, change: (to: Holders) => void | false) => void;
@@ -34,16 +34,13 @@ export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, pla
     });
   }
   if (may("restore") && backup !== null) {
-    add("restore", { events: 1 }, (to) => {
-      const [present, kept] = [storeOf(to), copyStore(storeOf(to))];
-      Object.assign(present, restored(backup, kept));
-      // The replaced state lies beside it, and everything in it can be exported.
-      for (const g of kept.generations) {
-        const isThere = liveWith(backup, g.pair) !== undefined && !backup.refused.includes(g.pair);
-        if (g.standing === "superseded" || isThere || to.papers.some((paper) => same(paper, { pair: g.pair }))) continue;
-        to.papers.push({ pair: g.pair });
-      }
-    });
+    for (const isAlive of [true, false]) {
+      add(`restore${isAlive ? "" : ", after the tokens of the backup"}`, { events: 1 }, (to) => {
+        const merged = restored(backup, copyStore(storeOf(to)), to.fresh, isAlive);
+        Object.assign(storeOf(to), merged.store);
+        to.fresh = merged.fresh;
+      });
+    }
   }
   if (may("copy") && place === 1 && store.generations.every((g) => g.standing === "superseded")) {
     add("a copy of the state of A", { events: 1 }, (to) => {
@@ -69,28 +66,4 @@ export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, pla
       else to.papers.push({ pair });
     });
   }
-}
-
-/** As `vault state restore` makes it of a backup and the present state. */
-function restored(backup: Store, present: Store): Store {
-  const store = copyStore(backup);
-  for (const each of store.generations) Object.assign(each, { proven: false, elsewhere: true });
-  for (const each of store.exchanges) {
-    if (["started", "held", "ending", "in-doubt"].includes(each.state)) each.ends += 1;
-    if (each.state === "started" || each.state === "held") each.state = "in-doubt";
-  }
-  const definite = Math.max(store.failed - store.possibly, present.failed - present.possibly);
-  store.unacked = Math.max(store.unacked, present.unacked);
-  store.failed = Math.max(store.failed, present.failed);
-  store.possibly = store.failed - definite;
-  store.refused = [...new Set([...store.refused, ...present.refused])];
-  for (const each of store.generations) if (isSuperseded(present, each.pair)) each.standing = "superseded";
-  for (const each of present.generations) {
-    if (each.standing === "superseded" && !store.generations.some((g) => g.pair === each.pair)) store.generations.push({ ...each });
-  }
-  for (const each of store.exchanges) {
-    const isDead = (number: number | null): boolean => generationOf(store, number)?.standing === "superseded";
-    if (["ending", "in-doubt"].includes(each.state) && isDead(each.next)) each.state = isDead(each.base) ? "acknowledged" : "expired";
-  }
-  return store;
 }
