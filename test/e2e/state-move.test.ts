@@ -1,6 +1,9 @@
+import { cpSync, mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, describe, it } from "vitest";
-import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
+import type { Lab } from "../support/lab.ts";
+import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -16,6 +19,12 @@ const stateIdAt = (directory: string): unknown => {
     db.close();
   }
 };
+
+function vaultOf({ service }: Lab, n: number): KnownVault {
+  const vault = service.vaults[n];
+  if (vault === undefined) throw new Error(`there is no vault ${n}`);
+  return vault;
+}
 
 describe("a state that is moved", () => {
   it("goes from a database to a directory and back, with all that it holds", async () => {
@@ -93,6 +102,37 @@ describe("a state that is moved", () => {
     const { stdout } = await second.vault("state", "move", "--cancel", "--yes", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ canceled: { to: directory } });
     expectExit(await second.vault("get", uuid, "--json"), 0);
+  });
+
+  it("by two machines at once, of which another one reads its first vault there: what each has read stays readable", async () => {
+    const lab = await openLab([offlineNote, offlineNote, offlineNote]);
+    const { location } = await postgres();
+    const stateDir = location("three_at_once");
+    const third = lab.machine({ stateDir });
+    expectExit(await third.vault("state", "init"), 0);
+    const machines = [lab.machine(), lab.machine()] as const;
+    for (const [n, machine] of machines.entries()) {
+      mkdirSync(machine.configDir, { mode: 0o700 });
+      cpSync(join(third.configDir, "state.key"), join(machine.configDir, "state.key"));
+      expectExit(await firstGet(machine, vaultOf(lab, n)), 0);
+    }
+    const move = ["state", "move", "--to", stateDir, "--yes"];
+    const [first, second, read] = await Promise.all([
+      machines[0].vault(...move),
+      machines[1].vault(...move),
+      firstGet(third, vaultOf(lab, 2)),
+    ]);
+    expectExit(read, 0, 14);
+    const readable = async (machine: Machine, n: number): Promise<void> => {
+      expect(documentOf(await machine.vault("get", vaultOf(lab, n).uuid, "--json")).vault.content).toBe(note);
+      await expectInStep(lab, machine, vaultOf(lab, n).uuid);
+    };
+    if (read.code === 0) await readable(third, 2);
+    for (const [n, { code }] of [first, second].entries()) {
+      expect([0, 14]).toContain(code);
+      await readable(code === 0 ? third : (machines[n] as Machine), n);
+    }
+    expect([first, second].filter(({ code }) => code === 0).length).toBeLessThanOrEqual(1);
   });
 
   it("is left where it is if something is in the way", async () => {
