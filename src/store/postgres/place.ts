@@ -69,9 +69,10 @@ export class DatabasePlace implements WholePlace {
 const engineOf = (schema: string, query: Query): Engine => ({
   schema: `${schema}.`,
   newId: "gen_random_uuid()",
+  ids: "SELECT value::uuid FROM jsonb_array_elements_text($1::jsonb)",
   query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],
   list: (table) => ({
-    from: `jsonb_array_elements($1::jsonb) AS list (item)
+    from: `jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (item, n)
       CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
     column: (name) => `made.${name}`,
   }),

@@ -13,8 +13,9 @@ import { applicationId, migrations, unusableVersion } from "./schema.ts";
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
 export const engineOf = (db: DatabaseSync): Engine => ({
   schema: "",
+  ids: "SELECT value FROM json_each($1)",
   query: async (sql, values = []) => Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
-  list: () => ({ from: "(SELECT value AS item FROM json_each($1))", column: (name) => `item ->> '${name}'` }),
+  list: () => ({ from: "(SELECT value AS item, key AS n FROM json_each($1))", column: (name) => `item ->> '${name}'` }),
   setUsable: async (isUsable) => {
     db.exec(`PRAGMA user_version = ${isUsable ? migrations.length : unusableVersion}`);
     return Promise.resolve();

@@ -56,9 +56,9 @@ export function differences(
 
 /**
  * Contents whose exchanges are numbered in the order of each vault's list: those that are there keep their numbers if new ones only
- * follow them, else all of that vault get new ones, from `next` on.
+ * follow them, else all of that vault get new ones.
  */
-export function numbered(before: Contents, after: Contents, next: number): Contents {
+export function numbered(before: Contents, after: Contents, next: () => number): Contents {
   const known = new Map(before.exchanges.map((row) => [named("exchanges", row), Number(row["seq"])]));
   const vaults = Map.groupBy(after.exchanges, (row) => named("vaults", row));
   const exchanges = [...vaults.values()].flatMap((rows) => {
@@ -66,7 +66,7 @@ export function numbered(before: Contents, after: Contents, next: number): Conte
     const isFollowed = there.every((seq, index) => index === 0 || seq > (there[index - 1] ?? 0) || seq === Number.POSITIVE_INFINITY);
     return rows.map((row, index) => {
       const seq = there[index] ?? Number.POSITIVE_INFINITY;
-      return { ...row, seq: isFollowed && Number.isFinite(seq) ? seq : next++ };
+      return { ...row, seq: isFollowed && Number.isFinite(seq) ? seq : next() };
     });
   });
   return { ...after, exchanges };

@@ -17,7 +17,9 @@ export interface Engine {
   /** What an id is that the engine does not make itself, for the rows of vaults. */
   readonly newId?: string;
   query(sql: string, values?: readonly Value[]): Promise<ContentRow[]>;
-  /** A table of the JSON objects in the list `$1`, each as `item`, and the value of a column of the given table in it. */
+  /** Selects the ids in the JSON list `$1`. */
+  readonly ids: string;
+  /** A table of the JSON objects in the list `$1`, each as `item` with its place `n`, and the value of a column of the given table in it. */
   list(table: ContentTable): { from: string; column: (name: string) => string };
   /** Makes the state unusable for every program, or usable again. */
   setUsable(isUsable: boolean): Promise<void>;
@@ -62,16 +64,16 @@ export class OpenReader implements WholeReader {
       if (end === undefined && !isFirst) return;
       const found: Contents = { ...nothing(), vaults: vaults.map((row) => without(row, "id")) };
       if (end !== undefined) {
-        const next: Value[] = [end["service"] ?? "", end["uuid"] ?? ""];
+        last = [end["service"] ?? "", end["uuid"] ?? ""];
+        const ids = JSON.stringify(vaults.map((row) => row["id"]));
         for (const [table, order] of Object.entries(orders) as [keyof typeof orders, string][]) {
           const rows = await engine.query(
             `SELECT service, uuid, ${table}.* FROM ${schema}${table} JOIN ${schema}vaults ON vaults.id = vault
-            WHERE (service, uuid) > ($1, $2) AND (service, uuid) <= ($3, $4) ORDER BY service, uuid, ${order}`,
-            [...last, ...next],
+            WHERE vaults.id IN (${engine.ids}) ORDER BY service, uuid, ${order}`,
+            [ids],
           );
           found[table] = rows.map((row) => without(row, "vault"));
         }
-        last = next;
       }
       if (isFirst) {
         found.breakers = await engine.query(`SELECT * FROM ${schema}breakers ORDER BY service`);
@@ -109,6 +111,8 @@ export class OpenReader implements WholeReader {
 export class OpenWhole extends OpenReader implements Whole {
   readonly keyId: string | null;
   readonly #ownKey: () => Promise<SealingKey>;
+  /** The highest number of an exchange, once it is known. */
+  #last: number | null = null;
 
   constructor(
     engine: Engine,
@@ -127,8 +131,9 @@ export class OpenWhole extends OpenReader implements Whole {
     const { engine } = this;
     const { schema } = engine;
     const own = key ?? (await this.#ownKey());
-    const [top] = await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`);
-    const wanted = numbered(before, after, Number(top?.["seq"] ?? 0) + 1);
+    // Nobody else adds any meanwhile.
+    this.#last ??= Number((await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`))[0]?.["seq"] ?? 0);
+    const wanted = numbered(before, after, () => (this.#last = (this.#last ?? 0) + 1));
     const differing = differences(before, wanted, (row) => (this.keyIds.get(row) ?? []).some((id) => id !== own.id));
     for (const table of contentTables.toReversed()) if (table !== "journal") await this.#remove(table, differing[table].removed);
     const put = Object.fromEntries(contentTables.map((table) => [table, differing[table].put])) as Contents;
@@ -197,7 +202,7 @@ export class OpenWhole extends OpenReader implements Whole {
         table === "journal" && !isNew
           ? `UPDATE ${schema}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
           : `INSERT INTO ${schema}${table} (${[...ids.map(([name]) => name), ...own].join(", ")})
-            SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true
+            SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true ORDER BY n
             ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
       for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);
     }
