@@ -146,5 +146,7 @@ describe("a state that is restored while others have it open", () => {
     expect([aside, vaults]).toMatchObject([begun, [{ outcome: "taken" }]]);
     expect(readdirSync(begun)).toEqual(expect.arrayContaining(["vault.db", "vault.db-wal"]));
     expect((await restore()).aside).toBe(null);
+    for (const name of readdirSync(begun)) rmSync(join(begun, name));
+    expect((await restore()).aside).toBe(null);
   });
 });

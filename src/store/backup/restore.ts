@@ -120,9 +120,9 @@ export async function prepareRestore({ options, opening, locks }: WholeState, { 
   const run = async (waiting: Waiting): Promise<RestoreFacts> => {
     refuseNetwork(directory);
     ensurePrivateDirectory(directory);
-    const aside = isBroken
-      ? await locks.withAll(waiting, async () => Promise.resolve(onState(directory, () => moveAside(directory, clock.now()))))
-      : null;
+    // By now somebody else may have moved it aside.
+    const moved = (): string | null => (isUnreadable(opening.path) ? moveAside(directory, clock.now()) : null);
+    const aside = isBroken ? await locks.withAll(waiting, async () => Promise.resolve(onState(directory, moved))) : null;
     return { aside, vaults: await place.transact("restore", waiting, async (whole) => await mergeInto(whole, backup, file, merging())) };
   };
   return { backup: backup.holdings, vaults, isDamaged: isBroken, run };
@@ -134,7 +134,8 @@ function isUnreadable(path: string): boolean {
   if (begunAside(dirname(path)) !== undefined) return true;
   try {
     if (!statSync(path).isFile() || headerOf(path) === null) return true;
-    const db = openReadOnly(path);
+    // Others may write meanwhile, so it is not opened as immutable.
+    const db = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
     try {
       return problemsOf(db).length > 0;
     } finally {
@@ -146,10 +147,12 @@ function isUnreadable(path: string): boolean {
   }
 }
 
-/** A folder for a damaged state that does not have its database yet. */
+/** A folder to which the WAL of a damaged state was moved, and the database was not. */
 function begunAside(directory: string): string | undefined {
   const folders = readdirSync(directory).filter((name) => name.startsWith("damaged-"));
-  return folders.map((name) => join(directory, name)).find((folder) => !existsSync(join(folder, "vault.db")));
+  const has = (folder: string, name: string): boolean => existsSync(join(directory, folder, name));
+  const begun = folders.find((folder) => has(folder, "vault.db-wal") && !has(folder, "vault.db"));
+  return begun && join(directory, begun);
 }
 
 /**
