@@ -38,7 +38,7 @@ export const guard = command(
     const chosen = (await store.list()).filter(({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()));
     const missing = given.find((uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid));
     if (missing !== undefined && reset !== true) throw noCredentials(missing);
-    const vaults = chosen.map((record) => describeGuard(record, app.settings.policy));
+    const vaults = chosen.map((record) => describeGuard(record, app.settings.policy, store.now()));
     const breakers = (await store.breakers()).map((breaker) => describeBreaker(breaker, store.breaker(breaker.service).now()));
     await app.output.print(
       { vaults, breakers },

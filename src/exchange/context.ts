@@ -23,6 +23,8 @@ export interface ExchangeContext {
   clock: Clock;
   ids: Ids;
   policy: Policy;
+  /** The file of a container, which is both --credentials and --credentials-out. */
+  file?: string | undefined;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
   /** Aborted by the second one, which abandons the call under way. */
@@ -45,6 +47,13 @@ export async function currentRecord(context: ExchangeContext): Promise<VaultReco
   if (record === null) throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
   return record;
 }
+
+/** What the ways on of a vault depend on. */
+export const circumstances = ({ policy, clock, file }: Pick<ExchangeContext, "policy" | "clock" | "file">) => ({
+  policy,
+  now: clock.now(),
+  file,
+});
 
 export function spentBy(record: VaultRecord, policy: Policy): Spent {
   return { unackedStarts: record.unackedStarts, failedAttempts: record.failedAttempts, limits: { ...policy } };

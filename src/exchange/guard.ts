@@ -2,55 +2,36 @@ import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./context.ts";
 import { spentBy } from "./context.ts";
+import { isLastToWait, judge } from "./lockout.ts";
 import type { VaultRecord } from "./records.ts";
+import type { Circumstances } from "./ways.ts";
+import { hintOf, importOf, waysOn } from "./ways.ts";
 
-/** What one more start could do, by our records (invariant 4). What was counted is decided by dispositions.ts. */
-interface GuardVerdict {
-  /** One more failed attempt would lock the vault. */
-  failedWouldLock: boolean;
-  /** It would, but only if starts of unknown outcome failed. */
-  onlyPossibly: boolean;
-  /** One more start without acknowledgement would lock the vault. */
-  unackedWouldLock: boolean;
-}
-
-export type Counters = Pick<VaultRecord, "failedAttempts" | "possiblyFailed" | "unackedStarts">;
-
-export function judge({ failedAttempts, possiblyFailed, unackedStarts }: Counters, policy: Policy): GuardVerdict {
-  const failedWouldLock = failedAttempts + 1 >= policy.failedAttempts;
-  const unackedWouldLock = unackedStarts + 1 >= policy.unackedStarts;
-  const onlyPossibly = failedWouldLock && !unackedWouldLock && failedAttempts - possiblyFailed + 1 < policy.failedAttempts;
-  return { failedWouldLock, onlyPossibly, unackedWouldLock };
-}
-
-export const allows = (verdict: GuardVerdict): boolean => !verdict.failedWouldLock && !verdict.unackedWouldLock;
-
-/** @throws `guard` if one more start could lock the vault */
-export function guardStart(record: VaultRecord, policy: Policy): void {
+/** @throws `guard` if one more start could lock the vault, by what dispositions.ts and the steps have counted */
+export function guardStart(record: VaultRecord, given: Circumstances): void {
+  const { policy } = given;
   const verdict = judge(record, policy);
-  if (allows(verdict)) return;
-  const possibly = verdict.onlyPossibly ? ` (${record.possiblyFailed} of them only possibly: no response)` : "";
+  if (verdict.allows) return;
+  const uncertain = (count: number): string => (count === 0 ? "" : ` (${count} of them unanswered)`);
   const why = verdict.failedWouldLock
-    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${possibly}; one more locks the vault`
-    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; one more locks the vault`;
+    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}; one more locks the vault`
+    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
     uuid: record.uuid,
-    hint: verdict.onlyPossibly
-      ? `vault guard ${record.uuid} --reset --unanswered (if the audit log shows no failed attempt); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`
-      : `vault guard ${record.uuid} (shows the counters); vault guard ${record.uuid} --reset (after an administrator has unlocked the vault)`,
+    hint: hintOf(waysOn(record, given)),
     spent: spentBy(record, policy),
   });
 }
 
-/** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
-export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean => failedAttempts + 2 >= policy.failedAttempts;
-
-/**
- * Whether an unanswered start may be repeated automatically: never if it could be one of the last two before a lock, so that a
- * person still has one left that cannot lock the vault.
- */
-export function allowsRetry(record: VaultRecord, policy: Policy): boolean {
-  return record.unackedStarts + 1 <= policy.unackedStarts - 2 && !judge(record, policy).failedWouldLock;
+/** @throws `guard` if this start would be the last that is allowed, and its acknowledgement waits for something else */
+export function guardLastStart(record: VaultRecord, policy: Policy): void {
+  if (!isLastToWait(record, policy)) return;
+  const { uuid, unackedStarts } = record;
+  throw new VaultError(
+    "guard",
+    `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault is only sent where it is acknowledged at once`,
+    { uuid, hint: `vault get ${uuid}`, spent: spentBy(record, policy) },
+  );
 }
 
 /** @throws `guard` if the device has another browser or operating system than the one last accepted */
@@ -70,7 +51,7 @@ export function refusedBeforeError({ uuid, provenAt }: VaultRecord, generation: 
   const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
   return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
     uuid,
-    hint: `vault import ${uuid} --credentials @FILE (the right credentials)`,
+    hint: hintOf([importOf(uuid)]),
   });
 }
 

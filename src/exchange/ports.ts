@@ -6,6 +6,7 @@ import type {
   AdoptedExchange,
   AdoptionOutcome,
   Attempts,
+  CounterReset,
   CreatedVault,
   Creation,
   Credentials,
@@ -136,8 +137,8 @@ export interface VaultSession {
   markElsewhere(generations: readonly number[]): Promise<void>;
 
   /**
-   * ① Every start that is sent has its own id. Counts one unacknowledged start, and one possibly failed attempt. Claims a trial, if
-   * it is one.
+   * ① Every start that is sent has its own id. Counts one unacknowledged start and, unless it is `sole`, one possibly failed attempt.
+   * Claims a trial, if it is one.
    * @throws BreakerChanged if the breaker is not as `intent.seen` says: nothing is recorded then
    */
   recordIntent(intent: Intent): Promise<void>;
@@ -146,14 +147,14 @@ export interface VaultSession {
   /** intent stays. Records the error. Not synced. */
   noteUnanswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * intent → rejected. The failed attempt that ① counted becomes certain, and the combination is recorded as refused. An exchange
-   * that began with this pair and is started, held or expired becomes in doubt: somebody else may have acknowledged it. With
-   * `combination` null (a locked or deleted vault) none of this happens, and the failed attempt that ① counted is reverted.
+   * intent → rejected. Reverts what ① counted, counts a certain failed attempt, and records the combination as refused; unanswered
+   * starts with this pair become possibly failed attempts. An exchange that began with this pair and is started, held or expired
+   * becomes in doubt: somebody else may have acknowledged it. With `combination` null (a locked or deleted vault) it only reverts.
    */
   reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void>;
   /**
    * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded.
-   * Failed attempts are zero. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
+   * Failed attempts are zero; starts up to an exchange that offered the base pair are, because its acknowledgement has arrived. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
    * pair is the base of this one, else as `expired`; others as `discarded`. Returns the new generation.
    */
   recordStarted(exchangeId: string, started: Started): Promise<number>;
@@ -166,7 +167,7 @@ export interface VaultSession {
   /** ending stays. The last end call was answered, with something that settles nothing. */
   noteEndAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
-   * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; unacknowledged starts are zero. An
+   * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; starts up to this one are zero. An
    * adopted exchange supersedes nothing (the service may answer a repetition with SUCCESS): its new pair becomes the first candidate.
    * With `isLast` nothing else follows: the vault may be released by the same transaction.
    */
@@ -187,8 +188,11 @@ export interface VaultSession {
   /** Records the dates that an info call reports; null leaves a date as it is. Does nothing for an unknown vault. Not synced. */
   noteDates(dates: VaultDates): Promise<void>;
 
-  /** Zeroes both counters, or reverts the possibly failed attempts only. Refused combinations stay refused. */
-  resetCounters(only: "all" | "unanswered"): Promise<void>;
+  /**
+   * Zeroes the counters, takes back what unanswered starts have counted, or sets those that are given. Refused combinations stay
+   * refused.
+   */
+  resetCounters(to: CounterReset): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
   /**

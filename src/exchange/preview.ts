@@ -3,6 +3,7 @@ import { VaultError } from "../errors.ts";
 import { isOnline } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ExchangeContext } from "./context.ts";
+import { circumstances } from "./context.ts";
 import { guardStart } from "./guard.ts";
 import type { OpenExchange, VaultRecord } from "./records.ts";
 import type { ExchangePlan, ExchangeRequest } from "./run.ts";
@@ -47,7 +48,7 @@ export async function previewExchange(context: ExchangeContext, request: Exchang
   };
   const guarded = async (): Promise<void> => {
     if (record === null || request.force) return;
-    guardStart(record, context.policy);
+    guardStart(record, circumstances(context));
     await choose(choice.force);
   };
   const pair = await choose(true);

@@ -36,6 +36,11 @@ export interface Generation {
   elsewhere: boolean;
   /** A start with this pair was refused after it was last accepted. */
   refused: boolean;
+  /**
+   * Nobody else can have made it stale (DESIGN, Counting): it was made and proven here, never left, no end call was sent for a
+   * successor, and nothing was refused since.
+   */
+  sole: boolean;
   placed: Placed | null;
 }
 
@@ -105,6 +110,8 @@ export interface VaultRecord extends VaultFacts {
   possiblyFailed: number;
   /** The part of `unackedStarts` that got no answer. */
   unansweredStarts: number;
+  /** The part of `unansweredStarts`, since the last success, that counts no possibly failed attempt. */
+  quietStarts: number;
   /** When a start last succeeded here; null if none has. */
   provenAt: string | null;
   lastError: { at: string; code: string; message: string } | null;
@@ -121,6 +128,8 @@ export interface Intent {
   kind: Kind;
   externalRef: string;
   generation: number;
+  /** With sole credentials, an unanswered start is no possibly failed attempt. */
+  sole: boolean;
   /** What the start has seen of the circuit breaker; null for one that goes past it. */
   seen: Seen | null;
   /** The run that it is begun in. */
@@ -148,7 +157,7 @@ export interface RunExchange {
 
 /** What a command with many vaults needs to know of each before its turn comes; `generations` sums up those that are kept. */
 export interface VaultSummary
-  extends KnownVault, Pick<VaultRecord, "limited" | "open" | "unackedStarts" | "failedAttempts" | "possiblyFailed"> {
+  extends KnownVault, Pick<VaultRecord, "limited" | "open" | "unackedStarts" | "unansweredStarts" | "failedAttempts" | "possiblyFailed"> {
   /** Code of the last error. */
   lastError: string | null;
 }
@@ -174,11 +183,20 @@ export interface Attempts {
   failedAttempts: number;
   /** The uncertain part of `failedAttempts`. */
   possiblyFailed: number;
+  /** The part of `unackedStarts` that got no answer. */
+  unansweredStarts: number;
+  /** The part of `unansweredStarts`, since the last success, that counts no possibly failed attempt. */
+  quietStarts: number;
   /** Combinations that the service has refused (`combinationOf`). */
   refused: readonly string[];
+  /** The credentials that they travel with are sole: their file is their only place. */
+  sole: boolean;
   /** The circuit breaker of the service, if it is open. */
   breaker?: CarriedBreaker | undefined;
 }
+
+/** What a person says of the counters: an administrator has unlocked the vault, no unanswered start arrived, or what the audit log shows. */
+export type CounterReset = "all" | "unanswered" | Partial<Pick<Attempts, "unackedStarts" | "failedAttempts">>;
 
 export interface ErrorNote {
   code: string;
@@ -191,6 +209,8 @@ export interface NewPair {
   kind: Kind;
   device?: Device | undefined;
   label?: string | undefined;
+  /** Their file says that it is their only place, and that they are proven. */
+  sole?: boolean;
 }
 
 /** A vault that is being created. Until the service answers, only the external reference can identify it. */

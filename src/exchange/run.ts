@@ -5,7 +5,7 @@ import { expiredError, inDoubtError } from "./end/acknowledge.ts";
 import { adoptRecovery } from "./recovery/adopt.ts";
 import { after } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
+import { circumstances, currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
 import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
@@ -28,8 +28,6 @@ export interface ExchangeRequest extends StartRequest {
   recovery?: RecoveryDocument | undefined;
   /** Counters that came with the given credentials; recorded before anything is sent. */
   attempts?: Attempts | undefined;
-  /** Hold the exchange after the delivery. */
-  noAck: boolean;
   discardPending: boolean;
 }
 
@@ -100,8 +98,13 @@ export const generationOf = (
 async function recordGiven(context: ExchangeContext, request: ExchangeRequest, prepared: Prepared): Promise<number | undefined> {
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
   const record = await context.session.read();
-  if (record !== null && !request.force) guardStart(record, context.policy);
-  return await context.session.recordPair({ credentials: bareCredentials(request.given), kind: prepared.kind, device: request.device });
+  if (record !== null && !request.force) guardStart(record, circumstances(context));
+  return await context.session.recordPair({
+    credentials: bareCredentials(request.given),
+    kind: prepared.kind,
+    device: request.device,
+    sole: request.attempts?.sole === true,
+  });
 }
 
 interface Stored {

@@ -24,6 +24,14 @@ export function describeExchangeSteps(name: string, make: Make): void {
       return [unackedStarts, failedAttempts, possiblyFailed];
     };
     const state = async () => (await known(on.session)).last?.state;
+    const refused = async (id: string, generation: number) => {
+      await on.session.recordIntent(intent(id, generation));
+      await on.session.reject(id, "combination", problem);
+    };
+    const ending = async (id: string, generation = 2) => {
+      await startExchange(on.session, id, generation, `after-${id}`);
+      await on.session.recordEnding(id, true);
+    };
 
     it("① counts a start, and one that possibly failed", async () => {
       await on.session.recordIntent(intent("x1", 1));
@@ -90,11 +98,11 @@ export function describeExchangeSteps(name: string, make: Make): void {
     it("counts refused credentials once and remembers the combination", async () => {
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination-a", problem);
-      expect(await counters()).toEqual([1, 1, 0]);
+      expect(await counters()).toEqual([0, 1, 0]);
       expect(await state()).toBe("rejected");
       await on.session.recordIntent(intent("x2", 1));
       await on.session.reject("x2", "combination-b", problem);
-      expect(await counters()).toEqual([2, 2, 0]);
+      expect(await counters()).toEqual([0, 2, 0]);
       expect((await known(on.session)).generations[0]?.refused).toBe(true);
       expect(await on.session.refusals()).toEqual(["combination-a", "combination-b"]);
     });
@@ -103,7 +111,56 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", null, problem);
       expect(await state()).toBe("rejected");
-      expect(await counters()).toEqual([1, 0, 0]);
+      expect(await counters()).toEqual([0, 0, 0]);
+    });
+
+    it("with sole credentials an unanswered start is no failed attempt, until they are refused", async () => {
+      await exchange(on.session, "x1", 1, "second");
+      expect((await known(on.session)).generations[0]).toMatchObject({ generation: 2, sole: true });
+      for (const id of ["x2", "x3"]) await on.session.recordIntent(intent(id, 2, { sole: true }));
+      expect(await counters()).toEqual([2, 0, 0]);
+      expect(await known(on.session)).toMatchObject({ unansweredStarts: 2, quietStarts: 2 });
+      await on.session.recordIntent(intent("x4", 2, { sole: true }));
+      await on.session.reject("x4", "combination", problem);
+      expect(await counters()).toEqual([2, 3, 2]);
+      expect(await known(on.session)).toMatchObject({ unansweredStarts: 2, quietStarts: 0, generations: [{ sole: false }, {}] });
+      await on.session.revertIntent("x3", problem);
+      expect(await counters()).toEqual([1, 2, 1]);
+    });
+
+    it.each([
+      ["left with an export", async () => await on.session.markElsewhere([2])],
+      ["were refused", async () => await refused("x9", 2)],
+      ["may have been followed", async () => await ending("x9")],
+    ])("credentials that %s are not sole any more", async (_why, happens) => {
+      await exchange(on.session, "x1", 1, "second");
+      await happens();
+      expect((await known(on.session)).generations.find((g) => g.generation === 2)).toMatchObject({ sole: false });
+    });
+
+    it("the SUCCESS of a start with an exchange's new credentials zeroes the starts up to that exchange", async () => {
+      await on.session.recordIntent(intent("x1", 1));
+      await ending("x2", 1);
+      await on.session.markInDoubt("x2", problem);
+      await on.session.recordIntent(intent("x3", 2));
+      await on.session.recordIntent(intent("x4", 2));
+      expect(await counters()).toEqual([4, 2, 2]);
+      await on.session.recordStarted("x4", started("third"));
+      expect(await counters()).toEqual([2, 0, 0]);
+      expect(await known(on.session)).toMatchObject({ unansweredStarts: 1 });
+      await on.session.recordEnding("x4", true);
+      await on.session.acknowledge("x4");
+      expect(await counters()).toEqual([0, 0, 0]);
+    });
+
+    it("④ zeroes the starts up to its own exchange, and leaves those after it", async () => {
+      await startExchange(on.session, "x1", 1, "second");
+      await on.session.recordIntent(intent("x2", 1));
+      await on.session.recordEnding("x1", true);
+      await on.session.acknowledge("x1");
+      expect(await counters()).toEqual([1, 1, 1]);
+      await on.session.revertIntent("x2", problem);
+      expect(await counters()).toEqual([0, 0, 0]);
     });
 
     it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {
@@ -124,7 +181,7 @@ export function describeExchangeSteps(name: string, make: Make): void {
       expect(await known(on.session)).toMatchObject({
         ...facts,
         kind: "credit-card/online",
-        unackedStarts: 2,
+        unackedStarts: 1,
         failedAttempts: 0,
         lastError: null,
       });

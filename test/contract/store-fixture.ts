@@ -93,6 +93,7 @@ export const intent = (exchangeId: string, generation: number, more: Partial<Int
   kind: "credit-card/offline",
   externalRef: `ref-${exchangeId}`,
   generation,
+  sole: false,
   seen: null,
   ...more,
 });

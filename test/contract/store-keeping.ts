@@ -112,7 +112,7 @@ export function describeKeeping(name: string, make: Make): void {
         open: null,
         last: null,
         lastError: null,
-        unackedStarts: 1,
+        unackedStarts: 0,
         failedAttempts: 1,
       });
       expect(await on.fixture.store.find(uuid)).toEqual([]);
@@ -122,7 +122,7 @@ export function describeKeeping(name: string, make: Make): void {
       expect(await on.session.isSuperseded(pair("second"))).toBe(false);
       await expect(on.session.credentials(2)).rejects.toMatchObject({ code: "state" });
       expect(await on.session.recordPair({ credentials: pair("second"), kind: "generic/offline" })).toBe(3);
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 1 });
       expect((await on.fixture.store.find(uuid)).length).toBe(1);
       await on.session.resetCounters("all");
       await on.session.forget();
@@ -176,7 +176,7 @@ export function describeKeeping(name: string, make: Make): void {
       await on.session.reject("y2", "combination", problem);
       await on.session.forget();
       await on.session.rebindFrom(service);
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 1, generations: [{ generation: 1 }] });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 1, generations: [{ generation: 1 }] });
       expect(await on.session.isSuperseded(pair("a"))).toBe(true);
       expect(await on.session.refusals()).toContain("combination");
       expect(await on.session.recordPair({ credentials: pair("next"), kind: "generic/offline" })).toBe(3);
@@ -273,20 +273,34 @@ export function describeKeeping(name: string, make: Make): void {
     it("counters that came with credentials are taken over, and never lowered", async () => {
       await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
-      await on.session.mergeAttempts({ unackedStarts: 3, failedAttempts: 0, possiblyFailed: 0, refused: ["combination"] });
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 1, possiblyFailed: 1 });
-      await on.session.mergeAttempts({ unackedStarts: 0, failedAttempts: 2, possiblyFailed: 0, refused: [] });
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 2, possiblyFailed: 0 });
+      const none = {
+        unackedStarts: 0,
+        unansweredStarts: 0,
+        quietStarts: 0,
+        failedAttempts: 0,
+        possiblyFailed: 0,
+        refused: [],
+        sole: false,
+      };
+      await on.session.mergeAttempts({ ...none, unackedStarts: 3, unansweredStarts: 1, refused: ["combination"] });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, unansweredStarts: 1, failedAttempts: 1, possiblyFailed: 1 });
+      await on.session.mergeAttempts({ ...none, failedAttempts: 2, quietStarts: 1 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 2, possiblyFailed: 0, quietStarts: 1 });
       expect(await on.session.refusals()).toEqual(["combination"]);
     });
 
-    it("a reset can be of what is only possibly failed", async () => {
+    it("a reset can be of what unanswered starts have counted, of both kinds, or to what the audit log shows", async () => {
       await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
       await on.session.reject("x1", "combination", problem);
       await on.session.recordIntent(intent("x2", 1));
       await on.session.resetCounters("unanswered");
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 2, failedAttempts: 1, possiblyFailed: 0 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, unansweredStarts: 0, failedAttempts: 1, possiblyFailed: 0 });
+      await on.session.recordIntent(intent("x3", 1));
+      await on.session.resetCounters({ failedAttempts: 2 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 2, possiblyFailed: 0 });
+      await on.session.resetCounters({ unackedStarts: 3 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, unansweredStarts: 0, failedAttempts: 2 });
     });
 
     it("what was handed out is known elsewhere, and a token that is no UTF-8 comes back as it was", async () => {

@@ -22,7 +22,7 @@ export function describeRuns(name: string, make: Make): void {
       await far.release();
       await on.session.recordIntent(intent("01B", 1));
       await on.session.reject("01B", null, { ...problem, code: "locked" });
-      const counts = { unackedStarts: 1, failedAttempts: 0, possiblyFailed: 0 };
+      const counts = { unackedStarts: 0, unansweredStarts: 0, failedAttempts: 0, possiblyFailed: 0 };
       const known = {
         label: null,
         kind: "credit-card/offline",
@@ -43,6 +43,7 @@ export function describeRuns(name: string, make: Make): void {
           uuid: other.toLowerCase(),
           label: "Ada",
           limited: true,
+          unackedStarts: 1,
           generations: [{ proven: true, device: null }],
           open: expect.objectContaining({ id: "01A", state: "held", saveOwed: true }) as unknown,
         },

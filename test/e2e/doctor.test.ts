@@ -305,10 +305,10 @@ describe.concurrent("vault doctor: vaults", () => {
     const { machine, uuid, database } = await healthy();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expect(await problems(machine, "--offline")).toEqual([
-      finding("pending", "warn", new RegExp(`vault ${uuid}: get held; its token expires`), new RegExp(`^vault ack ${uuid}$`)),
+      finding("pending", "warn", new RegExp(`vault ${uuid}: get held; its token expires`), new RegExp(`^vault ack ${uuid};`)),
     ]);
     sql(database, "UPDATE exchanges SET state = 'in-doubt' WHERE state = 'held'");
-    expect(await problems(machine, "--offline")).toEqual([finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid}$`))]);
+    expect(await problems(machine, "--offline")).toEqual([finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid} `))]);
     expectError(
       await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"),
       17,
@@ -321,7 +321,9 @@ describe.concurrent("vault doctor: vaults", () => {
   it("one that is close to a lock, locked, or gone", async () => {
     const { machine, uuid, database } = await healthy();
     sql(database, "UPDATE vaults SET failed_attempts = 2, label = 'daily'");
-    expect(await problems(machine, "--offline")).toEqual([finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /--history/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /^vault import .*--reset --failed N/),
+    ]);
     sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`);
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is locked/, new RegExp(`vault guard ${uuid} --reset`)),

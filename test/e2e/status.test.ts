@@ -39,7 +39,7 @@ describe.concurrent("status on a terminal", () => {
       ),
       11,
     );
-    const again = `vault get ${unread.uuid} --discard-pending (or vault ack ${unread.uuid} --unread)`;
+    const again = `vault get ${unread.uuid} --discard-pending`;
     const { err } = await onTerminal(machine, "--pending");
     expect(err.split("\n").toSorted()).toEqual(["", `next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted());
 

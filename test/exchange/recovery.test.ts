@@ -36,6 +36,8 @@ const whole = {
 };
 const refused = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"];
 
+const none = { unackedStarts: 0, unansweredStarts: 0, quietStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: [], sole: false };
+
 const forms: Record<string, unknown> = {
   "exported.json": { type: "pair", uuid, label: "spare card", kind: "credit-card/online", credentials: old, device },
   "exported-open-exchange.json": { type: "recovery", document: whole },
@@ -66,7 +68,7 @@ const forms: Record<string, unknown> = {
   "format-2-recovery.json": {
     type: "recovery",
     document: { ...document, unread: true },
-    attempts: { unackedStarts: 2, failedAttempts: 0, possiblyFailed: 0, refused: [] },
+    attempts: { ...none, unackedStarts: 2 },
   },
   "format-2-credentials.json": { type: "pair", uuid, kind: "credit-card/online", credentials: { ...old, ...pin } },
   "format-2-credentials-with-attempts.json": {
@@ -74,7 +76,7 @@ const forms: Record<string, unknown> = {
     uuid,
     kind: "generic/offline",
     credentials: old,
-    attempts: { unackedStarts: 1, failedAttempts: 1, possiblyFailed: 1, refused },
+    attempts: { ...none, unackedStarts: 1, failedAttempts: 1, possiblyFailed: 1, refused },
   },
 };
 
@@ -102,7 +104,6 @@ describe("a document that --credentials takes", () => {
   );
 
   it("leaves attempts out where there are none", () => {
-    const none = { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: [] };
     expect(recoveryJson(document, none)).not.toHaveProperty("attempts");
     expect(credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
   });

@@ -1,8 +1,9 @@
 import type { Policy } from "../../exchange/context.ts";
-import { allows, judge } from "../../exchange/guard.ts";
+import { judge } from "../../exchange/lockout.ts";
+import type { Circumstances } from "../../exchange/ways.ts";
+import { hintOf, waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
-import { nextStep } from "../status/vault-status.ts";
 import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { ok, warning } from "./finding.ts";
@@ -17,12 +18,12 @@ export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, no
   const orOk = (findings: Finding[], check: string, message: string): Finding[] => (findings.length > 0 ? findings : [ok(check, message)]);
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, now)),
+      vaults.flatMap((vault) => pending(vault, { policy, now })),
       "pending",
       "no pending exchanges",
     ),
     ...orOk(
-      vaults.flatMap((vault) => lockRisk(vault, policy)),
+      vaults.flatMap((vault) => lockRisk(vault, { policy, now })),
       "lock-risk",
       `${all}, none locked or close to it`,
     ),
@@ -36,37 +37,24 @@ export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, no
 
 const named = ({ uuid, label }: VaultRecord): string => (label === null ? `vault ${uuid}` : `${label} (${uuid})`);
 
-function pending(vault: VaultRecord, now: number): Finding[] {
-  const { open, uuid } = vault;
+function pending(vault: VaultRecord, given: Circumstances): Finding[] {
+  const { open } = vault;
   if (open === null) return [];
-  if (open.state === "in-doubt") {
-    return [
-      warning(
-        "pending",
-        `${named(vault)}: ${open.operation} in doubt; either the old or the new credentials are valid`,
-        nextStep(uuid, open),
-      ),
-    ];
-  }
-  const left = open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, now)}`;
+  const left = open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, given.now)}`;
   const state = open.state === "held" ? "held" : "waiting for its acknowledgement";
-  return [warning("pending", `${named(vault)}: ${open.operation} ${state}${left}`, nextStep(uuid, open))];
+  const what = open.state === "in-doubt" ? "in doubt; either the old or the new credentials are valid" : `${state}${left}`;
+  return [warning("pending", `${named(vault)}: ${open.operation} ${what}`, hintOf(waysOn(vault, given)))];
 }
 
-function lockRisk(vault: VaultRecord, policy: Policy): Finding[] {
-  const { uuid, unackedStarts, failedAttempts } = vault;
+function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
+  const { unackedStarts, failedAttempts } = vault;
+  const { policy } = given;
+  const hint = hintOf(waysOn(vault, given));
   const code = vault.lastError?.code;
-  if (code === "gone") {
-    const hint = `vault get ${uuid} (asks the service again; check --base-url and --kind first)`;
-    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is gone, says the service`, hint }];
-  }
-  if (code === "locked") {
-    const hint = `vault guard ${uuid} --reset (after an administrator has unlocked it)`;
-    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is locked`, hint }];
-  }
-  if (allows(judge(vault, policy))) return [];
+  if (code === "gone" || code === "locked") return [{ check: "lock-risk", level: "error", message: `${named(vault)} is ${code}`, hint }];
+  if (judge(vault, policy).allows) return [];
   const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
-  return [warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, `vault status ${uuid} --history`)];
+  return [warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, hint)];
 }
 
 function dates(vault: VaultRecord, now: number): Finding[] {

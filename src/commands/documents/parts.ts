@@ -22,7 +22,10 @@ export const kind = z.enum(kinds);
 export const limits = z.object({ unackedStarts: count, failedAttempts: count });
 
 /** Attempts counted toward lockout, with what locks the vault. */
-export const counters = { unackedStarts: count, failedAttempts: count, possiblyFailed: count, limits };
+export const counters = { unackedStarts: count, unansweredStarts: count, failedAttempts: count, possiblyFailed: count, limits };
+
+/** The commands that lead on, the best first. */
+export const next = z.array(z.object({ command: text, note: z.optional(text) }));
 
 export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);

@@ -4,9 +4,12 @@ import { count, credentials, device, kind, maybeText, maybeTime, operation, text
 /** Counts toward lockout that travel with credentials which have no state of their own. */
 const attempts = z.object({
   unackedStarts: count,
+  unansweredStarts: count,
+  quietStarts: count,
   failedAttempts: count,
   possiblyFailed: count,
   refused: z.readonly(z.array(text)),
+  sole: z.boolean(),
   /** The circuit breaker of the service, if it is open. */
   breaker: z.optional(
     z.object({

@@ -9,6 +9,7 @@ import {
   kind,
   maybeText,
   maybeTime,
+  next,
   storedExchange,
   text,
   time,
@@ -21,6 +22,7 @@ export const statusWords = [
   "ready",
   "created",
   "imported",
+  "forgotten",
   "locked",
   "gone",
   "started",
@@ -29,8 +31,6 @@ export const statusWords = [
   "in doubt",
   "start unanswered",
   "delete unanswered",
-  "expired",
-  "discarded",
   "rejected",
 ] as const;
 
@@ -44,7 +44,13 @@ const exchange = z.object({
   acknowledgedAt: maybeTime,
 });
 
-const verdict = { failedWouldLock: z.boolean(), onlyPossibly: z.boolean(), unackedWouldLock: z.boolean() };
+const verdict = z.object({
+  allows: z.boolean(),
+  failedWouldLock: z.boolean(),
+  onlyPossibly: z.boolean(),
+  unackedWouldLock: z.boolean(),
+  onlyUnanswered: z.boolean(),
+});
 
 const vaultStatus = z.object({
   ...vault,
@@ -55,10 +61,11 @@ const vaultStatus = z.object({
   /** The service has accepted these credentials, or handed them out. */
   proven: z.nullable(z.boolean()),
   status: z.enum(statusWords),
-  /** The open one; `next` is the command that finishes it. */
-  exchange: z.nullable(z.extend(exchange, { next: text })),
+  /** The open one. */
+  exchange: z.nullable(exchange),
+  next,
   ...counters,
-  guard: z.object({ allows: z.boolean(), ...verdict }),
+  guard: verdict,
   atRisk: z.boolean(),
   locked: z.boolean(),
   lastReadAt: maybeTime,
@@ -85,7 +92,7 @@ const vaultStatus = z.object({
 
 export const status = z.object({ vaults: z.array(vaultStatus) });
 
-const vaultGuard = z.object({ ...vault, ...counters, allows: z.boolean(), refuses: maybeText });
+const vaultGuard = z.object({ ...vault, ...counters, allows: z.boolean(), refuses: maybeText, next });
 
 /** The circuit breaker of a service that once did not respond to a start. Open, it lets out a trial start alone. */
 const serviceBreaker = z.object({

@@ -56,19 +56,14 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
       const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : defined({ ...recovery, unread });
-      // The start was accepted, which resets the failed attempts and closes the breaker.
-      if (out !== undefined)
-        await writeRecovery(
-          out,
-          recoveryJson(document, spent && { ...spent, failedAttempts: 0, possiblyFailed: 0, breaker: undefined }),
-          uuid,
-        );
+      if (out !== undefined) await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
       if (saveCmd !== undefined) replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
       try {
-        await out?.write(credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given.document) }));
+        const counted = out?.isState === true && saveCmd === undefined ? soleAttempts : undefined;
+        await out?.write(credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given.document) }, counted));
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
         throw new Error(
@@ -79,6 +74,28 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
     },
   };
 }
+
+/** What a file says that is the only place of its credentials, once a start or an acknowledgement from here has proven them. */
+const soleAttempts: Attempts = {
+  unackedStarts: 0,
+  unansweredStarts: 0,
+  quietStarts: 0,
+  failedAttempts: 0,
+  possiblyFailed: 0,
+  refused: [],
+  sole: true,
+};
+
+/** The counts once a start has been accepted, which resets the failed attempts and closes the breaker. */
+const started = (spent: Attempts): Attempts => ({
+  ...spent,
+  unansweredStarts: Math.max(0, spent.unansweredStarts - 1),
+  quietStarts: 0,
+  failedAttempts: 0,
+  possiblyFailed: 0,
+  sole: false,
+  breaker: undefined,
+});
 
 /** The given document with the counts in it. */
 function withAttempts(

@@ -50,13 +50,14 @@ export async function readPairChoice(
  * Refuses options that exclude each other. Reads nothing.
  * @throws `usage`
  */
-export function checkPairOptions({ credentials, encryptedData, payload, generation }: ExchangeOptions): void {
+export function checkPairOptions({ credentials, credentialsOut, encryptedData, payload, generation }: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
   const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
     throw usage("--credentials and --encrypted-data/--payload exclude each other", "give the credentials in one form");
   }
-  if (generation !== undefined && (credentials !== undefined || asParts)) {
+  // The file of a container may be both, and then has several candidates.
+  if (generation !== undefined && (asParts || (credentials !== undefined && credentialsOut === undefined))) {
     throw usage("--generation chooses stored credentials and excludes given ones", "leave one of them out");
   }
   if (asParts && (encryptedData === undefined || payload === undefined)) {

@@ -118,6 +118,12 @@ async function completeRequest(
   const named = vaultOf(document);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, exact);
+  if (choice.generation !== undefined && document !== undefined && out?.isState !== true) {
+    throw new VaultError("usage", "--generation chooses stored credentials and excludes given ones", {
+      uuid,
+      hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",
+    });
+  }
   const { out: outFile, credentialsOut } = options;
   if (outFile !== undefined) (await import("../many/out-file.ts")).checkOut(app, { out: outFile, credentialsOut }, uuid);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
@@ -149,7 +155,8 @@ async function completeRequest(
     ...choice,
     operation,
     recovery,
-    attempts: document?.attempts,
+    // Only where the file is the state does nobody else have what it holds.
+    attempts: document?.attempts && { ...document.attempts, sole: document.attempts.sole && out?.isState === true },
     externalRef: options.externalRef,
     noAck,
     discardPending: options.discardPending === true,
@@ -166,7 +173,8 @@ async function checkLeft(
 ): Promise<void> {
   const { policy } = app.settings;
   const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
-  if (toSettle(record, policy, choice, (await app.store()).now()) !== "acknowledge" && !choice.force) guardStart(record, policy);
+  const now = (await app.store()).now();
+  if (toSettle(record, policy, choice, now) !== "acknowledge" && !choice.force) guardStart(record, { policy, now });
 }
 
 /**
@@ -178,27 +186,15 @@ export async function runPlanned(
   { uuid, request, out, pairs, held }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs" | "held">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
-  const context: ExchangeContext = held ?? (await app.hold(uuid));
+  const context: ExchangeContext = { ...(held ?? (await app.hold(uuid))), file: out?.isState === true ? out.path : undefined };
   try {
     await out?.checkKnown(context, pairs);
-    if (!dryRun)
-      return await runExchange(context, request).catch((error: unknown) => {
-        throw out?.isState === true && request.attempts !== undefined ? guardedByFile(error, out.path) : error;
-      });
+    if (!dryRun) return await runExchange(context, request);
     await (await import("./dry-run.ts")).dryRun(app, context, request);
     return undefined;
   } finally {
     await context.session.release();
   }
-}
-
-/** Names the file in the hint: this state's counters vanish with it, so that resetting them helps no later run. */
-function guardedByFile(error: unknown, path: string): unknown {
-  if (!(error instanceof VaultError) || error.code !== "guard" || error.facts.spent === undefined) return error;
-  return new VaultError("guard", error.message, {
-    ...error.facts,
-    hint: `${path} holds the counts; run it once with --force, if the audit log shows no failed attempt or an administrator has unlocked the vault`,
-  });
 }
 
 /** The closing line of a success. */

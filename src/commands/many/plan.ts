@@ -1,7 +1,7 @@
 import type { VaultNames } from "../../cli/vault-name.ts";
 import type { Policy } from "../../exchange/context.ts";
 import { toSettle } from "../../exchange/end/settle.ts";
-import { allows, judge } from "../../exchange/guard.ts";
+import { judge } from "../../exchange/lockout.ts";
 import type { RunExchange, VaultSummary } from "../../exchange/records.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { VaultError } from "../../errors.ts";
@@ -50,7 +50,7 @@ function whySkipped(vault: VaultSummary | undefined, choice: Choice): SkipReason
   const { operation, policy, discardPending, takesLimited } = choice;
   try {
     const left = toSettle(vault, policy, { operation, discardPending, force: false }, choice.now);
-    if (left !== "acknowledge" && !allows(judge(vault, policy))) return "guard";
+    if (left !== "acknowledge" && !judge(vault, policy).allows) return "guard";
   } catch (error) {
     if (error instanceof VaultError && error.code === "pending") return "held";
     throw error;

@@ -39,7 +39,8 @@ const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
 function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStatus[]): void {
-  const steps = vaults.flatMap(({ uuid, exchange, locked }) => (exchange === null || locked ? [] : [{ uuid, next: exchange.next }]));
+  const waiting = vaults.filter(({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows));
+  const steps = waiting.flatMap(({ uuid, next: [way] }) => (way === undefined ? [] : [{ uuid, next: way.command }]));
   const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
   const more = others.length - namedAtMost;
   const ways = [

@@ -3,8 +3,9 @@ import type { Policy } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
-import { allows, judge } from "../../exchange/guard.ts";
+import { judge } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import { waysOn } from "../../exchange/ways.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type { ExchangeStatus, ServiceBreaker, VaultGuard, VaultStatus } from "../documents/state.ts";
 
@@ -23,14 +24,6 @@ function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus
   };
 }
 
-/** What finishes an open exchange. A read of a limited vault that nobody has seen is read again, not acknowledged. */
-export function nextStep(uuid: string, open: ExchangeRecord): string {
-  if (open.state === "in-doubt") return `vault get ${uuid}`;
-  const isUnread = open.operation === "get" && open.limited && !open.delivered;
-  if (!isUnread || open.state === "ending") return `vault ack ${uuid}${open.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`;
-  return `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (or vault ack ${uuid} --unread)`;
-}
-
 function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
   return (["locked", "gone"] as const).find((code) => code === lastError?.code);
 }
@@ -39,23 +32,22 @@ function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
 function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"] {
   const lock = lockOf(record);
   if (lock !== undefined) return lock;
+  if (record.generations.length === 0) return "forgotten";
   const newest = record.open ?? record.last;
   if (newest === null) return isProven ? "created" : "imported";
   switch (newest.state) {
     case "intent":
       return newest.operation === "delete" ? "delete unanswered" : "start unanswered";
     case "acknowledged":
-      return "ready";
+    case "expired":
+    case "discarded":
+      return isProven ? "ready" : "imported";
     case "ending":
       return "acknowledging";
     case "in-doubt":
       return "in doubt";
-    // A start that was never sent, or not counted, says nothing about the vault.
-    case "discarded":
-      return isProven ? "ready" : "imported";
     case "started":
     case "held":
-    case "expired":
     case "rejected":
       return newest.state;
   }
@@ -80,13 +72,15 @@ export function describeVault(
     fingerprint: pair === undefined ? null : namedFingerprint(pair.fingerprint),
     proven: pair?.proven ?? null,
     status: statusOf(record, pair?.proven === true),
-    exchange: record.open === null ? null : { ...describeExchange(record.open, now), next: nextStep(record.uuid, record.open) },
+    exchange: record.open === null ? null : describeExchange(record.open, now),
+    next: waysOn(record, { policy, now }),
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     possiblyFailed: record.possiblyFailed,
+    unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    guard: { allows: allows(verdict), ...verdict },
-    atRisk: !allows(verdict),
+    guard: verdict,
+    atRisk: !verdict.allows,
     locked: lockOf(record) !== undefined,
     lastReadAt,
     usesRemaining: record.usesRemaining,
@@ -111,7 +105,7 @@ export function describeVault(
 }
 
 /** One vault of `guard`. */
-export function describeGuard(record: VaultRecord, policy: Policy): VaultGuard {
+export function describeGuard(record: VaultRecord, policy: Policy, now: number): VaultGuard {
   const verdict = judge(record, policy);
   return {
     uuid: record.uuid,
@@ -119,9 +113,11 @@ export function describeGuard(record: VaultRecord, policy: Policy): VaultGuard {
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     possiblyFailed: record.possiblyFailed,
+    unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    allows: allows(verdict),
-    refuses: allows(verdict)
+    allows: verdict.allows,
+    next: waysOn(record, { policy, now }),
+    refuses: verdict.allows
       ? null
       : verdict.failedWouldLock
         ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`

@@ -6,6 +6,7 @@ import { shownFingerprint } from "../../terminal/secrets.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
+import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { knownFacts } from "../../cli/vault-view.ts";
 import type { GuardDocument, ServiceBreaker, VaultStatus } from "../documents/state.ts";
@@ -34,7 +35,7 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
     ["Kind", vault.kind],
     ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
     ["Status", statusCell(vault, view.now, palette)],
-    ["Next", nextStep(vault, palette)],
+    ["Next", vault.next.length === 0 ? undefined : { text: hintOf(vault.next).replaceAll("; ", "\n"), paint: palette.code }],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     ["Failures", counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row")],
     ["Last read", date(vault.lastReadAt)],
@@ -98,14 +99,6 @@ function withReads({ text, paint }: Painted, { lastReadAt, usesRemaining }: Vaul
 
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
-
-function nextStep(vault: VaultStatus, palette: Palette): Cell | undefined {
-  if (vault.lastError?.code === "gone")
-    return { text: `vault get ${vault.uuid} (asks the service again; check --base-url and --kind first)`, paint: palette.code };
-  if (vault.locked) return { text: `vault guard ${vault.uuid} --reset (after an administrator has unlocked it)`, paint: palette.code };
-  if (vault.exchange !== null) return { text: vault.exchange.next, paint: palette.code };
-  return undefined;
-}
 
 async function history(vault: VaultStatus, view: View, palette: Palette): Promise<string> {
   const { generations, exchanges } = vault;

@@ -1,9 +1,11 @@
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext, Policy } from "../context.ts";
-import { isTokenAlive, summarize } from "../context.ts";
-import type { Counters } from "../guard.ts";
-import { allows, guardStart, judge } from "../guard.ts";
+import { circumstances, isTokenAlive, summarize } from "../context.ts";
+import { guardStart } from "../guard.ts";
+import type { Counters } from "../lockout.ts";
+import { judge } from "../lockout.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
+import { heldWays, hintOf } from "../ways.ts";
 import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
 import type { Settled } from "../states.ts";
@@ -39,7 +41,7 @@ export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, 
   if (open.endsUnanswered > 0 && !open.limited) return "acknowledge";
   if (choice.operation === "update") return "by the start";
   if (open.operation === "update") return "acknowledge";
-  if (choice.force || allows(judge(record, policy))) return "by the start";
+  if (choice.force || judge(record, policy).allows) return "by the start";
   // Acknowledging an undelivered read of a limited vault would use it up unseen.
   return open.limited ? "for a person" : "acknowledge";
 }
@@ -50,7 +52,7 @@ export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, 
  */
 export async function settleInterrupted(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
   const { open } = record;
-  if (left === "for a person") guardStart(record, context.policy);
+  if (left === "for a person") guardStart(record, circumstances(context));
   if (left !== "acknowledge" || open === null) return [];
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
@@ -76,16 +78,11 @@ export function settledByStart(open: OpenExchange, generation: number): Settled 
 }
 
 /** Exit 11 for a held exchange, naming both ways out. */
-export function heldError(uuid: string, held: ExchangeRecord): VaultError {
-  const ways = held.saveOwed
-    ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
-    : held.operation === "get" && held.limited && !held.delivered
-      ? `vault ack ${uuid} --unread`
-      : `vault ack ${uuid}`;
+export function heldError(uuid: string, held: OpenExchange): VaultError {
   return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
     uuid,
     exchange: summarize(held),
-    hint: `${ways}; vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials)`,
+    hint: hintOf(heldWays(uuid, held)),
   });
 }
 

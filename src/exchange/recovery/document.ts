@@ -33,6 +33,9 @@ const attempts = z.object(
     unackedStarts: count,
     failedAttempts: count,
     possiblyFailed: z._default(count, 0),
+    unansweredStarts: z._default(count, 0),
+    quietStarts: z._default(count, 0),
+    sole: z._default(z.boolean({ error: "must be true or false" }), false),
     refused: z.readonly(z.array(combination, { error: "must be a list" })),
     breaker: z.optional(breaker),
   },
@@ -212,6 +215,10 @@ export function credentialsJson(
 function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
   const isNone =
     counted === undefined ||
-    (counted.unackedStarts === 0 && counted.failedAttempts === 0 && counted.refused.length === 0 && counted.breaker === undefined);
+    (counted.unackedStarts === 0 &&
+      counted.failedAttempts === 0 &&
+      counted.refused.length === 0 &&
+      counted.breaker === undefined &&
+      !counted.sole);
   return isNone ? {} : { attempts: counted };
 }

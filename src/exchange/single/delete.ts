@@ -6,7 +6,7 @@ import { inDoubtError } from "../end/acknowledge.ts";
 import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, note, pause, summarize } from "../context.ts";
+import { circumstances, currentRecord, note, pause, summarize } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
@@ -42,7 +42,7 @@ export async function deleteVault(context: ExchangeContext, request: DeleteReque
     const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, { device: request.device, force: request.force });
     for (const [index, pair] of pairs.entries()) {
       try {
-        return await sendDelete(watched, record.kind, pair, { ...request, force: request.force && index === 0 });
+        return await sendDelete(watched, record.kind, pair, request);
       } catch (error) {
         const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
         if (!another) throw error;
@@ -79,13 +79,13 @@ function inDoubtIfEnding(record: VaultRecord): VaultRecord {
 async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair, request: DeleteRequest): Promise<Deleted> {
   const { session } = context;
   const { uuid } = session;
-  const { generation, credentials, device } = pair;
+  const { generation, sole, credentials, device } = pair;
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
-    if (!request.force) guardStart(record, context.policy);
+    if (!request.force) guardStart(record, circumstances(context));
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    const intent = { exchangeId, operation: "delete", kind, externalRef, generation } as const;
+    const intent = { exchangeId, operation: "delete", kind, externalRef, generation, sole } as const;
     const passing = { force: request.force, endpoint: { kind } };
     const seen = await letOut(context, record, passing, async (seen) => await session.recordIntent({ ...intent, seen }));
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };

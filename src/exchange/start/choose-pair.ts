@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
@@ -25,8 +26,8 @@ export interface ChosenPair {
   credentials: Credentials;
   device: Device | undefined;
   combination: string;
-  /** Proven and known to this state alone: a start that gets no answer may be repeated. */
-  repeatable: boolean;
+  /** Nobody else can have made them stale, and they were proven with this pin, device and kind: an unanswered start may be repeated. */
+  sole: boolean;
 }
 
 /**
@@ -146,9 +147,12 @@ async function complete(
     credentials,
     device,
     combination: combinationOf(record.uuid, kind, credentials, device),
-    repeatable: generation.proven && !generation.elsewhere && record.open?.state !== "in-doubt",
+    sole: generation.sole && kind === record.kind && hashedPin === stored.hashedPin && isSameDevice(device, generation.device),
   };
 }
+
+const isSameDevice = (device: Device | undefined, accepted: Device | null): boolean =>
+  device === undefined || isDeepStrictEqual(device, accepted);
 
 /** The device that the service last accepted: of the newest proven pair or, in a restored state, of the current one. */
 const acceptedDevice = (record: VaultRecord): Device | null =>

@@ -4,8 +4,9 @@ import { readStartSuccess } from "../../protocol/answers.ts";
 import type { Endpoint } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Seen } from "../breaker.ts";
-import { currentRecord, interrupted, note, pause } from "../context.ts";
-import { allowsRetry, guardStart } from "../guard.ts";
+import { circumstances, currentRecord, interrupted, note, pause } from "../context.ts";
+import { guardLastStart, guardStart } from "../guard.ts";
+import { allowsRetry } from "../lockout.ts";
 import { nextTry } from "../next-try.ts";
 import type { Reply, StartCall } from "../ports.ts";
 import type { Intent, RunPart, VaultRecord } from "../records.ts";
@@ -21,8 +22,10 @@ interface PlannedStart {
   call(exchangeId: string): StartCall;
   generation: number;
   combination: string;
-  /** Proven and known to this state alone: a start that gets no answer may be repeated once. */
-  repeatable: boolean;
+  /** Nobody else can have made the credentials stale: a start that gets no answer may be repeated once. */
+  sole: boolean;
+  /** Its acknowledgement waits for something else: it must not be the last start that is allowed. */
+  waitsForEnd: boolean;
   /** Called between ① and the call. If it rejects, nothing is sent. */
   recordAttempts(): Promise<void>;
   /** Sends it whatever the guard says. */
@@ -48,7 +51,10 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     const record = attempt === 0 ? first : await currentRecord(context);
-    if (!planned.force) guardStart(record, context.policy);
+    if (!planned.force) {
+      guardStart(record, circumstances(context));
+      if (planned.waitsForEnd) guardLastStart(record, context.policy);
+    }
     const exchangeId = context.ids.next(record.last?.id);
     const call = planned.call(exchangeId);
     const seen = await letOut(
@@ -85,12 +91,13 @@ async function recordAttemptsOrRevert(
   }
 }
 
-const intentOf = (exchangeId: string, call: StartCall, seen: Seen | null, { generation, run }: PlannedStart): Intent => ({
+const intentOf = (exchangeId: string, call: StartCall, seen: Seen | null, { generation, sole, run }: PlannedStart): Intent => ({
   exchangeId,
   operation: call.operation,
   kind: call.kind,
   externalRef: call.externalRef,
   generation,
+  sole,
   seen,
   run,
 });
@@ -150,12 +157,12 @@ async function noAnswer(
     });
   }
   const { waitMs, inTime } = nextTry(context, attempt);
-  const mayRetry = planned.repeatable && unanswered === 0 && allowsRetry(record, policy);
+  const mayRetry = planned.sole && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `the start was sent, but no complete response came back: ${reply.cause}`, {
     uuid: session.uuid,
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `the stored credentials are kept; it counts as an unacknowledged start and a possibly failed attempt; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
+    hint: `the stored credentials are kept; it counts as an unacknowledged start${planned.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
   });
 }

@@ -5,9 +5,12 @@ import { carried } from "../breaker.ts";
 import type { ChosenPair, PairChoice } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord } from "../context.ts";
-import { mustPersonChoose, explainRefusal } from "../guard.ts";
+import { circumstances, currentRecord } from "../context.ts";
+import { explainRefusal } from "../guard.ts";
 import type { Handover } from "../handover.ts";
+import { judge, mustPersonChoose } from "../lockout.ts";
+import type { Way } from "../ways.ts";
+import { choices, hintOf, importOf, waysOn } from "../ways.ts";
 import type { StartCall } from "../ports.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Attempts, RunPart, VaultRecord } from "../records.ts";
@@ -23,6 +26,8 @@ export interface StartRequest extends PairChoice {
   handover: Handover;
   /** The part that the exchange has in a run of many vaults. */
   run?: RunPart | undefined;
+  /** Hold the exchange after the delivery. */
+  noAck: boolean;
 }
 
 export interface StartedWith {
@@ -50,16 +55,25 @@ export async function startWith(
   const tried = new Set<number>();
   for (let tries = 1; ; tries += 1) {
     const before = refusal === undefined ? first : await currentRecord(context);
-    // --force lets one request through; the guard judges the next pair again.
-    const force = request.force && tries === 1;
-    const pairs = await choosePairs(context, before, kind, { ...request, force }).catch((error: unknown) => {
-      throw refusal === undefined ? error : allRefused(before, refusal);
-    });
-    if (refusal !== undefined && pairs.every(({ generation }) => tried.has(generation))) throw allRefused(before, refusal);
-    const [pair] = pairs as [ChosenPair, ...ChosenPair[]];
+    const { force } = request;
+    const pairs = (
+      await choosePairs(context, before, kind, request).catch((error: unknown) => {
+        throw refusal === undefined ? error : allRefused(context, before, refusal);
+      })
+    ).filter(({ generation }) => !tried.has(generation));
+    const [pair] = pairs;
+    // Nothing more is sent to a vault that the last refusal has locked, by our count.
+    if (refusal !== undefined && (pair === undefined || isLocked(context, before))) throw allRefused(context, before, refusal);
+    if (pair === undefined) throw new VaultError("internal", "no credentials were chosen");
     const isChoice =
-      likely(before, pairs).length > 1 && request.generation === undefined && !force && mustPersonChoose(before, context.policy);
-    if (isChoice || (refusal !== undefined && tries > triesAtMost)) throw toChoose(before, pairs, refusal);
+      refusal === undefined &&
+      likely(before, pairs).length > 1 &&
+      request.generation === undefined &&
+      !force &&
+      mustPersonChoose(before, context.policy);
+    // The guard's own refusal would not say that something was sent.
+    const isStopped = refusal !== undefined && (tries > triesAtMost || (!force && !judge(before, context.policy).allows));
+    if (isChoice || isStopped) throw toChoose(context, before, pairs, refusal);
     const call = (exchangeId: string): StartCall => ({
       uuid: context.session.uuid,
       kind,
@@ -71,7 +85,7 @@ export async function startWith(
     });
     // Counters travel only with a document that leaves this state; no other start needs to read them.
     const recordAttempts = async (isSending: boolean): Promise<void> => {
-      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context, isSending));
+      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context, pair.sole, isSending));
     };
     tried.add(pair.generation);
     try {
@@ -81,6 +95,7 @@ export async function startWith(
         call,
         recordAttempts: async () => await recordAttempts(true),
         force,
+        waitsForEnd: request.noAck || request.handover.takesTime === true,
         run: request.run,
       });
       // For an exchange in doubt, its reported outcome says so.
@@ -91,7 +106,11 @@ export async function startWith(
     } catch (error) {
       // Best effort: a document that could not be rewritten counts too much at worst.
       await recordAttempts(false).catch(() => undefined);
-      if (!(error instanceof VaultError) || error.code !== "rejected" || request.generation !== undefined) throw error;
+      if (!(error instanceof VaultError) || error.code !== "rejected") throw error;
+      if (request.generation !== undefined) {
+        const after = await currentRecord(context);
+        throw isLocked(context, after) ? allRefused(context, after, error) : error;
+      }
       refusal = error;
     }
   }
@@ -104,27 +123,44 @@ const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): rea
     return found?.placed !== "older" && found?.standing !== "void";
   });
 
-async function attemptsOf(context: ExchangeContext, isSending: boolean): Promise<Attempts> {
-  const { unackedStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
+async function attemptsOf(context: ExchangeContext, sole: boolean, isSending: boolean): Promise<Attempts> {
+  const { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
   const breaker = carried(context.breaker.known, isSending ? context.breaker.now() : null);
-  return { unackedStarts, failedAttempts, possiblyFailed, refused: await context.session.refusals(), ...defined({ breaker }) };
+  const refused = await context.session.refusals();
+  return { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed, refused, sole, ...defined({ breaker }) };
 }
 
+/** Whether the vault has had its last failed attempt, as only --force sends it. */
+const isLocked = ({ policy }: ExchangeContext, { failedAttempts, possiblyFailed }: VaultRecord): boolean =>
+  failedAttempts - possiblyFailed >= policy.failedAttempts;
+
 /** The last refusal, when nothing is left to try. */
-const allRefused = (record: VaultRecord, refusal: VaultError): VaultError =>
-  new VaultError(refusal.code, record.provenAt === null ? refusal.message : `${explainRefusal(record.provenAt)}: ${refusal.message}`, {
-    ...refusal.facts,
-    hint: `vault import ${record.uuid} --credentials @FILE (the right credentials)`,
-  });
+function allRefused(context: ExchangeContext, record: VaultRecord, refusal: VaultError): VaultError {
+  const { uuid, provenAt } = record;
+  const why = provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
+  const locked = isLocked(context, record) ? `; by the counters, the vault is locked now` : "";
+  const unlocked: Way = { command: `vault guard ${uuid} --reset`, note: "after an administrator has unlocked the vault" };
+  const ways = locked === "" ? [importOf(uuid)] : [unlocked, importOf(uuid)];
+  return new VaultError(refusal.code, why + locked, { ...refusal.facts, hint: hintOf(ways) });
+}
 
 /** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
-function toChoose(record: VaultRecord, pairs: readonly ChosenPair[], refusal: VaultError | undefined): VaultError {
+function toChoose(
+  context: ExchangeContext,
+  record: VaultRecord,
+  pairs: readonly ChosenPair[],
+  refusal: VaultError | undefined,
+): VaultError {
   const { uuid, failedAttempts } = record;
-  const listed = pairs.map(({ generation }) => `${generation} (${record.generations.find((g) => g.generation === generation)?.standing})`);
-  const left = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${listed.join(", ")}`;
-  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${left}` : `${refusal.message}. ${left}`, {
+  const given = circumstances(context);
+  const left = pairs.flatMap(({ generation }) => record.generations.filter((g) => g.generation === generation));
+  const ways = judge(record, context.policy).allows ? choices(uuid, given.file, left) : waysOn(record, given);
+  const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
+    .map((g) => `${g.generation} (${g.standing})`)
+    .join(", ")}`;
+  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`, {
     ...refusal?.facts,
     uuid,
-    hint: `vault status ${uuid} --history (lists them); vault get ${uuid} --generation N (sends these)`,
+    hint: hintOf(ways),
   });
 }

@@ -1,9 +1,9 @@
 import type { ErrorNote } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
-import { endExchange, exchangeIn, settleCounted } from "./exchange-rows.ts";
+import { endExchange, exchangeIn, zeroStarts } from "./exchange-rows.ts";
 import { findGeneration, provenByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, noteError, update, vaultOf } from "./rows.ts";
+import { journal, noteError, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function hold(
@@ -30,6 +30,8 @@ export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boo
   journal(rows, "ending", exchangeId, { from: row.state, delivered });
   row.state = "ending";
   row.ends_unanswered += 1;
+  const base = findGeneration(rows, row.base_generation);
+  if (base !== undefined) base.ended = 1;
   if (delivered) row.delivered = 1;
 }
 
@@ -52,8 +54,8 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
     return;
   }
   provenByEnd(rows, offered, base);
-  update(vaultOf(rows), { unacked_starts: 0, last_error: null });
-  settleCounted(rows);
+  vaultOf(rows).last_error = null;
+  zeroStarts(rows, row);
   endExchange(rows, row, "acknowledged", { generation: row.new_generation });
 }
 

@@ -31,9 +31,18 @@ export function endExchange(rows: VaultRows, row: ExchangeRow, state: FinalState
   update(row, { state, token: null, acknowledged_at: state === "acknowledged" ? rows.at : null });
 }
 
-/** Makes sure that no start of unknown outcome reverts what it counted, after the counters were zeroed. */
-export function settleCounted({ exchanges }: VaultRows): void {
-  for (const row of exchanges) if (row.state === "intent") update(row, { counted_start: 0, counted_failed: 0 });
+/** Zeroes the starts up to an exchange that the service has acknowledged; those after it still count. */
+export function zeroStarts(rows: VaultRows, acknowledged: ExchangeRow): void {
+  const last = rows.exchanges.indexOf(acknowledged);
+  settleCounted(rows.exchanges.slice(0, last + 1));
+  const later = rows.exchanges.slice(last + 1).filter((row) => row.counted_start === 1);
+  const unanswered = later.filter(({ state }) => state === "intent").length;
+  update(vaultOf(rows), { unacked_starts: later.length, unanswered_starts: unanswered });
+}
+
+/** Makes sure that these exchanges take back nothing of the counters, which do not have them any more. */
+export function settleCounted(exchanges: readonly ExchangeRow[]): void {
+  for (const row of exchanges) update(row, { counted_start: 0, counted_failed: 0 });
 }
 
 /** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */

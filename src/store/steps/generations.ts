@@ -122,7 +122,7 @@ function supersede({ superseded }: VaultRows, row: CredentialsRow): void {
 }
 
 function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
-  update(current, { standing: "current", proven: 1, refused: 0, placed: null });
+  update(current, { standing: "current", proven: 1, refused: 0, placed: null, ended: 0 });
   revive(rows, current);
   const superseded = rows.credentials.filter(({ standing, sealed }) => standing === "superseded" && sealed !== null);
   for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;

@@ -17,7 +17,7 @@ import {
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, knownVault, update } from "./rows.ts";
+import { journal, knownVault, update, zeroCounters } from "./rows.ts";
 
 /** Implements `VaultSession.recordPair`. */
 export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
@@ -27,6 +27,7 @@ export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): num
   const { row, added } = ensureGeneration(rows, key, pair);
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
+  if (pair.sole === true) update(row, { proven: 1, elsewhere: 0 });
   journal(rows, added ? "imported" : "imported-again", null, { generation: row.generation, kind: pair.kind });
   return row.generation;
 }
@@ -174,9 +175,7 @@ export function completeCreation(
     update(vault, {
       kind,
       label: given.label ?? vault.label,
-      unacked_starts: 0,
-      failed_attempts: 0,
-      possibly_failed: 0,
+      ...zeroCounters,
       uses_remaining: given.usesRemaining,
       limited: Number(given.limited),
       expiry_date: given.expiryDate,

@@ -147,6 +147,16 @@ export const forgotten = {
   forgotten: 1,
 } satisfies Partial<VaultRow>;
 
+/** Columns of a vault that counts nothing toward lockout. */
+export const zeroCounters = {
+  unacked_starts: 0,
+  unanswered_starts: 0,
+  quiet_starts: 0,
+  failed_attempts: 0,
+  possibly_failed: 0,
+  refused_since: 0,
+} satisfies Partial<VaultRow>;
+
 /** The row of the vault, created if there is none. */
 export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
   rows.vault ??= {
@@ -154,12 +164,7 @@ export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
     uuid: rows.uuid,
     kind,
     last_generation: 0,
-    unacked_starts: 0,
-    failed_attempts: 0,
-    possibly_failed: 0,
-    unanswered_starts: 0,
-    quiet_starts: 0,
-    refused_since: 0,
+    ...zeroCounters,
     proven_at: null,
     proof_expiry: null,
     ...forgotten,

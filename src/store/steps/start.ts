@@ -1,12 +1,11 @@
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { endExchange, exchangeIn, findExchange, openExchangeOf, sealDigest, sealToken } from "./exchange-rows.ts";
+import { endExchange, exchangeIn, findExchange, openExchangeOf, sealDigest, sealToken, zeroStarts } from "./exchange-rows.ts";
 import {
   addGeneration,
   updateSentWithPair,
   findGeneration,
-  forgetRefusal,
   keptGeneration,
   openCredentials,
   provenByStart,
@@ -19,7 +18,7 @@ import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 /** Each function implements the method of `VaultSession` by its name. */
 /** Step ①: a start may now be sent. */
 export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Intent): void {
-  const { exchangeId, operation, kind, externalRef, generation, seen, run } = intent;
+  const { exchangeId, operation, kind, externalRef, generation, sole, seen, run } = intent;
   rows.seen = seen;
   keptGeneration(rows, generation);
   if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
@@ -42,21 +41,21 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     ends_unanswered: 0,
     acknowledged_at: null,
     counted_start: 1,
-    counted_failed: 1,
+    counted_failed: sole ? 0 : 1,
     adopted: 0,
     run: run?.name ?? null,
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
     given: null,
     delivery: run?.delivery ?? null,
   });
-  // Until its outcome is known the start may have failed: even a proven pair can be stale.
-  count(rows, { starts: 1, failed: 1, possibly: 1 });
+  // Until its outcome is known the start may have failed, unless nobody else can have made the credentials stale.
+  count(rows, sole ? { unanswered: 1, quiet: 1 } : { unanswered: 1, possibly: 1 });
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
 export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
-  count(rows, { starts: -row.counted_start, failed: -row.counted_failed, possibly: -row.counted_failed });
+  takeBack(rows, row);
   endExchange(rows, row, "discarded", { takenBack: true, error });
   noteError(rows, error);
 }
@@ -70,11 +69,11 @@ export function noteUnanswered(rows: VaultRows, exchangeId: string, error: Error
 export function reject(rows: VaultRows, exchangeId: string, combination: string | null, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
   const { base_generation: generation } = row;
-  const failed = combination === null ? 0 : 1;
-  count(rows, { starts: 0, failed: failed - row.counted_failed, possibly: -row.counted_failed });
+  takeBack(rows, row);
   endExchange(rows, row, "rejected", { generation, counted: combination !== null, error });
   noteError(rows, error);
   if (combination === null) return;
+  countRefusal(rows, generation);
   const base = findGeneration(rows, generation);
   rows.refusals.set(combination, base?.fingerprint ?? null);
   if (base !== undefined) base.refused = 1;
@@ -82,8 +81,27 @@ export function reject(rows: VaultRows, exchangeId: string, combination: string 
 }
 
 /**
+ * Counts a certain failed attempt. The service opened no exchange, so the start counts nothing; unanswered starts with the same
+ * credentials may have been refused too.
+ */
+function countRefusal(rows: VaultRows, generation: number): void {
+  const vault = vaultOf(rows);
+  const quiet = rows.exchanges.filter((row) => isQuiet(row) && row.base_generation === generation);
+  for (const row of quiet) row.counted_failed = 1;
+  // Starts of another run, whose counters came with the credentials, have no rows here.
+  const rowless = vault.quiet_starts - quiet.length - rows.exchanges.filter(isQuiet).length;
+  const possibly = quiet.length + Math.max(0, rowless);
+  count(rows, { quiet: -possibly, possibly });
+  update(vault, { failed_attempts: vault.failed_attempts + 1, refused_since: 1 });
+}
+
+/** An unanswered start that counts no possibly failed attempt. */
+const isQuiet = ({ state, counted_start: start, counted_failed: failed }: ExchangeRow): boolean =>
+  state === "intent" && start === 1 && failed === 0;
+
+/**
  * Marks in doubt an open or expired exchange that began with a refused pair: somebody else may have acknowledged it. Its new pair
- * is a candidate again, even if it was refused while the old one was valid.
+ * is a candidate again, unless it was refused too.
  */
 function doubtOfferedBy(rows: VaultRows, base: number): void {
   const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.new_generation);
@@ -94,15 +112,15 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
   const offered = offeredBy(left);
   journal(rows, "in-doubt", left.id, { from: left.state, refused: base });
   left.state = "in-doubt";
-  if (offered === undefined) return;
-  if (offered.standing === "void") offered.standing = "offered";
-  forgetRefusal(rows, offered);
+  if (offered?.standing === "void") offered.standing = "offered";
 }
 
 /** Step ②: the new pair is stored. */
 export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.base_generation);
+  takeBack(rows, exchange);
+  acknowledgedBefore(rows, base.generation);
   endInterrupted(rows, exchange);
   provenByStart(rows, base);
   updateSentWithPair(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
@@ -118,6 +136,7 @@ export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: stri
   const { tokenExpiry, usesRemaining, limited } = started;
   update(exchange, {
     state: "started",
+    counted_start: 1,
     new_generation: generation,
     token: sealToken(key, rows, exchangeId, started.token),
     token_expiry: tokenExpiry,
@@ -128,6 +147,12 @@ export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: stri
   acceptedFacts(rows, exchange, started);
   journal(rows, "started", exchangeId, { base: base.generation, generation, tokenExpiry, usesRemaining, limited });
   return generation;
+}
+
+/** The success of a start with the new credentials of an exchange: its acknowledgement has arrived, which zeroed the starts up to it. */
+function acknowledgedBefore(rows: VaultRows, generation: number): void {
+  const arrived = rows.exchanges.find((row) => row.new_generation === generation && row.state !== "acknowledged");
+  if (arrived !== undefined) zeroStarts(rows, arrived);
 }
 
 /** Ends every exchange that was left: with the success of a start, the service drops them. */
@@ -147,8 +172,11 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
   const vault = vaultOf(rows);
   update(vault, {
     kind: exchange.kind,
+    unacked_starts: vault.unacked_starts + 1,
     failed_attempts: 0,
     possibly_failed: 0,
+    quiet_starts: 0,
+    refused_since: 0,
     proven_at: rows.at,
     proof_expiry: started.tokenExpiry,
     uses_remaining: started.usesRemaining,
@@ -163,15 +191,27 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
 }
 
 interface Counts {
-  starts: number;
-  failed: number;
-  /** The uncertain part of `failed`. */
+  unanswered: number;
+  /** Unanswered ones with sole credentials. */
+  quiet: number;
   possibly: number;
 }
 
-function count(rows: VaultRows, { starts, failed, possibly }: Counts): void {
+/** Changes what unanswered starts count: each is an unacknowledged start, and may be a failed attempt. */
+function count(rows: VaultRows, { unanswered = 0, quiet = 0, possibly = 0 }: Partial<Counts>): void {
   const vault = vaultOf(rows);
-  vault.unacked_starts = Math.max(0, vault.unacked_starts + starts);
-  vault.failed_attempts = Math.max(0, vault.failed_attempts + failed);
-  vault.possibly_failed = Math.max(0, vault.possibly_failed + possibly);
+  const plus = (now: number, by: number): number => Math.max(0, now + by);
+  update(vault, {
+    unacked_starts: plus(vault.unacked_starts, unanswered),
+    unanswered_starts: plus(vault.unanswered_starts, unanswered),
+    quiet_starts: plus(vault.quiet_starts, quiet),
+    failed_attempts: plus(vault.failed_attempts, possibly),
+    possibly_failed: plus(vault.possibly_failed, possibly),
+  });
+}
+
+/** Takes back what step 1 has counted, unless it was zeroed meanwhile. */
+function takeBack(rows: VaultRows, row: ExchangeRow): void {
+  if (row.counted_start === 1) count(rows, { unanswered: -1, ...(row.counted_failed === 1 ? { possibly: -1 } : { quiet: -1 }) });
+  update(row, { counted_start: 0, counted_failed: 0 });
 }

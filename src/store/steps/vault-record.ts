@@ -14,12 +14,13 @@ export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<Va
     label: vault.label,
     generations: credentials
       .filter(({ sealed }) => sealed !== null)
-      .map(generationRecord)
+      .map((row) => generationRecord(row, vault))
       .toReversed(),
     unackedStarts: vault.unacked_starts,
     failedAttempts: vault.failed_attempts,
     possiblyFailed: vault.possibly_failed,
     unansweredStarts: vault.unanswered_starts,
+    quietStarts: vault.quiet_starts,
     provenAt: vault.proven_at,
     usesRemaining: vault.uses_remaining,
     limited: vault.limited === 1,
@@ -39,6 +40,7 @@ export const summaryColumns = [
   "kind",
   "limited",
   "unacked_starts",
+  "unanswered_starts",
   "failed_attempts",
   "possibly_failed",
   "last_error",
@@ -58,6 +60,7 @@ export const vaultSummary = (row: SummaryRow, open: ExchangeRow | undefined): Va
   kind: row.kind,
   limited: row.limited === 1,
   unackedStarts: row.unacked_starts,
+  unansweredStarts: row.unanswered_starts,
   failedAttempts: row.failed_attempts,
   possiblyFailed: row.possibly_failed,
   generations: (row.proven === null ? undefined : generations[row.proven]?.[row.has_device]) ?? none,
@@ -77,7 +80,7 @@ export const runExchange = (row: ExchangeRow & { uuid: string }, digest: string 
 const errorNote = (json: string): VaultRecord["lastError"] =>
   JSON.parse(json.replace('"code":"unauthorised"', '"code":"unauthorized"')) as VaultRecord["lastError"];
 
-const generationRecord = (row: CredentialsRow): Generation => ({
+const generationRecord = (row: CredentialsRow, vault: VaultRow): Generation => ({
   generation: row.generation,
   standing: row.standing,
   proven: row.proven === 1,
@@ -86,6 +89,7 @@ const generationRecord = (row: CredentialsRow): Generation => ({
   createdAt: row.created_at,
   elsewhere: row.elsewhere === 1,
   refused: row.refused === 1,
+  sole: row.proven === 1 && row.elsewhere === 0 && row.ended === 0 && vault.refused_since === 0,
   placed: row.placed,
 });
 

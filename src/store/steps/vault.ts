@@ -1,20 +1,26 @@
 import { VaultError } from "../../errors.ts";
-import type { Attempts } from "../../exchange/records.ts";
+import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { exchangeIn, openToken, sealToken, settleCounted } from "./exchange-rows.ts";
 import { openCredentials, sealCredentials } from "./generations.ts";
 import type { VaultRow, VaultRows } from "./rows.ts";
-import { forgotten, journal, update, vaultOf } from "./rows.ts";
+import { forgotten, journal, update, vaultOf, zeroCounters } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
-export function mergeAttempts(rows: VaultRows, { unackedStarts, failedAttempts, possiblyFailed, refused }: Attempts): void {
+export function mergeAttempts(rows: VaultRows, given: Attempts): void {
   const vault = vaultOf(rows);
-  const failed = Math.max(vault.failed_attempts, failedAttempts);
+  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, quietStarts, refused } = given;
+  const [starts, failed] = [Math.max(vault.unacked_starts, unackedStarts), Math.max(vault.failed_attempts, failedAttempts)];
+  const answered = Math.max(vault.unacked_starts - vault.unanswered_starts, unackedStarts - unansweredStarts);
   const certainly = Math.max(vault.failed_attempts - vault.possibly_failed, failedAttempts - possiblyFailed);
-  vault.unacked_starts = Math.max(vault.unacked_starts, unackedStarts);
-  vault.failed_attempts = failed;
-  vault.possibly_failed = failed - certainly;
+  update(vault, {
+    unacked_starts: starts,
+    unanswered_starts: starts - answered,
+    quiet_starts: Math.max(vault.quiet_starts, quietStarts),
+    failed_attempts: failed,
+    possibly_failed: failed - certainly,
+  });
   for (const combination of refused) if (!rows.refusals.has(combination)) rows.refusals.set(combination, null);
   journal(rows, "attempts-taken-over", null, { unackedStarts, failedAttempts, possiblyFailed, refused: refused.length });
 }
@@ -25,20 +31,25 @@ export function markElsewhere(rows: VaultRows, generations: readonly number[]): 
   journal(rows, "handed-out", null, { generations });
 }
 
-export function resetCounters(rows: VaultRows, only: "all" | "unanswered"): void {
+export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const vault = vaultOf(rows);
   const { unacked_starts: unackedStarts, failed_attempts: failedAttempts, possibly_failed: possiblyFailed } = vault;
-  const [starts, failed] = only === "all" ? [0, 0] : [unackedStarts, failedAttempts - possiblyFailed];
-  update(vault, { unacked_starts: starts, failed_attempts: failed, possibly_failed: 0 });
-  if (only === "all") vault.last_error = null;
-  settleCounted(rows);
-  journal(rows, "counters-reset", null, { only, unackedStarts, failedAttempts, possiblyFailed });
+  const starts = { unacked_starts: to === "unanswered" ? unackedStarts - vault.unanswered_starts : 0, unanswered_starts: 0 };
+  const failed = { failed_attempts: to === "unanswered" ? failedAttempts - possiblyFailed : 0, possibly_failed: 0, quiet_starts: 0 };
+  if (typeof to === "string") update(vault, { ...starts, ...failed });
+  else {
+    if (to.unackedStarts !== undefined) update(vault, { ...starts, unacked_starts: to.unackedStarts });
+    if (to.failedAttempts !== undefined) update(vault, { ...failed, failed_attempts: to.failedAttempts });
+  }
+  if (to === "all") vault.last_error = null;
+  settleCounted(rows.exchanges.filter(({ state }) => state === "intent"));
+  journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
 export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
-  update(vaultOf(rows), { unacked_starts: 0, failed_attempts: 0, possibly_failed: 0 });
+  update(vaultOf(rows), zeroCounters);
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), { ...forgotten, last_error: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }) });
 }
@@ -88,9 +99,9 @@ export function rebind(rows: VaultRows, key: SealingKey, service: string, here: 
       hint: `use them, or remove them first; vault forget ${rows.uuid}`,
     });
   }
-  vault.unacked_starts = Math.max(vault.unacked_starts, here?.unacked_starts ?? 0);
-  vault.failed_attempts = Math.max(vault.failed_attempts, here?.failed_attempts ?? 0);
-  vault.last_generation = Math.max(vault.last_generation, here?.last_generation ?? 0);
+  for (const column of ["unacked_starts", "failed_attempts", "refused_since", "last_generation"] as const) {
+    vault[column] = Math.max(vault[column], here?.[column] ?? 0);
+  }
   vault.service = service;
   const place = { state: rows.state, service, uuid: rows.uuid };
   for (const row of rows.credentials) {

@@ -54,6 +54,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
           kind,
           externalRef: "",
           generation: real.generation(store, number),
+          sole: false,
           seen: null,
         }),
     ),
@@ -161,7 +162,10 @@ const takingOver = (counted: { unacked: number; failed: number; possibly: number
       unackedStarts: counted.unacked,
       failedAttempts: counted.failed,
       possiblyFailed: counted.possibly,
+      unansweredStarts: counted.unacked,
+      quietStarts: 0,
       refused: [],
+      sole: false,
     }),
 });
 

@@ -1,0 +1,47 @@
+import type { Policy } from "./context.ts";
+import type { VaultRecord } from "./records.ts";
+
+/** What one more start could do, by our records (invariant 4). */
+interface Verdict {
+  allows: boolean;
+  /** One more failed attempt would lock the vault. */
+  failedWouldLock: boolean;
+  /** It would, but only if starts of unknown outcome failed. */
+  onlyPossibly: boolean;
+  /** One more start without acknowledgement would lock the vault. */
+  unackedWouldLock: boolean;
+  /** A start would be allowed if no unanswered one had arrived. */
+  onlyUnanswered: boolean;
+}
+
+export type Counters = Pick<VaultRecord, "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts">;
+
+export function judge({ failedAttempts, possiblyFailed, unackedStarts, unansweredStarts }: Counters, policy: Policy): Verdict {
+  const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
+  const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
+  const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
+  const allows = !failedWouldLock && !unackedWouldLock;
+  const certainlyFailed = wouldLock(failedAttempts - possiblyFailed, policy.failedAttempts);
+  const certainlyStarted = wouldLock(unackedStarts - unansweredStarts, policy.unackedStarts);
+  return {
+    allows,
+    failedWouldLock,
+    onlyPossibly: failedWouldLock && !unackedWouldLock && !certainlyFailed,
+    unackedWouldLock,
+    onlyUnanswered: !allows && !certainlyFailed && !certainlyStarted,
+  };
+}
+
+/** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
+export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean =>
+  failedAttempts > 0 && failedAttempts + 2 >= policy.failedAttempts;
+
+/** Whether one more start leaves at least two before each limit, as a repetition of an unanswered one must. */
+export const allowsRetry = (counters: Counters, policy: Policy): boolean =>
+  counters.unackedStarts + 1 <= policy.unackedStarts - 2 && !judge(counters, policy).failedWouldLock;
+
+/**
+ * Whether one more start would be the last that is allowed, while its acknowledgement waits for something else: should that fail, the
+ * vault cannot be read any more.
+ */
+export const isLastToWait = ({ unackedStarts }: Counters, policy: Policy): boolean => unackedStarts + 2 >= policy.unackedStarts;

@@ -1,0 +1,124 @@
+import type { Policy } from "./context.ts";
+import { isTokenAlive } from "./context.ts";
+import { judge } from "./lockout.ts";
+import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
+import { candidates } from "./start/candidates.ts";
+
+/** A command that leads on, with the condition or effect that a person needs to know. */
+export interface Way {
+  command: string;
+  note?: string | undefined;
+}
+
+/** What decides the ways on, beside the record. */
+export interface Circumstances {
+  policy: Policy;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** The file of a container, which is both --credentials and --credentials-out: it has the counters. */
+  file?: string | undefined;
+}
+
+type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
+
+interface Rule {
+  when(vault: Situation, given: Circumstances): boolean;
+  ways(vault: Situation, given: Circumstances): Way[];
+}
+
+/**
+ * Which way leads on from each combination of status, standings and counters: the first rule that fits. Messages, `status`, `guard`
+ * and the JSON take `next` from it. A way never leads back to the same refusal with nothing changed.
+ */
+const rules: readonly Rule[] = [
+  {
+    when: ({ lastError }) => lastError?.code === "locked",
+    ways: ({ uuid, open }) => [
+      { command: `vault guard ${uuid} --reset`, note: "after an administrator has unlocked the vault" },
+      ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
+    ],
+  },
+  {
+    when: ({ lastError }) => lastError?.code === "gone",
+    ways: ({ uuid }) => [{ command: `vault get ${uuid}`, note: "asks the service again; check --base-url and --kind first" }],
+  },
+  { when: ({ generations }) => generations.length === 0, ways: ({ uuid }) => [importOf(uuid, " --kind KIND")] },
+  { when: ({ open }) => open?.state === "ending", ways: ({ uuid }) => [{ command: `vault ack ${uuid}` }] },
+  { when: ({ open }) => open?.state === "held", ways: ({ uuid, open }) => (open === null ? [] : heldWays(uuid, open)) },
+  { when: ({ open }) => open?.state === "started", ways: startedWays },
+  { when: (vault, { policy }) => !judge(vault, policy).allows, ways: guardedWays },
+  { when: ({ first }) => first === undefined || first.refused, ways: ({ uuid }) => [importOf(uuid)] },
+  { when: ({ open }) => open?.state === "in-doubt", ways: ({ uuid, open }) => [{ command: `vault get ${uuid}`, note: doubtNote(open) }] },
+  { when: ({ last }) => last?.state === "intent", ways: ({ uuid }) => [{ command: `vault get ${uuid}` }] },
+];
+
+/** The ways on for a vault, the best first; none where nothing is to be done. */
+export function waysOn(record: VaultRecord, given: Circumstances): Way[] {
+  const [first] = candidates(record).toSorted((a, b) => Number(a.refused) - Number(b.refused));
+  const vault = { ...record, first };
+  return rules.find((rule) => rule.when(vault, given))?.ways(vault, given) ?? [];
+}
+
+/** The ways as the hint of an error. */
+export const hintOf = (ways: readonly Way[]): string =>
+  ways.map(({ command, note }) => (note === undefined ? command : `${command} (${note})`)).join("; ");
+
+/** The command that finds or takes the right credentials, where those that are known do not work. */
+export const importOf = (uuid: string, more = ""): Way => ({
+  command: `vault import ${uuid}${more} --credentials @FILE`,
+  note: "the right credentials",
+});
+
+/** Reads with one of the stored credentials, or of those in the file of a container. */
+const getOf = (uuid: string, file: string | undefined, generation: number): string =>
+  `vault get ${uuid}${file === undefined ? "" : ` --credentials @${file} --credentials-out ${file}`} --generation ${generation}`;
+
+/** A person chooses among the candidates: each is one command. */
+export const choices = (uuid: string, file: string | undefined, generations: readonly Generation[]): Way[] =>
+  generations.map(({ generation, standing }) => ({ command: getOf(uuid, file, generation), note: standing }));
+
+const doubtNote = (open: OpenExchange | null): string =>
+  `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
+
+/** A read of a limited vault whose contents nobody may have seen: acknowledging it uses it up. */
+const isUnread = ({ operation, limited, delivered }: OpenExchange): boolean => operation === "get" && limited && !delivered;
+
+/** The ways out of a held exchange. */
+export function heldWays(uuid: string, open: OpenExchange): Way[] {
+  const again: Way = { command: `vault ${open.operation} ${uuid} --discard-pending`, note: "starts again with the old credentials" };
+  if (open.saveOwed) {
+    return [{ command: `vault ack ${uuid} --save-cmd CMD`, note: "or --saved, if the new credentials are saved elsewhere" }, again];
+  }
+  if (isUnread(open)) return [again, { command: `vault ack ${uuid} --unread`, note: "uses the read up" }];
+  return [{ command: `vault ack ${uuid}` }, again];
+}
+
+function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances): Way[] {
+  if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
+  const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
+  if (judge(vault, given.policy).allows) return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
+  return isTokenAlive(open, given.now) ? [ack] : guardedWays({ uuid, open, ...vault }, given);
+}
+
+/** The ways past the guard, of which only a person can know which one is right. */
+function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
+  const { uuid, first } = vault;
+  const { failedWouldLock, onlyUnanswered } = judge(vault, policy);
+  const where = file === undefined ? "" : ` --credentials ${file}`;
+  const shown: Way = {
+    command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
+    note: "what the audit log shows since the last success and acknowledgement",
+  };
+  if (onlyUnanswered) {
+    return [
+      { command: `vault guard ${uuid} --reset --unanswered${where}`, note: "if the audit log shows none of the unanswered starts" },
+      shown,
+    ];
+  }
+  if (!failedWouldLock) return [shown];
+  if (first?.standing !== "imported") return [importOf(uuid), shown];
+  return [
+    { command: `${getOf(uuid, file, first.generation)} --force`, note: "sends the imported credentials; one more refusal locks the vault" },
+    shown,
+  ];
+}
