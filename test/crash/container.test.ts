@@ -32,7 +32,9 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
         const credentials = content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials"]);
+        // What begins with the file ends with it as the only place of the credentials.
+        const attempts = content === null ? [] : ["attempts"];
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials", ...attempts]);
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);
@@ -59,15 +61,23 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       const get = ["get", vault.uuid, "--kind", vault.kind, "--json", "--credentials", `@${file}`, "--credentials-out", file];
       const killed = await runKilledAt(n, lab.machine(), get);
       const check = async (): Promise<void> => {
-        const content = readJson(file) as { attempts?: object };
+        const content = readJson(file) as { attempts?: { unackedStarts: number } };
         const { starts } = service.sandbox.inspect(vault.uuid).counts;
-        const form = "old" in content ? "recovery" : !("format" in content) ? "given" : "attempts" in content ? "counted" : "credentials";
+        const form =
+          "old" in content
+            ? "recovery"
+            : !("format" in content)
+              ? "given"
+              : content.attempts?.unackedStarts === 1
+                ? "counted"
+                : "credentials";
         left[form] += 1;
         // No start is ever sent that the file does not know of.
         if (form === "given") expect(starts).toBe(0);
         if (form === "recovery") expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
         expectExit(await lab.machine().vault(...get), 0);
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials"]);
+        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials", "attempts"]);
+        expect(readJson(file)).toMatchObject({ attempts: { unackedStarts: 0, sole: true } });
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);

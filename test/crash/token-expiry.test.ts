@@ -29,7 +29,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       "service",
       /no longer accepts the token .*; the read was not acknowledged, and the old credentials are still valid$/,
     );
-    expect(await machine.status(uuid)).toMatchObject({ status: "expired", exchange: null });
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", exchange: null });
     await expectInStepButForTheStart(lab, machine.copy());
     await expectGet(lab, machine, [], 0);
   });

@@ -7,6 +7,8 @@ import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
+import type { ManyVaults } from "../support/many.ts";
+import { importAll, outcomesOf, summaryOf } from "../support/many.ts";
 import { cleanEnv, type RunResult } from "../support/run-vault.ts";
 
 /** A machine behind a gateway, on a clock of their own that only waiting moves. */
@@ -51,6 +53,18 @@ function dueAt(result: RunResult): number {
   const [, time = ""] = /trial start is due at (\S+Z)/.exec(result.stderr) ?? [];
   expect(Date.parse(time), result.stderr).not.toBeNaN();
   return Date.parse(time);
+}
+
+/** Runs `get` again each time when the message says, until it reads. Returns the exit codes. */
+async function follow({ clock, vault, uuid }: Behind & { uuid: string }): Promise<(number | null)[]> {
+  const codes: (number | null)[] = [];
+  for (let tries = 0; tries < 8; tries += 1) {
+    const result = await vault("get", uuid, "--json", "--max-wait", "0s");
+    codes.push(result.code);
+    if (result.code !== 10) return codes;
+    clock.time = Math.max(clock.time, dueAt(result));
+  }
+  return codes;
 }
 
 describe("a gateway that does not answer probes as the service does: one start was lost", () => {
@@ -170,5 +184,77 @@ describe("a gateway that does not answer probes as the service does: one start w
     await lose();
     expectExit(await vault("get", uuid, "--json", "--max-wait", "0s", "--force"), 0);
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
+  });
+});
+
+describe("a gateway that answers probes while starts are lost", () => {
+  it.each<[string, Rule]>([
+    ["503", html(503)],
+    ["a page with 200", html(200)],
+    ["a page with 403", html(403)],
+    ["a reset connection", "drop"],
+    ["a reset connection after the service has processed them", "lose"],
+  ])("starts get %s: one goes out at once, the next when its trial is due, and then it reads", async (_, starts) => {
+    const behind = await warm();
+    const { gateway, vault, uuid } = behind;
+    gateway.be({ starts });
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
+    expect(gateway.starts()).toBe(2);
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
+    expect(gateway.starts()).toBe(2);
+    gateway.be({});
+    expect(await follow(behind)).toEqual([10, 0]);
+    expectFarFromLock(behind.lab, uuid);
+  });
+});
+
+describe("many vaults", () => {
+  const count = 100;
+  const all = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "8"];
+
+  /** 100 vaults that were all read once. */
+  async function fleet(): Promise<Behind & ManyVaults> {
+    const behind = await behindGateway(count);
+    await importAll(behind.lab, behind.machine);
+    expectExit(await behind.vault("get", "--all", "-o", "ndjson", "--run", "first"), 0);
+    return { ...behind, uuids: behind.lab.service.vaults.map(({ uuid }) => uuid) };
+  }
+
+  it("one bad second in a run stops no vault, and the run is done", async () => {
+    const { gateway, vault, lab, uuids } = await fleet();
+    // It ends with the first probe.
+    gateway.be({ starts: (before) => (before >= 20 && gateway.probes() === 0 ? html(503) : "pass") });
+    const result = await vault(...all);
+    expectExit(result, 0);
+    expect(summaryOf(result)).toMatchObject({ done: count, failed: 0, skipped: 0 });
+    expect(gateway.starts()).toBeGreaterThan(count);
+    for (const uuid of uuids) expectFarFromLock(lab, uuid);
+  });
+
+  it.each<[string, Rule]>([
+    ["answered", "pass"],
+    ["not answered", html(503)],
+  ])("in an outage, with probes %s, a run costs the starts that were under way and one for each trial", async (_, probes) => {
+    const { gateway, vault, clock, lab, uuids } = await fleet();
+    gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
+    const began = clock.time;
+    const first = await vault(...all, "--max-wait", "10s");
+    expectExit(first, 10);
+    expect(first.stderr).toMatch(/--run may/);
+    expect(outcomesOf(first)).toHaveLength(count);
+    const lost = gateway.starts() - 20;
+    expect(lost).toBeLessThanOrEqual(8 + 1);
+    // Run again and again for ten minutes: at most 30, 90, 210, and 510 seconds after it began.
+    while (clock.time < began + 600_000) {
+      expectExit(await vault(...all, "--max-wait", "10s"), 10);
+      clock.time += 10_000;
+    }
+    expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(4);
+    gateway.be({ probes });
+    clock.time += 300_000;
+    const last = await vault(...all);
+    expectExit(last, 0);
+    expect(summaryOf(last)).toMatchObject({ done: count, failed: 0, skipped: 0 });
+    for (const uuid of uuids) expectFarFromLock(lab, uuid);
   });
 });

@@ -282,7 +282,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     lab.faults("get-end:error-after=400");
     expectError(await machine.vault("ack", uuid, "--all", "--json"), 2, "usage");
     expectExit(await machine.vault("ack", uuid, "--json"), 13);
-    expect(await machine.status(uuid)).toMatchObject({ status: "expired", generation: 2 });
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", generation: 2 });
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, 4, "no-credentials", /generation 9 .* is not kept/);
     expect(errorOf(unknown).hint).toMatch(/can be sent: 3, 2;/);

@@ -1,4 +1,4 @@
-import { currentGeneration } from "../../exchange/start/candidates.ts";
+import { candidates, currentGeneration } from "../../exchange/start/candidates.ts";
 import type { Policy } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
@@ -32,13 +32,14 @@ function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
 function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"] {
   const lock = lockOf(record);
   if (lock !== undefined) return lock;
-  if (record.generations.length === 0) return "forgotten";
+  if (candidates(record).length === 0) return "forgotten";
   const newest = record.open ?? record.last;
   if (newest === null) return isProven ? "created" : "imported";
   switch (newest.state) {
     case "intent":
       return newest.operation === "delete" ? "delete unanswered" : "start unanswered";
     case "acknowledged":
+      return "ready";
     case "expired":
     case "discarded":
       return isProven ? "ready" : "imported";
