@@ -1,11 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { DatabasePlace } from "../../src/store/postgres/place.ts";
+import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import { moveState } from "../../src/store/whole/move.ts";
+import { readWhole } from "../../src/store/whole/whole.ts";
 import { isCampaign } from "../support/campaign.ts";
 import { hasPgBouncer, pgBouncer, pooled } from "../support/pgbouncer.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
+import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
 import { describeStore } from "./store-contract.ts";
-import { exchange, known, patient, service } from "./store-fixture.ts";
+import { exchange, imported, known, patient, service, uuid } from "./store-fixture.ts";
 
 let pooler: Postgres;
 beforeAll(async () => {
@@ -33,5 +38,23 @@ describe.skipIf(!hasPgBouncer)("PostgreSQL through PgBouncer in transaction mode
     expect(n).toBe(pooled);
     expect(await state.store.list()).toHaveLength(vaults.length);
     state.dispose();
+  });
+
+  it("changes a whole state in one transaction, and keeps others out meanwhile", async () => {
+    const [state, target] = [await sharedState(pooler), await sharedState(pooler)];
+    const session = await imported(state);
+    await exchange(session, "x1", 1, "second");
+    await session.release();
+    const placeOf = ({ another }: SharedState): DatabasePlace => new DatabasePlace(another() as PostgresStore);
+    await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
+      const now = await readWhole(whole);
+      const label = now.vaults.map((row) => ({ ...row, label: "pooled" }));
+      await whole.write(now, { ...now, vaults: label });
+      const waiting = Array.from({ length: 3 * pooled }, async () => await state.another().lock(service, uuid, patient(state.clock, 0)));
+      for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe("rejected");
+    });
+    expect(await moveState(placeOf(state), placeOf(target), patient(state.clock))).toEqual({ vaults: 1 });
+    expect(await target.store.list()).toMatchObject([{ label: "pooled" }]);
+    for (const each of [state, target]) each.dispose();
   });
 });
